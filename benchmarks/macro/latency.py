@@ -1,0 +1,106 @@
+"""How long one record takes: until it is acknowledged, and until a consumer that waits for it has it."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from benchmarks.macro.scenario import Better, Figure, Scenario
+from benchmarks.macro.topics import fresh_topic
+from benchmarks.peer import BrokerProcess
+
+RECORDS = 5000
+RECORDS_QUICK = 300
+# A JVM compiles its way of a request only after thousands of them: what is compared is both brokers warm.
+WARM_UP = 20_000
+WARM_UP_QUICK = 100
+RECORD = b"x" * 100
+ANSWER_TIMEOUT_S = 10.0
+
+P50 = Figure("p50", "ms", Better.LOWER, ratio_goal=0.6)
+P99 = Figure("p99", "ms", Better.LOWER, ratio_goal=0.8)
+
+
+class LoneProduce(Scenario):
+    """One record at a time with acks=all; the next is sent when the last is acknowledged."""
+
+    name = "lone-produce"
+    title = "A lone produce, acks=all, confluent-kafka, linger 0"
+    figures = (P50, P99)
+
+    def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
+        """Time each record from produce() to its delivery report."""
+        with fresh_topic(broker) as topic:
+            producer = _producer(broker)
+            return _timed(lambda: _produce(producer, topic), quick=quick)
+
+
+class RoundTrip(Scenario):
+    """One record at a time to a consumer that waits at the end of the log."""
+
+    name = "round-trip"
+    title = "Produce to consume, acks=all, confluent-kafka, linger 0"
+    figures = (P50, P99)
+
+    def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
+        """Time each record from produce() to its being consumed."""
+        with fresh_topic(broker) as topic:
+            producer = _producer(broker)
+            consumer = Consumer(
+                {"bootstrap.servers": broker.bootstrap, "group.id": "unused", "enable.auto.commit": False}
+            )
+            try:
+                _produce(producer, topic)
+                consumer.assign([TopicPartition(topic, 0, 0)])
+                _consume(consumer)
+
+                def there_and_back() -> None:
+                    producer.produce(topic, RECORD, partition=0)
+                    producer.poll(0)
+                    _consume(consumer)
+
+                return _timed(there_and_back, quick=quick)
+            finally:
+                producer.flush(ANSWER_TIMEOUT_S)
+                consumer.close()
+
+
+def _producer(broker: BrokerProcess) -> Producer:
+    return Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "linger.ms": 0})
+
+
+def _produce(producer: Producer, topic: str) -> None:
+    reports: list[KafkaError | None] = []
+
+    def delivered(error: KafkaError | None, _: Message) -> None:
+        reports.append(error)
+
+    producer.produce(topic, RECORD, partition=0, on_delivery=delivered)
+    while not reports:
+        producer.poll(ANSWER_TIMEOUT_S)
+    if reports[0] is not None:
+        raise KafkaException(reports[0])
+
+
+def _consume(consumer: Consumer) -> None:
+    message = consumer.poll(ANSWER_TIMEOUT_S)
+    assert message is not None, "the record never arrived"
+    error = message.error()
+    if error is not None:
+        raise KafkaException(error)
+
+
+def _timed(action: Callable[[], None], *, quick: bool) -> Mapping[str, float]:
+    for _ in range(WARM_UP_QUICK if quick else WARM_UP):
+        action()
+    durations_ms: list[float] = []
+    for _ in range(RECORDS_QUICK if quick else RECORDS):
+        started = time.perf_counter()
+        action()
+        durations_ms.append((time.perf_counter() - started) * 1000)
+    durations_ms.sort()
+    return {P50.name: _percentile(durations_ms, 0.50), P99.name: _percentile(durations_ms, 0.99)}
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]

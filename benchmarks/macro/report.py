@@ -1,0 +1,102 @@
+"""docs/benchmarks.md from the recorded runs: for each scenario the newest run of both brokers."""
+
+from collections.abc import Iterable, Iterator
+
+from benchmarks.macro.results import ROOT, Run
+from benchmarks.macro.scenario import Better, Figure, Scenario
+from benchmarks.macro.scenarios import SCENARIOS
+from benchmarks.macro.summary import FigureSummary, Spread, failures, summarize
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+
+INTRODUCTION = """\
+# Speed and memory
+
+Apache Kafka and Odradek in turn on one machine, with the same settings, driven by the same real clients:
+`./dev bench`, which also writes this page. A pair is one broker after the other, both started afresh; the
+ratio is Odradek's figure over Apache Kafka's of the same pair. Told are medians over all pairs and, in
+brackets, the least and the greatest. A goal counts as met within 5 %. Every finished run is in
+`benchmarks/results/`; one that was ended before it was through leaves nothing there.
+"""
+
+
+def write_page(runs: Iterable[Run]) -> None:
+    """Write the page anew."""
+    PAGE.write_text("\n".join(_page(list(runs))))
+
+
+def table(scenario: Scenario, run: Run) -> list[str]:
+    """A scenario of a run as the lines of a Markdown table."""
+    lines = [
+        "| figure | Apache Kafka | Odradek | ratio | goal | |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
+    lines += [_row(summary) for summary in summarize(scenario, run.measurements)]
+    for failed in failures(scenario, run.measurements):
+        lines += ["", f"Pair {failed.pair}, {failed.broker}, failed: {failed.error}"]
+    return lines
+
+
+def _page(runs: list[Run]) -> Iterator[str]:
+    yield INTRODUCTION
+    for scenario in SCENARIOS.values():
+        run = _newest(scenario, runs)
+        if run is None:
+            continue
+        pairs = max(each.pair for each in run.measurements)
+        commit = run.commit[:10] + ("" if run.is_clean else " with changes")
+        yield f"## {scenario.title}\n"
+        yield from table(scenario, run)
+        brokers = ", ".join(run.versions.values())
+        yield f"\n{pairs} pairs, {run.date[:10]}, commit {commit}, {brokers}; {_setup(run)}.\n"
+
+
+def _newest(scenario: Scenario, runs: list[Run]) -> Run | None:
+    for run in reversed(runs):
+        brokers = {each.broker for each in run.measurements if each.scenario == scenario.name}
+        if brokers == {"kafka", "odradek"}:
+            return run
+    return None
+
+
+def _setup(run: Run) -> str:
+    machine = run.machine
+    settings = ", ".join(f"{key}={value}" for key, value in run.settings.items()) or "default settings"
+    hardware = f"{machine['cores']} cores ({machine['processor']}), {machine['memory']}"
+    return f"{hardware}, {machine['system']}, Python {machine['python']}, {machine['java']}; {settings}"
+
+
+def _row(summary: FigureSummary) -> str:
+    figure = summary.figure
+    verdict = {True: "met", False: "**missed**", None: ""}[summary.verdict]
+    cells = [
+        f"{figure.name}, {figure.unit}",
+        _cell(summary.kafka),
+        _cell(summary.odradek),
+        _cell(summary.ratio),
+        _goal(figure),
+        verdict,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(spread: Spread | None) -> str:
+    if spread is None:
+        return "–"
+    return f"{_number(spread.median)} ({_number(spread.least)}–{_number(spread.greatest)})"
+
+
+def _number(value: float) -> str:
+    # Three significant digits and no exponents: 0.114, 17.1, 2,350.
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+def _goal(figure: Figure) -> str:
+    sign = "≥" if figure.better is Better.HIGHER else "≤"
+    if figure.goal is not None:
+        return f"{sign} {figure.goal:g} {figure.unit}"
+    if figure.ratio_goal is not None:
+        return f"{sign} {figure.ratio_goal:g}×"
+    return ""

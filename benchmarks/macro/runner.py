@@ -1,0 +1,42 @@
+"""Pairs of brokers, one after the other, with every scenario on each."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.macro.results import Measurement, Run
+from benchmarks.macro.scenario import Scenario
+from benchmarks.peer import BROKERS
+
+
+def measure_pairs(
+    run: Run,
+    scenarios: Sequence[Scenario],
+    brokers: Sequence[str],
+    *,
+    pairs: int,
+    quick: bool,
+    on_measured: Callable[[Measurement], None],
+) -> None:
+    """Measure each scenario on each broker `pairs` times, A B A B, and add what came out to the run.
+
+    `on_measured` is called after each. A scenario that fails is recorded as failed, and the rest goes on.
+    """
+    for pair in range(1, pairs + 1):
+        for name in brokers:
+            for measurement in _measure_broker(name, run.settings, scenarios, pair, quick=quick):
+                run.measurements.append(measurement)
+                on_measured(measurement)
+
+
+def _measure_broker(
+    name: str, settings: Mapping[str, str], scenarios: Sequence[Scenario], pair: int, *, quick: bool
+) -> Iterator[Measurement]:
+    with tempfile.TemporaryDirectory() as directory, BROKERS[name](Path(directory), settings) as broker:
+        for scenario in scenarios:
+            measurement = Measurement(pair, name, scenario.name)
+            try:
+                measurement.figures = dict(scenario.measure(broker, quick=quick))
+            except Exception as error:  # a client's, the broker's or our own: whatever it is, it is recorded
+                measurement.error = f"{type(error).__name__}: {error}"[:500]
+            yield measurement

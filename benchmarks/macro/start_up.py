@@ -1,0 +1,41 @@
+"""From the command to the first ApiVersions answer, and what an idle broker keeps in memory."""
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.macro.scenario import Better, Figure, Scenario
+from benchmarks.peer import BrokerProcess
+
+IDLE_S = 5.0
+IDLE_QUICK_S = 1.0
+
+START_UP = Figure("first answer", "ms", Better.LOWER, goal=400)
+IDLE_MEMORY = Figure("idle memory", "MB", Better.LOWER, goal=80)
+IDLE_CPU = Figure("idle CPU", "% of a core", Better.LOWER)
+
+
+class StartUp(Scenario):
+    """A broker of its own on an empty data directory, formatted beforehand where that is asked for."""
+
+    name = "start-up"
+    title = "Starting, and doing nothing"
+    figures = (START_UP, IDLE_MEMORY, IDLE_CPU)
+
+    def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
+        """Start a second broker of the same kind; the given one only says which kind, and stays idle."""
+        idle_s = IDLE_QUICK_S if quick else IDLE_S
+        with (
+            tempfile.TemporaryDirectory() as directory,
+            type(broker)(Path(directory), broker.settings) as other,
+        ):
+            time.sleep(idle_s)
+            before_s = other.cpu_s()
+            time.sleep(idle_s)
+            idle_cpu = (other.cpu_s() - before_s) / idle_s
+            return {
+                START_UP.name: other.start_up_s * 1000,
+                IDLE_MEMORY.name: other.resident_bytes() / 1e6,
+                IDLE_CPU.name: idle_cpu * 100,
+            }

@@ -1,0 +1,78 @@
+"""Apache Kafka's jars, fetched once for each state of `pom.xml` into the user's cache.
+
+Where they come from is Maven's business: its own settings, or the address in `ODRADEK_MAVEN_REPOSITORY`.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+POM = Path(__file__).with_name("pom.xml")
+FETCH_TIMEOUT_S = 600
+
+MIRROR_SETTINGS = """\
+<settings>
+  <mirrors>
+    <mirror><id>odradek</id><mirrorOf>*</mirrorOf><url>{url}</url></mirror>
+  </mirrors>
+</settings>
+"""
+
+
+class JarsMissing(Exception):
+    """Apache Kafka could not be fetched; the message says what to install or what Maven said."""
+
+
+def kafka_version() -> str:
+    """The version of Apache Kafka that `pom.xml` names."""
+    found = re.search(r"<kafka\.version>(.+?)</kafka\.version>", POM.read_text())
+    assert found, "pom.xml names no kafka.version"
+    return found.group(1)
+
+
+@functools.cache
+def class_path() -> str:
+    """The class path of Apache Kafka's broker and tools, fetching the jars when they are not there.
+
+    Raises JarsMissing.
+    """
+    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
+    jars = cache_directory() / f"kafka-{kafka_version()}-{digest}"
+    if not jars.is_dir():
+        _fetch(jars)
+    return f"{jars}/*"
+
+
+def cache_directory() -> Path:
+    """Where jars, and what is built against them, are kept."""
+    if "ODRADEK_CACHE" in os.environ:
+        return Path(os.environ["ODRADEK_CACHE"]) / "peer"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "odradek" / "peer"
+
+
+def _fetch(jars: Path) -> None:
+    if shutil.which("mvn") is None or shutil.which("java") is None:
+        raise JarsMissing("Apache Kafka needs Maven and Java: apt-get install maven")
+    jars.parent.mkdir(parents=True, exist_ok=True)
+    # Fetched aside and renamed, so that an interrupted fetch never looks like a whole one.
+    with tempfile.TemporaryDirectory(dir=jars.parent) as scratch:
+        command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), "dependency:copy-dependencies"]
+        command.append(f"-DoutputDirectory={scratch}/jars")
+        mirror = os.environ.get("ODRADEK_MAVEN_REPOSITORY")
+        if mirror:
+            settings = Path(scratch, "settings.xml")
+            settings.write_text(MIRROR_SETTINGS.format(url=mirror))
+            command += ["-s", str(settings)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S)
+        if done.returncode != 0:
+            raise JarsMissing(f"Maven could not fetch Apache Kafka: {(done.stdout + done.stderr)[-2000:]}")
+        try:
+            Path(scratch, "jars").rename(jars)
+        except OSError:
+            if not jars.is_dir():  # another run of ours was not faster
+                raise

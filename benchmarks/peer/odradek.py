@@ -1,0 +1,29 @@
+"""Odradek as a user starts it: the installed command, a data directory and a server.properties."""
+
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import ClassVar
+
+from benchmarks.peer.process import BrokerProcess, write_properties
+
+
+class OdradekBroker(BrokerProcess):
+    """`odradek serve` of the environment that runs this."""
+
+    name: ClassVar[str] = "odradek"
+
+    @classmethod
+    def version(cls) -> str:
+        """The name and version for reports."""
+        return f"Odradek {metadata.version('odradek')}"
+
+    def prepare(self) -> None:
+        """Write the settings as Kafka's server.properties."""
+        write_properties(self.directory / "server.properties", self.settings)
+
+    def command(self) -> list[str]:
+        """The console script beside this interpreter."""
+        script = Path(sys.executable).with_name("odradek")
+        arguments = ["--port", str(self.port), "--data-dir", str(self.data_directory)]
+        return [str(script), "serve", *arguments, "--config", str(self.directory / "server.properties")]

@@ -1,0 +1,176 @@
+"""One broker as a process: made ready in an empty directory, started, watched, and stopped by its pid.
+
+Knows no broker in particular: `kafka.py` and `odradek.py` say how theirs is configured and run.
+Linux only where it reads /proc (processor time and resident memory).
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, Self
+
+HOST = "127.0.0.1"
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+PROBE_INTERVAL_S = 0.005
+OUTPUT_SHOWN_BYTES = 4000
+
+# ApiVersions v0 with request header v1: length, key 18, version 0, correlation id 1, client id "probe".
+API_VERSIONS_REQUEST = struct.pack(">ihhih5s", 15, 18, 0, 1, 5, b"probe")
+
+
+class BrokerFailed(Exception):
+    """The broker did not start, or ended by itself; the message carries the end of its output."""
+
+
+class BrokerProcess(ABC):
+    """A broker on a free loopback port with its data below `directory`.
+
+    `settings` are Kafka's broker properties and go on top of the broker's own base settings.
+    As a context manager it is started on entry and stopped on exit. It may be started again; the data stays.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.directory = directory
+        self.settings = dict(settings or {})
+        self.port = free_port()
+        self.start_up_s = 0.0  # from exec to the first ApiVersions answer, of the latest start
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Write what the broker needs before its first start; must not change what is there already."""
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The command that runs the broker in the foreground."""
+
+    @classmethod
+    @abstractmethod
+    def version(cls) -> str:
+        """Which broker this is, for reports."""
+
+    @property
+    def bootstrap(self) -> str:
+        """What clients are pointed at."""
+        return f"{HOST}:{self.port}"
+
+    @property
+    def data_directory(self) -> Path:
+        """The log directory: one folder per partition inside."""
+        return self.directory / "data"
+
+    @property
+    def output_path(self) -> Path:
+        """Everything that the process printed."""
+        return self.directory / "output.log"
+
+    @property
+    def pid(self) -> int:
+        """The process id; only while it runs."""
+        assert self._process is not None, "not started"
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start and wait for the first ApiVersions answer. Raises BrokerFailed."""
+        assert self._process is None, "already started"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.prepare()
+        with self.output_path.open("ab") as output:
+            started = time.perf_counter()
+            self._process = subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=self.directory
+            )
+        try:
+            self._wait_for_answer(started + START_TIMEOUT_S)
+        except BaseException:
+            self.kill()
+            raise
+        self.start_up_s = time.perf_counter() - started
+
+    def stop(self) -> int:
+        """Stop it the clean way (SIGTERM) and give its exit code; after STOP_TIMEOUT_S the hard way."""
+        if self._process is None:
+            return 0
+        self._process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(STOP_TIMEOUT_S)
+            self._process = None
+            return code
+        return self.kill()
+
+    def kill(self) -> int:
+        """End it without a chance to clean up (SIGKILL)."""
+        if self._process is None:
+            return 0
+        self._process.kill()
+        code = self._process.wait()
+        self._process = None
+        return code
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def cpu_s(self) -> float:
+        """Processor time of all its threads so far, user and system, in seconds."""
+        # After the command name, which stands in brackets and may hold spaces: utime 12th, stime 13th.
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def resident_bytes(self) -> int:
+        """Its resident memory (VmRSS)."""
+        for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        raise BrokerFailed(f"{self.name} has ended")
+
+    def _wait_for_answer(self, deadline: float) -> None:
+        assert self._process is not None
+        while not answers_api_versions(self.port):
+            if self._process.poll() is not None:
+                raise BrokerFailed(
+                    f"{self.name} ended with {self._process.returncode}: {self._last_output()}"
+                )
+            if time.perf_counter() > deadline:
+                raise BrokerFailed(
+                    f"{self.name} did not answer in {START_TIMEOUT_S} s: {self._last_output()}"
+                )
+            time.sleep(PROBE_INTERVAL_S)
+
+    def _last_output(self) -> str:
+        return self.output_path.read_bytes()[-OUTPUT_SHOWN_BYTES:].decode(errors="replace")
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    with socket.create_server((HOST, 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def answers_api_versions(port: int) -> bool:
+    """Whether a broker on this loopback port answers ApiVersions."""
+    try:
+        with socket.create_connection((HOST, port), timeout=5) as connection:
+            connection.sendall(API_VERSIONS_REQUEST)
+            return len(connection.recv(4)) > 0
+    except OSError:
+        return False
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """Write a Java properties file of plain keys and values."""
+    path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))

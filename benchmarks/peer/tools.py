@@ -1,0 +1,82 @@
+"""Apache Kafka's own command-line tools, run on any broker."""
+
+import subprocess
+from collections.abc import Sequence
+from typing import ClassVar
+
+from benchmarks.peer.jars import class_path
+
+TOOL_TIMEOUT_S = 120.0
+
+# A tool lives for a second: compile little and keep the heap small.
+SHORT_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M")
+LONG_JVM = ("-Xmx512M",)
+
+
+class ToolFailed(Exception):
+    """A tool exited with a code other than 0; the message is what it printed."""
+
+
+class KafkaTools:
+    """The tools, pointed at one broker. Every method gives what the tool printed, or raises ToolFailed."""
+
+    MAIN_CLASSES: ClassVar[dict[str, str]] = {
+        "configs": "kafka.admin.ConfigCommand",
+        "console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
+        "console-producer": "org.apache.kafka.tools.ConsoleProducer",
+        "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+        "consumer-performance": "org.apache.kafka.tools.ConsumerPerformance",
+        "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
+        "dump-log": "kafka.tools.DumpLogSegments",
+        "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
+        "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
+        "producer-performance": "org.apache.kafka.tools.ProducerPerformance",
+        "topics": "org.apache.kafka.tools.TopicCommand",
+        "transactions": "org.apache.kafka.tools.TransactionsCommand",
+        "api-versions": "org.apache.kafka.tools.BrokerApiVersionsCommand",
+    }
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    def run(self, tool: str, *arguments: str, stdin: str = "", long: bool = False) -> str:
+        """Run a tool by the name of its script, without `kafka-`, and without adding the broker's address.
+
+        `long` gives it the full compiler, for tools that measure.
+        """
+        command = ["java", *(LONG_JVM if long else SHORT_JVM), "-Dlog4j2.level=ERROR", "-cp", class_path()]
+        command += [self.MAIN_CLASSES[tool], *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S)
+        if done.returncode != 0:
+            raise ToolFailed(f"{tool} {' '.join(arguments)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def on_broker(self, tool: str, *arguments: str, stdin: str = "") -> str:
+        """Run a tool on the broker."""
+        return self.run(tool, "--bootstrap-server", self.bootstrap, *arguments, stdin=stdin)
+
+    def producer_performance(
+        self,
+        topic: str,
+        *,
+        record_count: int,
+        record_bytes: int,
+        properties: Sequence[str],
+        throughput: int = -1,
+    ) -> str:
+        """Run ProducerPerformance as fast as it goes; `properties` are `key=value`. Gives its report."""
+        return self.run(
+            "producer-performance",
+            "--topic",
+            topic,
+            "--num-records",
+            str(record_count),
+            "--record-size",
+            str(record_bytes),
+            "--throughput",
+            "-1",
+            "--producer-props",
+            f"bootstrap.servers={self.bootstrap}",
+            *properties,
+            long=True,
+        )

@@ -1,0 +1,192 @@
+"""`./dev fuzz`: mutated requests against a broker, each on a connection of its own.
+
+After a damaged request its connection is half closed, and the broker must end it: with an answer, an error
+or nothing, but not with silence for ever. All the while a client of the ordinary kind is served, the process
+lives, its memory stays bounded, and at the end it stops cleanly.
+"""
+
+import argparse
+import json
+import random
+import selectors
+import socket
+import struct
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from campaigns.corpus import TOPIC, WRITTEN_TOPIC, lying_batch, produce, seeds
+from campaigns.mutations import mutated
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.client.admin import Admin
+from odradek.records.framing import iter_records
+from odradek.records.header import iter_headers
+from odradek.testing.broker_process import BrokerProcess
+
+# What an ordinary client looks at all the while; no mutated request names it.
+STANDING_TOPIC = "standing"
+# The share of requests that are sound but for the records in them.
+LYING_BATCHES = 0.15
+CONNECTIONS_AT_ONCE = 64
+ANSWER_TIMEOUT_S = 30.0
+RESIDENT_MAX_MB = 600
+CHECK_EVERY = 20_000
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process, in MB."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def volley(address: tuple[str, int], frames: list[bytes]) -> tuple[int, int]:
+    """Send each frame on a connection of its own; returns how many were answered and how many just closed."""
+    selector = selectors.DefaultSelector()
+    answered: dict[socket.socket, int] = {}
+    for frame in frames:
+        one = socket.create_connection(address)
+        one.settimeout(ANSWER_TIMEOUT_S)
+        try:
+            one.sendall(frame)
+            one.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # It was closed while we were still sending: that is an answer, too.
+        selector.register(one, selectors.EVENT_READ, frame)
+        answered[one] = 0
+    deadline = time.monotonic() + ANSWER_TIMEOUT_S
+    while selector.get_map():
+        ready = selector.select(max(0.0, deadline - time.monotonic()))
+        if not ready:
+            stuck = next(iter(selector.get_map().values())).data
+            raise SystemExit(
+                f"a connection was not ended after {ANSWER_TIMEOUT_S} s; its request: {stuck.hex()}"
+            )
+        for key, _ in ready:
+            peer = key.fileobj
+            assert isinstance(peer, socket.socket)
+            try:
+                received = peer.recv(1 << 16)
+            except OSError:
+                received = b""
+            answered[peer] += len(received)
+            if not received:
+                selector.unregister(peer)
+                peer.close()
+    with_answer = sum(1 for size in answered.values() if size)
+    return with_answer, len(frames) - with_answer
+
+
+def run(count: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
+    """Fire `count` mutated requests; returns what was counted. Raises SystemExit at the first thing amiss."""
+    chance = random.Random(seed)
+    corpus = seeds(chance)
+    address = (broker.host, broker.port)
+    counts = {"requests": 0, "answered": 0, "closed": 0, "resident_mb_max": 0.0}
+    with Admin(broker.bootstrap_servers) as standing:
+        while counts["requests"] < count:
+            frames = [_frame(corpus, chance) for _ in range(CONNECTIONS_AT_ONCE)]
+            for name in (TOPIC, WRITTEN_TOPIC):
+                _ensure_topic(standing, name)
+            answered, closed = volley(address, frames)
+            counts["answered"] += answered
+            counts["closed"] += closed
+            counts["requests"] += len(frames)
+            if counts["requests"] % CHECK_EVERY < CONNECTIONS_AT_ONCE:
+                standing.list_topics([STANDING_TOPIC])
+                resident = resident_mb(broker.pid)
+                counts["resident_mb_max"] = max(counts["resident_mb_max"], round(resident))
+                print(f"{counts['requests']:>9,} requests, {resident:.0f} MB", flush=True)
+                if resident > RESIDENT_MAX_MB:
+                    raise SystemExit(f"the broker grew to {resident:.0f} MB")
+    return counts
+
+
+def _frame(corpus: list[bytes], chance: random.Random) -> bytes:
+    if chance.random() < LYING_BATCHES:
+        return produce(lying_batch(chance), chance)
+    return mutated(chance.choice(corpus), corpus, chance)
+
+
+def _ensure_topic(admin: Admin, name: str) -> None:
+    """Make the topic again when one of the requests has deleted it."""
+    try:
+        admin.create_topic(name, partitions=1)
+    except ApiError as error:
+        if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise
+
+
+def read_stored(data_dir: Path) -> int:
+    """Walk every record of every log, after the stop; how many. Raises what a reader trips over."""
+    records = 0
+    for directory in sorted(data_dir.glob("*-*[0-9]")):
+        for log in sorted(directory.glob("*.log")):
+            content = log.read_bytes()
+            position = 0
+            for position, header in iter_headers(content):
+                records += sum(1 for _ in iter_records(content, header, position))
+                position += header.size_bytes
+            if position != len(content):
+                raise SystemExit(f"{log} holds whole batches up to byte {position} of {len(content)} only")
+    return records
+
+
+def raw_noise(address: tuple[str, int], chance: random.Random, count: int) -> None:
+    """Bytes that are no request at all: other protocols, huge and negative lengths."""
+    openings = [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        struct.pack(">i", -1),
+        b"\x7f\xff\xff\xff",
+    ]
+    for _ in range(count // CONNECTIONS_AT_ONCE):
+        volley(
+            address,
+            [
+                chance.choice(openings) + chance.randbytes(chance.randrange(64))
+                for _ in range(CONNECTIONS_AT_ONCE)
+            ],
+        )
+
+
+def main() -> int:
+    """Exits with 1 when a connection hangs, the broker dies or grows, or an ordinary client is not served."""
+    parser = argparse.ArgumentParser(prog="./dev fuzz", description=__doc__)
+    parser.add_argument("--requests", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="odradek-fuzz-") as scratch:
+        broker = BrokerProcess(
+            Path(scratch) / "data",
+            settings={"auto.create.topics.enable": "false"},
+            log_path=Path(scratch) / "log",
+        )
+        broker.start()
+        try:
+            with Admin(broker.bootstrap_servers) as admin:
+                admin.create_topic(STANDING_TOPIC, partitions=1)
+            started = time.monotonic()
+            counts = run(options.requests, options.seed, broker)
+            raw_noise((broker.host, broker.port), random.Random(options.seed), 10_000)
+            seconds = time.monotonic() - started
+        except ConnectionError as error:
+            raise SystemExit(f"the broker is gone: {error}; {broker.log_path.read_text()[-3000:]}") from error
+        finally:
+            code = broker.stop()
+        if code != 0:
+            raise SystemExit(f"the broker did not stop cleanly: exit code {code}")
+        log = broker.log_path.read_text()
+        mistake = log.find("Traceback")
+        if mistake >= 0:
+            raise SystemExit(
+                f"a request met a mistake of ours: {log[max(0, mistake - 500) : mistake + 3000]}"
+            )
+        counts["records_stored"] = read_stored(broker.data_dir)
+    print(json.dumps({"seed": options.seed, "seconds": round(seconds), **counts}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

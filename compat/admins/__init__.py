@@ -1,0 +1,12 @@
+"""The admin clients under test, by name."""
+
+from compat.admins.aiokafka import AiokafkaAdmin
+from compat.admins.confluent import ConfluentAdmin
+from compat.admins.kafka_python import KafkaPythonAdmin
+from compat.admins.model import Admin, ConfigSource
+
+ADMINS: dict[str, type[Admin]] = {
+    admin.name: admin for admin in (ConfluentAdmin, KafkaPythonAdmin, AiokafkaAdmin)
+}
+
+__all__ = ["ADMINS", "Admin", "ConfigSource"]

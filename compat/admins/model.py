@@ -1,0 +1,114 @@
+"""What the suite asks of an admin client, in one shape for all of them.
+
+A refusal comes out as the same Refused as from a client.
+"""
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+REQUEST_TIMEOUT_S = 10.0
+
+
+class ConfigSource(enum.IntEnum):
+    """Where a setting's value comes from, with the protocol's numbers."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting as DescribeConfigs tells it."""
+
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition as Metadata tells it."""
+
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The cluster as the client sees it."""
+
+    cluster_id: str
+    controller: int
+    brokers: Mapping[int, tuple[str, int]]  # id to host and port
+
+
+class Admin(ABC):
+    """One admin client, pointed at one broker. Every method raises Refused when the broker refuses."""
+
+    name: ClassVar[str]
+    # Whether it speaks IncrementalAlterConfigs (KIP-339); the others only replace all settings at once.
+    is_incremental: ClassVar[bool] = True
+    # Whether what AlterConfigs leaves out goes back to its default; some clients fill in what there is.
+    replaces_settings: ClassVar[bool] = True
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    @abstractmethod
+    def create_topic(
+        self,
+        topic: str,
+        *,
+        partitions: int = 1,
+        replication_factor: int = 1,
+        settings: Mapping[str, str] | None = None,
+        validate_only: bool = False,
+    ) -> None:
+        """CreateTopics of one topic."""
+
+    @abstractmethod
+    def delete_topic(self, topic: str) -> None:
+        """DeleteTopics of one topic."""
+
+    @abstractmethod
+    def topics(self) -> set[str]:
+        """The names of all topics."""
+
+    @abstractmethod
+    def partitions(self, topic: str) -> dict[int, Partition]:
+        """The partitions of a topic by number."""
+
+    @abstractmethod
+    def add_partitions(self, topic: str, total: int) -> None:
+        """CreatePartitions up to `total`."""
+
+    @abstractmethod
+    def topic_settings(self, topic: str) -> dict[str, Setting]:
+        """DescribeConfigs of a topic: all settings."""
+
+    @abstractmethod
+    def broker_settings(self, broker: int) -> dict[str, Setting]:
+        """DescribeConfigs of a broker: all settings."""
+
+    @abstractmethod
+    def delete_records(self, topic: str, partition: int, before: int) -> int:
+        """DeleteRecords before an offset (-1: all); gives the new first offset."""
+
+    @abstractmethod
+    def cluster(self) -> Cluster:
+        """DescribeCluster or Metadata."""
+
+    def change_settings(self, topic: str, changes: Mapping[str, str | None]) -> None:
+        """IncrementalAlterConfigs of a topic: set these, and take back to the default those that are None."""
+        raise NotImplementedError(self.name)
+
+    def replace_settings(self, topic: str, settings: Mapping[str, str]) -> None:
+        """AlterConfigs of a topic: these, and the default for all others."""
+        raise NotImplementedError(self.name)

@@ -1,0 +1,150 @@
+// Package lines is what the Go programs share: program.py above this folder tells what the lines on stdin and
+// stdout mean.
+package lines
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+const (
+	ReadTimeout     = 20 * time.Second
+	DeliveryTimeout = 20 * time.Second
+	Linger          = 50 * time.Millisecond
+	FetchBytesMax   = 10_000_000
+	batchBytesMax   = 1_000_000
+	overheadBytes   = 10_000
+	RequestBytesMax = 64 * 1024 * 1024
+)
+
+// Header is told as a pair.
+type Header struct {
+	Name  string
+	Value []byte
+}
+
+// MarshalJSON tells [name, value].
+func (h Header) MarshalJSON() ([]byte, error) { return json.Marshal([]any{h.Name, h.Value}) }
+
+// UnmarshalJSON hears [name, value].
+func (h *Header) UnmarshalJSON(told []byte) error {
+	pair := []any{&h.Name, &h.Value}
+	return json.Unmarshal(told, &pair)
+}
+
+// Record is one to be written, or one that was read.
+type Record struct {
+	Key         []byte   `json:"key"`
+	Value       []byte   `json:"value"`
+	Headers     []Header `json:"headers"`
+	TimestampMs *int64   `json:"timestamp_ms"`
+	Partition   *int32   `json:"partition"`
+	Offset      int64    `json:"offset"`
+}
+
+// Timestamp is the zero time where the client is to choose.
+func (r Record) Timestamp() time.Time {
+	if r.TimestampMs == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(*r.TimestampMs)
+}
+
+// Request is one line of stdin.
+type Request struct {
+	Do          string
+	Topic       string
+	Partition   int32
+	Offset      int64
+	Count       int
+	Codec       string
+	Acks        int
+	Idempotent  bool
+	Records     []Record
+	TimestampMs int64 `json:"timestamp_ms"`
+	// CommittedOnly leaves out what open and aborted transactions wrote.
+	CommittedOnly bool `json:"committed_only"`
+}
+
+// ChoosesPartitions tells whether the records name their partitions.
+func (r Request) ChoosesPartitions() bool { return len(r.Records) > 0 && r.Records[0].Partition != nil }
+
+// BatchBytesMax is for clients that have one limit for batches and for records: as large as the largest record needs.
+func (r Request) BatchBytesMax() int {
+	limit := batchBytesMax
+	for _, each := range r.Records {
+		limit = max(limit, len(each.Value)+overheadBytes)
+	}
+	return limit
+}
+
+// Client is one client library.
+type Client interface {
+	// Write gives the records' offsets in their order.
+	Write(Request) ([]int64, error)
+	Read(Request) ([]Record, error)
+	Range(Request) (first, end int64, err error)
+	// OffsetAt gives a negative offset where no record is at or after the time.
+	OffsetAt(Request) (int64, error)
+	// Refusal gives the protocol's code of an error by which the broker refused.
+	Refusal(error) (code int, refused bool)
+}
+
+// Serve answers requests until stdin ends.
+func Serve(client Client) {
+	in := bufio.NewReader(os.Stdin)
+	out := json.NewEncoder(os.Stdout)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		var asked Request
+		if err == nil {
+			err = json.Unmarshal(line, &asked)
+		}
+		if err != nil {
+			panic(err)
+		}
+		if err := out.Encode(answer(client, asked)); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func answer(client Client, asked Request) map[string]any {
+	answer, err := perform(client, asked)
+	if err == nil {
+		return answer
+	}
+	if code, refused := client.Refusal(err); refused {
+		return map[string]any{"error": code}
+	}
+	return map[string]any{"failure": err.Error()}
+}
+
+func perform(client Client, asked Request) (map[string]any, error) {
+	switch asked.Do {
+	case "write":
+		offsets, err := client.Write(asked)
+		return map[string]any{"offsets": offsets}, err
+	case "read":
+		records, err := client.Read(asked)
+		return map[string]any{"records": records}, err
+	case "range":
+		first, end, err := client.Range(asked)
+		return map[string]any{"first": first, "end": end}, err
+	case "time":
+		offset, err := client.OffsetAt(asked)
+		if err != nil || offset < 0 {
+			return map[string]any{"offset": nil}, err
+		}
+		return map[string]any{"offset": offset}, nil
+	}
+	return nil, fmt.Errorf("cannot %q", asked.Do)
+}

@@ -1,0 +1,125 @@
+"""What the suite asks of a client, in one shape for all of them.
+
+A client that cannot do a thing says so by its abilities, and the tests that need it leave that client out.
+A refusal by the broker comes out of every client as the same Refused with the protocol's error code.
+"""
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from odradek.base.error_codes import ErrorCode
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+# A read that is not complete by then has failed.
+READ_TIMEOUT_S = 20.0
+DELIVERY_TIMEOUT_S = 20.0
+# How long producers collect records, so that the records of one call come to lie in few batches.
+LINGER_MS = 50
+
+
+# The consumers' name for reading committed records only, and for reading all.
+ISOLATION_LEVELS = {True: "read_committed", False: "read_uncommitted"}
+
+
+class Ability(enum.Enum):
+    """A thing that not every client can do."""
+
+    ACKNOWLEDGED_OFFSETS = "tells the offset of each record that was acknowledged"
+    APPEND_TIMES = "tells the broker's time of a record where the topic has that"
+    BINARY = "carries any bytes"
+    CHOSEN_TIMESTAMPS = "sends records with timestamps of the caller's choice"
+    HEADERS = "reads and writes headers"
+    HEADER_ORDER = "keeps headers in their order, those of equal names too"
+    IDEMPOTENCE = "has an idempotent producer"
+    NEWER_ERRORS = "knows the protocol's errors from 83 (INVALID_RECORD is 87) on"
+    NULL_HEADERS = "reads and writes headers without a value"
+    NULLS = "tells null from empty in keys and values"
+    TRANSACTIONS = "reads no markers, and where it is asked to no aborted records"
+    TIME_LOOKUP = "asks for the first offset at or after a time"
+
+
+ALL_ABILITIES = frozenset(Ability)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record to be written, or one that was read.
+
+    To be written, `partition` None leaves the choice to the client and `timestamp_ms` None to its clock;
+    `offset` is set only on records that were read.
+    """
+
+    value: bytes | None
+    key: bytes | None = None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp_ms: int | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+    def content(self) -> tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]:
+        """What the writer chose and every reader must see: key, value, headers."""
+        return self.key, self.value, self.headers
+
+
+class Refused(Exception):
+    """The broker answered with this error."""
+
+    def __init__(self, code: int) -> None:
+        self.error = ErrorCode(code)
+        super().__init__(self.error.name)
+
+
+class Client(ABC):
+    """One client library or program, pointed at one broker, reading by assignment."""
+
+    name: ClassVar[str]
+    abilities: ClassVar[frozenset[Ability]] = ALL_ABILITIES
+    codecs: ClassVar[tuple[str, ...]] = CODECS
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    @classmethod
+    def missing(cls) -> str:
+        """What is missing on this machine for this client to run; empty when it can."""
+        return ""
+
+    def close(self) -> None:  # noqa: B027 - most clients keep nothing between calls
+        """Let go of what the client keeps between calls."""
+
+    @abstractmethod
+    def write(
+        self,
+        topic: str,
+        records: Sequence[Record],
+        *,
+        codec: str = "none",
+        acks: int = -1,
+        idempotent: bool = False,
+    ) -> list[int]:
+        """Write the records and wait until each is acknowledged.
+
+        Gives their offsets in the order of `records`; none with acks=0 or from a client that hides them.
+        Raises Refused.
+        """
+
+    @abstractmethod
+    def read(
+        self, topic: str, count: int, *, partition: int = 0, offset: int = 0, committed_only: bool = False
+    ) -> list[Record]:
+        """Read `count` records of a partition from an offset on; fewer only after READ_TIMEOUT_S.
+
+        `committed_only` leaves out what open and aborted transactions wrote. Raises Refused.
+        """
+
+    @abstractmethod
+    def offset_range(self, topic: str, partition: int = 0) -> tuple[int, int]:
+        """The partition's first offset and the one after its last: earliest and latest."""
+
+    def offset_at(self, topic: str, timestamp_ms: int, partition: int = 0) -> int | None:
+        """The first offset whose timestamp is at or after a time; None when there is no such record."""
+        raise NotImplementedError(self.name)

@@ -1,0 +1,144 @@
+"""Clients of other languages, each a small program that lives as long as the suite and speaks JSON lines.
+
+One request a line on stdin, one answer a line on stdout; keys, values and header values are base64 or null.
+
+    {"do": "write", "topic", "codec", "acks", "idempotent", "records": [...]}      {"offsets": [0, 1]}
+    {"do": "read", "topic", "partition", "offset", "count", "committed_only"}      {"records": [...]}
+    {"do": "range", "topic", "partition"}                                          {"first": 0, "end": 2}
+    {"do": "time", "topic", "partition", "timestamp_ms"}                           {"offset": 1} or null
+
+A record is {"key", "value", "headers": [[name, value]], "timestamp_ms", "partition", "offset"}. A refusal is
+{"error": code}, anything else that went wrong {"failure": "in words"}.
+"""
+
+import base64
+import json
+import subprocess
+import threading
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compat.clients.model import Client, Record, Refused
+
+END_TIMEOUT_S = 10.0
+
+
+class ProgramClient(Client):
+    """A client behind a program; subclasses say how it is built and started."""
+
+    def __init__(self, bootstrap: str) -> None:
+        super().__init__(bootstrap)
+        self._process: subprocess.Popen[str] | None = None
+        self._turn = threading.Lock()
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """The command that runs the program, which is built or fetched first when that has not been done."""
+
+    def write(
+        self,
+        topic: str,
+        records: Sequence[Record],
+        *,
+        codec: str = "none",
+        acks: int = -1,
+        idempotent: bool = False,
+    ) -> list[int]:
+        """Have the program write."""
+        told = [told_of(record) for record in records]
+        options = {"codec": codec, "acks": acks, "idempotent": idempotent}
+        offsets: list[int] = self.ask({"do": "write", "topic": topic, **options, "records": told})["offsets"]
+        return offsets if acks != 0 else []
+
+    def read(
+        self, topic: str, count: int, *, partition: int = 0, offset: int = 0, committed_only: bool = False
+    ) -> list[Record]:
+        """Have the program read."""
+        place = {"topic": topic, "partition": partition, "offset": offset}
+        wanted = {"count": count, "committed_only": committed_only}
+        return [record_of(told) for told in self.ask({"do": "read", **place, **wanted})["records"]]
+
+    def offset_range(self, topic: str, partition: int = 0) -> tuple[int, int]:
+        """Have the program ask for both ends."""
+        answer = self.ask({"do": "range", "topic": topic, "partition": partition})
+        return answer["first"], answer["end"]
+
+    def offset_at(self, topic: str, timestamp_ms: int, partition: int = 0) -> int | None:
+        """Have the program ask by timestamp."""
+        place = {"topic": topic, "partition": partition}
+        offset: int | None = self.ask({"do": "time", **place, "timestamp_ms": timestamp_ms})["offset"]
+        return offset
+
+    def close(self) -> None:
+        """End the program by the end of its input."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._process = None
+
+    def ask(self, request: Mapping[str, object]) -> dict[str, Any]:
+        """Give the program one request, after starting it when it is the first. Raises Refused."""
+        with self._turn:
+            line = self._exchange(json.dumps(request))
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise Refused(answer["error"])
+        assert "failure" not in answer, f"{self.name}: {answer['failure']}"
+        return answer
+
+    def _exchange(self, line: str) -> str:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, f"the program of {self.name} ended with {self._process.poll()}"
+        return answer
+
+
+def told_of(record: Record) -> dict[str, object]:
+    """A record as programs are told it."""
+    return {
+        "key": _base64(record.key),
+        "value": _base64(record.value),
+        "headers": [[name, _base64(value)] for name, value in record.headers],
+        "timestamp_ms": record.timestamp_ms,
+        "partition": record.partition,
+    }
+
+
+def record_of(told: Mapping[str, Any]) -> Record:
+    """A record that a program told."""
+    return Record(
+        value=_bytes(told["value"]),
+        key=_bytes(told["key"]),
+        headers=tuple((name, _bytes(value)) for name, value in told["headers"]),
+        timestamp_ms=told["timestamp_ms"],
+        partition=told["partition"],
+        offset=told["offset"],
+    )
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

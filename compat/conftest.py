@@ -1,0 +1,170 @@
+"""Brokers, clients and fresh topics for the suite.
+
+A test names what it needs: `client` runs it once for each client, `writer` likewise when all others read what
+it wrote, `admin` once for each admin client, `tools` with Apache Kafka's own programs. `needs(Ability...)`
+leaves out the clients that cannot. Every test runs on every `--target`.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks.peer import BROKERS, BrokerProcess, KafkaTools
+
+from compat.admins import ADMINS, Admin
+from compat.admins.confluent import ConfluentAdmin
+from compat.clients import CLIENTS, Ability, Client
+from compat.served import served_apis
+from compat.waiting import wait_until
+
+BROKER_SETTINGS = {
+    "num.partitions": "1",
+    "auto.create.topics.enable": "true",
+    # So that a test need not write gigabytes to see a log of several segments.
+    "log.segment.bytes": str(16 * 1024 * 1024),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which brokers are judged."""
+    parser.addoption(
+        "--target",
+        action="append",
+        choices=sorted(BROKERS),
+        help="the broker to run on (may be repeated; default: all, one after the other)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Markers of this suite."""
+    config.addinivalue_line("markers", "needs(*abilities): leave out clients without these abilities")
+    config.addinivalue_line("markers", "needs_api(*names): leave out brokers that do not serve these APIs")
+    config.addinivalue_line("markers", "kip848: the protocol of consumer groups in which the broker assigns")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One run of each test for each broker, and for each client or admin client that it asks for."""
+    if "broker" in metafunc.fixturenames:
+        targets = metafunc.config.getoption("--target") or sorted(BROKERS, reverse=True)
+        metafunc.parametrize("broker", targets, indirect=True, scope="session")
+    needed = _needed(metafunc.definition)
+    able = [name for name, client in CLIENTS.items() if needed <= client.abilities]
+    for role in ("client", "writer"):
+        if role in metafunc.fixturenames:
+            metafunc.parametrize(role, able, indirect=True)
+    if "admin" in metafunc.fixturenames:
+        metafunc.parametrize("admin", list(ADMINS), indirect=True)
+
+
+def _needed(test: pytest.Item) -> set[Ability]:
+    mark = test.get_closest_marker("needs")
+    return set(mark.args) if mark else set()
+
+
+@pytest.fixture(scope="session")
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerProcess]:
+    """A running broker of the target's kind, one for the whole suite."""
+    kind = BROKERS[request.param]
+    with kind(tmp_path_factory.mktemp(kind.name), BROKER_SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _needs_api(request: pytest.FixtureRequest) -> None:
+    """Leave out brokers that do not serve what the test is about; a broker that comes to serve it is not."""
+    needed = {name for mark in request.node.iter_markers("needs_api") for name in mark.args}
+    if needed:
+        broker: BrokerProcess = request.getfixturevalue("broker")
+        missing = needed - served_apis(broker.bootstrap)
+        if missing:
+            pytest.skip(f"{broker.name} does not serve {', '.join(sorted(missing))}")
+
+
+@pytest.fixture(scope="session")
+def all_clients(broker: BrokerProcess) -> Iterator[dict[str, Client]]:
+    """Every client that can run on this machine, by name."""
+    able = {name: kind(broker.bootstrap) for name, kind in CLIENTS.items() if not kind.missing()}
+    yield able
+    for each in able.values():
+        each.close()
+
+
+@pytest.fixture
+def client(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> Client:
+    """Each client in turn."""
+    if request.param not in all_clients:
+        pytest.skip(CLIENTS[request.param].missing())
+    return all_clients[request.param]
+
+
+@pytest.fixture
+def writer(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> Client:
+    """Each client in turn, for tests in which all others read."""
+    if request.param not in all_clients:
+        pytest.skip(CLIENTS[request.param].missing())
+    return all_clients[request.param]
+
+
+@pytest.fixture
+def readers(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> list[Client]:
+    """All clients with the abilities that the test needs."""
+    needed = _needed(request.node)
+    return [each for each in all_clients.values() if needed <= each.abilities]
+
+
+@pytest.fixture
+def admin(request: pytest.FixtureRequest, broker: BrokerProcess) -> Admin:
+    """Each admin client in turn."""
+    return ADMINS[request.param](broker.bootstrap)
+
+
+@pytest.fixture
+def tools(broker: BrokerProcess) -> KafkaTools:
+    """Apache Kafka's own programs, pointed at the broker."""
+    return KafkaTools(broker.bootstrap)
+
+
+@pytest.fixture
+def data_directory(broker: BrokerProcess) -> Path:
+    """Where the broker keeps its partitions."""
+    return broker.data_directory
+
+
+_topic_numbers = itertools.count()
+
+
+@pytest.fixture
+def fresh_name() -> Callable[[], str]:
+    """Names that no topic has."""
+    return lambda: f"compat-{next(_topic_numbers)}"
+
+
+@pytest.fixture
+def new_topic(broker: BrokerProcess, fresh_name: Callable[[], str]) -> Callable[..., str]:
+    """Make a topic of this test's own: `new_topic(partitions=3, retention_ms=1000)`; gives its name."""
+
+    maker = ConfluentAdmin(broker.bootstrap)
+
+    def make(partitions: int = 1, **settings: object) -> str:
+        name = fresh_name()
+        named = {key.replace("_", "."): str(value) for key, value in settings.items()}
+        maker.create_topic(name, partitions=partitions, settings=named)
+        wait_until(lambda: name in maker.topics(), "the topic is never listed")
+        return name
+
+    return make
+
+
+@pytest.fixture
+def lasting_topic(new_topic: Callable[..., str]) -> str:
+    """A topic whose records never expire, for records with timestamps of years ago."""
+    return new_topic(retention_ms=-1)
+
+
+@pytest.fixture
+def topic(new_topic: Callable[..., str]) -> str:
+    """A topic of this test's own with one partition."""
+    return new_topic()

@@ -1,0 +1,44 @@
+"""kafka-python in a group."""
+
+from kafka import KafkaConsumer
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+
+from compat.clients.kafka_python import record_of, refusals
+from compat.clients.model import Record
+from compat.members.model import HEARTBEAT_INTERVAL_MS, POLL_S, SESSION_TIMEOUT_MS, Member, Membership
+
+
+class KafkaPythonMember(Member):
+    """KafkaConsumer, subscribed."""
+
+    def __init__(self, bootstrap: str, membership: Membership) -> None:
+        super().__init__(bootstrap, membership)
+        self._consumer = KafkaConsumer(
+            membership.topic,
+            bootstrap_servers=bootstrap,
+            group_id=membership.group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            partition_assignment_strategy=[RangePartitionAssignor],
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+        )
+
+    def poll(self) -> list[Record]:
+        """Poll once."""
+        with refusals():
+            polled = self._consumer.poll(timeout_ms=int(POLL_S * 1000))
+        return [record_of(record) for records in polled.values() for record in records]
+
+    def assignment(self) -> set[int]:
+        """As the consumer tells it."""
+        return {each.partition for each in self._consumer.assignment()}
+
+    def commit(self) -> None:
+        """Commit and wait."""
+        with refusals():
+            self._consumer.commit()
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()

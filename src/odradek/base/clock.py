@@ -1,0 +1,51 @@
+"""The clock port. Cores never read the machine's clock: they are given one of these."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Two readings of one passage of time; a virtual clock moves both together."""
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the Unix epoch: record timestamps, retention, file ages."""
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds that never run backwards: deadlines, sessions, lag."""
+
+
+class SystemClock:
+    """The machine's clocks, rounded down to whole milliseconds."""
+
+    def wall_ms(self) -> int:
+        """See `Clock.wall_ms`."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        """See `Clock.monotonic_ms`."""
+        return time.monotonic_ns() // 1_000_000
+
+
+class ManualClock:
+    """A clock that stands still until it is told to move: for tests and the simulator.
+
+    Both readings start at the values given and move by the same amount.
+    """
+
+    def __init__(self, wall_ms: int = 1_700_000_000_000, monotonic_ms: int = 0) -> None:
+        self._wall_ms = wall_ms
+        self._monotonic_ms = monotonic_ms
+
+    def wall_ms(self) -> int:
+        """See `Clock.wall_ms`."""
+        return self._wall_ms
+
+    def monotonic_ms(self) -> int:
+        """See `Clock.monotonic_ms`."""
+        return self._monotonic_ms
+
+    def advance(self, by_ms: int) -> None:
+        """Move both readings forward by `by_ms` milliseconds, at least 0."""
+        assert by_ms >= 0, f"time does not run backwards: {by_ms} ms"
+        self._wall_ms += by_ms
+        self._monotonic_ms += by_ms

@@ -1,0 +1,145 @@
+"""The error tree: what can go wrong because of a peer, a disk or a user.
+
+Our own mistakes are assertions and crash; whatever stands here is handled. Every error that reaches a
+peer does so as a code, and `WIRE_CODES` is the one place that says which:
+
+    OdradekError
+    ├── ApiError                   an answer that carries its code with it
+    ├── MalformedRequest           bytes that are not a request: the connection is closed
+    ├── SettingError               a setting that a user wrote: one sentence, exit code 2
+    ├── DataDirectoryError         a data directory that cannot be used: one sentence, exit code 2
+    └── LogError                   what a log refuses or cannot do
+        ├── CorruptRecord              length, magic or CRC do not hold
+        ├── RecordError                what may be wrong with single records, which it names
+        │   ├── InvalidRecord              breaks a rule: one whole batch, count, framing, missing key
+        │   └── InvalidTimestamp           outside message.timestamp.{before,after}.max.ms
+        ├── UnsupportedCompression     a codec that the topic or the version does not allow
+        ├── RecordTooLarge             one batch above max.message.bytes
+        ├── RecordListTooLarge         a batch above segment.bytes
+        ├── OffsetOutOfRange           below the log's start or above its end
+        ├── OutOfOrderSequence         a gap in an idempotent producer's sequence
+        ├── DuplicateSequence          a batch older than the five that are remembered
+        ├── InvalidProducerEpoch       a producer that was fenced by a newer epoch
+        ├── UnknownProducer            a producer id that has expired here
+        ├── InvalidTransactionState    a transactional write that no transaction allows
+        └── StorageFailure             the disk failed: the log directory goes offline
+"""
+
+from odradek.base.error_codes import ErrorCode
+
+
+class OdradekError(Exception):
+    """The root: everything that Odradek raises for others to handle."""
+
+
+class ApiError(OdradekError):
+    """A refusal that names its own error code."""
+
+    def __init__(self, code: ErrorCode, message: str = "") -> None:
+        super().__init__(message or code.name)
+        self.code = code
+        self.message = message
+
+
+class MalformedRequest(OdradekError):
+    """Bytes that do not decode as the request they claim to be."""
+
+
+class SettingError(OdradekError):
+    """A setting with an unknown name or a value that it cannot take."""
+
+
+class DataDirectoryError(OdradekError):
+    """A data directory in use by another broker, of another cluster, or not writable."""
+
+
+class LogError(OdradekError):
+    """What a log refuses or cannot do."""
+
+
+class CorruptRecord(LogError):
+    """A batch whose length, magic or CRC does not hold."""
+
+
+class RecordError(LogError):
+    """A batch that is refused for good."""
+
+    def __init__(self, message: str = "", records: tuple[tuple[int, str], ...] = ()) -> None:
+        super().__init__(message)
+        # Numbers of the records in the batch that are to blame, each with its fault; empty: all of it is.
+        self.records = records
+
+
+class InvalidRecord(RecordError):
+    """Not one whole batch, or one that breaks a rule."""
+
+
+class InvalidTimestamp(RecordError):
+    """A record too far in the past or the future."""
+
+
+class UnsupportedCompression(LogError):
+    """A codec that may not be used here."""
+
+
+class RecordTooLarge(LogError):
+    """A batch above `max.message.bytes`."""
+
+
+class RecordListTooLarge(LogError):
+    """A batch above `segment.bytes`."""
+
+
+class OffsetOutOfRange(LogError):
+    """An offset below the log's start or above its end."""
+
+
+class OutOfOrderSequence(LogError):
+    """A gap in the sequence numbers of an idempotent producer."""
+
+
+class DuplicateSequence(LogError):
+    """A batch that was appended before the ones whose offsets are still remembered."""
+
+
+class InvalidProducerEpoch(LogError):
+    """A producer that a newer epoch has fenced."""
+
+
+class UnknownProducer(LogError):
+    """A producer id of which this log remembers nothing."""
+
+
+class InvalidTransactionState(LogError):
+    """A transactional write outside any transaction that this log knows of."""
+
+
+class StorageFailure(LogError):
+    """The disk failed; the message names the directory and the system's own error."""
+
+
+WIRE_CODES: dict[type[OdradekError], ErrorCode] = {
+    MalformedRequest: ErrorCode.INVALID_REQUEST,
+    SettingError: ErrorCode.INVALID_CONFIG,
+    CorruptRecord: ErrorCode.CORRUPT_MESSAGE,
+    RecordError: ErrorCode.INVALID_RECORD,
+    InvalidRecord: ErrorCode.INVALID_RECORD,
+    InvalidTimestamp: ErrorCode.INVALID_TIMESTAMP,
+    UnsupportedCompression: ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    RecordTooLarge: ErrorCode.MESSAGE_TOO_LARGE,
+    RecordListTooLarge: ErrorCode.RECORD_LIST_TOO_LARGE,
+    OffsetOutOfRange: ErrorCode.OFFSET_OUT_OF_RANGE,
+    OutOfOrderSequence: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    DuplicateSequence: ErrorCode.DUPLICATE_SEQUENCE_NUMBER,
+    InvalidProducerEpoch: ErrorCode.INVALID_PRODUCER_EPOCH,
+    UnknownProducer: ErrorCode.UNKNOWN_PRODUCER_ID,
+    InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
+    StorageFailure: ErrorCode.KAFKA_STORAGE_ERROR,
+}
+
+
+def code_of(error: OdradekError) -> ErrorCode:
+    """The wire code of an error; one that the table does not name is UNKNOWN_SERVER_ERROR."""
+    if isinstance(error, ApiError):
+        return error.code
+    return WIRE_CODES.get(type(error), ErrorCode.UNKNOWN_SERVER_ERROR)

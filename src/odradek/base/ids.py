@@ -1,0 +1,27 @@
+"""Identities that every layer shares."""
+
+from typing import NamedTuple, TypeAlias
+from uuid import UUID
+
+BrokerId: TypeAlias = int
+LeaderEpoch: TypeAlias = int
+Offset: TypeAlias = int
+ProducerId: TypeAlias = int
+TopicId: TypeAlias = UUID
+
+NO_BROKER: BrokerId = -1
+NO_EPOCH: LeaderEpoch = -1
+NO_OFFSET: Offset = -1
+NO_PRODUCER_ID: ProducerId = -1
+NO_TOPIC_ID: TopicId = UUID(int=0)
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic; sorts by topic, then by number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        """Render as Kafka names the partition's folder: ``topic-3``."""
+        return f"{self.topic}-{self.partition}"

@@ -1,0 +1,28 @@
+"""Settings by Kafka's names, defaults and units: what exists, what it may be, and where a value came from.
+
+- `definition`: one setting: its name, kind, default, bounds and how it may be changed.
+- `topic`: `TopicConfig`, the settings of one topic.
+- `broker`: `BrokerSettings`, the settings of one broker.
+- `layers`: the layers in which a value may be given, and which of them wins.
+- `properties`: the text format of `server.properties`.
+"""
+
+from odradek.base.settings.broker import BROKER_SETTINGS, BrokerSettings
+from odradek.base.settings.definition import Kind, Setting, Update, Value
+from odradek.base.settings.layers import Resolved, SettingLayers, Source, Synonym
+from odradek.base.settings.topic import TOPIC_SETTINGS, TopicConfig
+
+__all__ = [
+    "BROKER_SETTINGS",
+    "TOPIC_SETTINGS",
+    "BrokerSettings",
+    "Kind",
+    "Resolved",
+    "Setting",
+    "SettingLayers",
+    "Source",
+    "Synonym",
+    "TopicConfig",
+    "Update",
+    "Value",
+]

@@ -1,0 +1,112 @@
+"""Who this broker is, where it listens, and what its connections may do."""
+
+from dataclasses import dataclass
+
+from odradek.base.settings.definition import Kind, Update, setting
+
+
+@dataclass(frozen=True)
+class ListenerSettings:
+    """Who this broker is, where it listens, and what its connections may do."""
+
+    node_id: int = setting(Kind.INT, "node.id", 0, "This broker's id in the cluster.", least=0)
+    broker_rack: str | None = setting(
+        Kind.STRING, "broker.rack", None, "The rack this broker stands in; replicas are spread over racks."
+    )
+    listeners: tuple[str, ...] = setting(
+        Kind.LIST,
+        "listeners",
+        ("PLAINTEXT://127.0.0.1:9092",),
+        "Where to listen, as protocol://host:port; port 0 takes any free one.",
+    )
+    advertised_listeners: tuple[str, ...] = setting(
+        Kind.LIST,
+        "advertised.listeners",
+        (),
+        "What clients are told to connect to; empty: the listeners as bound.",
+    )
+    inter_broker_listener_name: str | None = setting(
+        Kind.STRING, "inter.broker.listener.name", None, "The listener that brokers use among themselves."
+    )
+    listener_security_protocol_map: tuple[str, ...] = setting(
+        Kind.LIST,
+        "listener.security.protocol.map",
+        ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
+        "The security protocol of each listener name.",
+    )
+    zookeeper_connect: str | None = setting(
+        Kind.STRING,
+        "zookeeper.connect",
+        None,
+        "The ZooKeeper ensemble of a cluster of several machines; none: the embedded store.",
+    )
+    odradek_admin_port: int = setting(
+        Kind.INT,
+        "odradek.admin.port",
+        -1,
+        "The loopback port of /metrics, /healthz and /describe; 0 takes any free one, -1 none.",
+        least=-1,
+        most=65535,
+    )
+    odradek_metadata_file: str | None = setting(
+        Kind.STRING,
+        "odradek.metadata.file",
+        None,
+        "The file of the embedded metadata store; none: metadata.db in the first log directory.",
+    )
+    connections_max_idle_ms: int = setting(
+        Kind.LONG,
+        "connections.max.idle.ms",
+        600_000,
+        "After how long a connection without a request is closed.",
+    )
+    max_connections: int = setting(
+        Kind.INT,
+        "max.connections",
+        2_147_483_647,
+        "How many connections the broker holds at once.",
+        least=0,
+        update=Update.CLUSTER_WIDE,
+    )
+    max_connections_per_ip: int = setting(
+        Kind.INT,
+        "max.connections.per.ip",
+        2_147_483_647,
+        "How many connections one address may hold.",
+        least=0,
+        update=Update.CLUSTER_WIDE,
+    )
+    queued_max_requests: int = setting(
+        Kind.INT,
+        "queued.max.requests",
+        500,
+        "How many requests may be in flight on all connections together.",
+        least=1,
+    )
+    socket_listen_backlog_size: int = setting(
+        Kind.INT, "socket.listen.backlog.size", 50, "How many connections may wait to be accepted.", least=1
+    )
+    socket_receive_buffer_bytes: int = setting(
+        Kind.INT,
+        "socket.receive.buffer.bytes",
+        102_400,
+        "The receive buffer of a socket; -1 for the system's default.",
+        least=-1,
+    )
+    socket_request_max_bytes: int = setting(
+        Kind.INT, "socket.request.max.bytes", 104_857_600, "The largest request that is read.", least=1
+    )
+    socket_send_buffer_bytes: int = setting(
+        Kind.INT,
+        "socket.send.buffer.bytes",
+        102_400,
+        "The send buffer of a socket; -1 for the system's default.",
+        least=-1,
+    )
+    odradek_connection_write_buffer_bytes: int = setting(
+        Kind.INT,
+        "odradek.connection.write.buffer.bytes",
+        8_388_608,
+        "How many unsent bytes one connection may hold before its requests are no longer read.",
+        least=65_536,
+    )

@@ -1,0 +1,123 @@
+"""Fetching, by consumers and by followers, and the replicas' leadership."""
+
+from dataclasses import dataclass
+
+from odradek.base.settings.definition import Kind, Update, setting
+
+
+@dataclass(frozen=True)
+class ReplicaSettings:
+    """Fetching, by consumers and by followers, and the replicas' leadership."""
+
+    fetch_max_bytes: int = setting(
+        Kind.INT, "fetch.max.bytes", 57_671_680, "The most bytes that one fetch is answered with.", least=1024
+    )
+    fetch_purgatory_purge_interval_requests: int = setting(
+        Kind.INT,
+        "fetch.purgatory.purge.interval.requests",
+        1000,
+        "From how many completed fetches on the purgatory is swept.",
+    )
+    max_incremental_fetch_session_cache_slots: int = setting(
+        Kind.INT,
+        "max.incremental.fetch.session.cache.slots",
+        1000,
+        "How many fetch sessions are kept.",
+        least=0,
+    )
+    producer_purgatory_purge_interval_requests: int = setting(
+        Kind.INT,
+        "producer.purgatory.purge.interval.requests",
+        1000,
+        "From how many completed produces on the purgatory is swept.",
+    )
+    delete_records_purgatory_purge_interval_requests: int = setting(
+        Kind.INT,
+        "delete.records.purgatory.purge.interval.requests",
+        1,
+        "From how many completed deletions on the purgatory is swept.",
+    )
+    auto_leader_rebalance_enable: bool = setting(
+        Kind.BOOLEAN,
+        "auto.leader.rebalance.enable",
+        True,
+        "Whether leadership returns to preferred replicas by itself.",
+    )
+    broker_session_timeout_ms: int = setting(
+        Kind.INT,
+        "broker.session.timeout.ms",
+        9000,
+        "After how long without a sign a broker is taken for dead.",
+        least=1,
+    )
+    controlled_shutdown_enable: bool = setting(
+        Kind.BOOLEAN,
+        "controlled.shutdown.enable",
+        True,
+        "Whether a stopping broker hands over its leaderships first.",
+    )
+    leader_imbalance_check_interval_seconds: int = setting(
+        Kind.LONG,
+        "leader.imbalance.check.interval.seconds",
+        300,
+        "How often preferred leaders are looked after.",
+        least=1,
+    )
+    leader_imbalance_per_broker_percentage: int = setting(
+        Kind.INT,
+        "leader.imbalance.per.broker.percentage",
+        10,
+        "The share of lost leaderships from which they are returned.",
+    )
+    num_replica_fetchers: int = setting(
+        Kind.INT,
+        "num.replica.fetchers",
+        1,
+        "How many fetchers a broker runs for each source broker.",
+        update=Update.CLUSTER_WIDE,
+    )
+    replica_fetch_backoff_ms: int = setting(
+        Kind.INT,
+        "replica.fetch.backoff.ms",
+        1000,
+        "How long a partition rests after a failed fetch.",
+        least=0,
+    )
+    replica_fetch_max_bytes: int = setting(
+        Kind.INT,
+        "replica.fetch.max.bytes",
+        1_048_576,
+        "The most bytes of one partition in a follower's fetch.",
+        least=0,
+    )
+    replica_fetch_min_bytes: int = setting(
+        Kind.INT, "replica.fetch.min.bytes", 1, "The fewest bytes that a follower's fetch waits for."
+    )
+    replica_fetch_response_max_bytes: int = setting(
+        Kind.INT,
+        "replica.fetch.response.max.bytes",
+        10_485_760,
+        "The most bytes of one answer to a follower's fetch.",
+        least=0,
+    )
+    replica_fetch_wait_max_ms: int = setting(
+        Kind.INT, "replica.fetch.wait.max.ms", 500, "How long a follower's fetch may wait."
+    )
+    replica_high_watermark_checkpoint_interval_ms: int = setting(
+        Kind.LONG,
+        "replica.high.watermark.checkpoint.interval.ms",
+        5000,
+        "How often high watermarks are written.",
+    )
+    replica_lag_time_max_ms: int = setting(
+        Kind.LONG,
+        "replica.lag.time.max.ms",
+        10_000,
+        "After how long behind the leader a replica leaves the ISR (Kafka: 30000).",
+    )
+    replica_selector_class: str | None = setting(
+        Kind.CLASS, "replica.selector.class", None, "Which replica a consumer is sent to; none: the leader."
+    )
+    replica_socket_timeout_ms: int = setting(
+        Kind.INT, "replica.socket.timeout.ms", 30_000, "How long a follower waits for an answer."
+    )

@@ -1,0 +1,158 @@
+"""Where a value comes from: the layers in which a setting may be given, the strongest first.
+
+For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`:
+
+    topic            retention.ms          not given
+    dynamic broker   log.retention.ms      not given      (this broker, while it runs)
+    dynamic default  log.retention.ms      not given      (all brokers, while they run)
+    static           log.retention.hours   1              -> 3600000, source STATIC_BROKER
+    default          log.retention.hours   168
+
+What wins and what it hides are DescribeConfigs' sources and synonyms.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from odradek.base.errors import SettingError
+from odradek.base.settings.broker import BROKER_ALIASES, BROKER_SETTINGS, BrokerSettings
+from odradek.base.settings.definition import Setting, Value, attribute_of
+from odradek.base.settings.topic import TOPIC_SETTINGS, TopicConfig
+
+
+class Source(IntEnum):
+    """Which layer gave a value; the numbers are those of DescribeConfigs responses."""
+
+    DYNAMIC_TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+
+
+class Synonym(NamedTuple):
+    """One place that gives a value for a setting: under this name, with this text, in this layer."""
+
+    name: str
+    text: str | None
+    source: Source
+
+
+class Resolved(NamedTuple):
+    """The value in force, its text, its layer, and everything that gives one, the winner first."""
+
+    value: Value
+    text: str | None
+    source: Source
+    synonyms: tuple[Synonym, ...]
+
+
+# A topic setting that no broker setting gives a default for has these layers only.
+_BROKER_LAYERS = (Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER, Source.STATIC_BROKER)
+
+
+@dataclass(slots=True)
+class SettingLayers:
+    """What the layers of one broker hold, as text by Kafka's names; all texts have been parsed once."""
+
+    # From the settings file and the command line; never changes while the broker runs.
+    static: dict[str, str] = field(default_factory=dict)
+    # From /config/brokers/<default>: for all brokers of the cluster.
+    dynamic_default: dict[str, str] = field(default_factory=dict)
+    # From /config/brokers/<id>: for this broker only.
+    dynamic_broker: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_static(cls, properties: Mapping[str, str]) -> tuple["SettingLayers", list[str]]:
+        """Take a file's properties; the second value lists the names that nobody here knows.
+
+        Raises SettingError for the first value that its setting cannot take.
+        """
+        layers = cls()
+        unknown: list[str] = []
+        for given_name, text in properties.items():
+            name = BROKER_ALIASES.get(given_name, given_name)
+            known = BROKER_SETTINGS.get(name)
+            if known is None:
+                unknown.append(given_name)
+                continue
+            known.parse(text)
+            layers.static[name] = text
+        layers.broker_settings()
+        return layers, unknown
+
+    def broker(self, name: str) -> Resolved:
+        """Resolve a broker setting. Raises SettingError for a name that is none."""
+        known = BROKER_SETTINGS.get(name)
+        if known is None:
+            raise SettingError(f"there is no broker setting named {name}")
+        return _resolved(known, self._broker_synonyms(known, name))
+
+    def topic(self, name: str, overrides: Mapping[str, str]) -> Resolved:
+        """Resolve a setting of a topic that overrides these. Raises SettingError for an unknown name."""
+        known = TOPIC_SETTINGS.get(name)
+        if known is None:
+            raise SettingError(f"there is no topic setting named {name}")
+        found: list[tuple[Synonym, int]] = []
+        if name in overrides:
+            found.append((Synonym(name, overrides[name], Source.DYNAMIC_TOPIC), 1))
+        for source in _BROKER_LAYERS:
+            for broker_name, factor in known.broker_names:
+                text = self._layer(source).get(broker_name)
+                if text is not None:
+                    found.append((Synonym(broker_name, text, source), factor))
+        for broker_name, factor in known.broker_names:
+            default = BROKER_SETTINGS[broker_name].default
+            if default is not None:
+                text = BROKER_SETTINGS[broker_name].render(default)
+                found.append((Synonym(broker_name, text, Source.DEFAULT), factor))
+        if not known.broker_names:
+            found.append((Synonym(name, known.render(known.default), Source.DEFAULT), 1))
+        return _resolved(known, found)
+
+    def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
+        """All settings in force for a topic that overrides these."""
+        values: dict[str, Any] = {}
+        for name in TOPIC_SETTINGS:
+            values[attribute_of(name)] = self.topic(name, overrides).value
+        return TopicConfig(**values)
+
+    def broker_settings(self) -> BrokerSettings:
+        """All settings in force for this broker. Raises SettingError where two contradict each other."""
+        values: dict[str, Any] = {attribute_of(name): self.broker(name).value for name in BROKER_SETTINGS}
+        return BrokerSettings(**values)
+
+    def _layer(self, source: Source) -> dict[str, str]:
+        if source is Source.DYNAMIC_BROKER:
+            return self.dynamic_broker
+        if source is Source.DYNAMIC_DEFAULT_BROKER:
+            return self.dynamic_default
+        return self.static
+
+    def _broker_synonyms(self, known: Setting, name: str) -> list[tuple[Synonym, int]]:
+        found: list[tuple[Synonym, int]] = []
+        for source in _BROKER_LAYERS:
+            text = self._layer(source).get(name)
+            if text is not None:
+                found.append((Synonym(name, text, source), 1))
+        found.append((Synonym(name, known.render(known.default), Source.DEFAULT), 1))
+        return found
+
+
+def _resolved(known: Setting, found: list[tuple[Synonym, int]]) -> Resolved:
+    assert found, f"{known.name} has no default"
+    winner, factor = found[0]
+    synonyms = tuple(synonym for synonym, _ in found if synonym.text is not None)
+    if winner.text is None:
+        return Resolved(None, None, winner.source, synonyms)
+    if winner.source is Source.DEFAULT and factor == 1:
+        return Resolved(known.default, known.render(known.default), winner.source, synonyms)
+    text = _scaled(winner.text, factor)
+    return Resolved(known.parse(text), known.canonical(text), winner.source, synonyms)
+
+
+def _scaled(text: str, factor: int) -> str:
+    """Hours or minutes as milliseconds; -1 means no limit in any unit."""
+    return text if factor == 1 or text.strip() == "-1" else str(int(text) * factor)

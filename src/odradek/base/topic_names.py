@@ -1,0 +1,29 @@
+"""Which names a topic may have: the only gate between a name from the wire and a path on disk."""
+
+import re
+
+NAME_CHARACTERS_MAX = 249
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+
+_ALLOWED = re.compile(r"[a-zA-Z0-9._-]+\Z")
+
+
+def fault_in_name(name: str) -> str | None:
+    """Say in one sentence why `name` cannot name a topic, or None when it can."""
+    if not name:
+        return "the empty string is not a topic name"
+    if name in (".", ".."):
+        return f"a topic cannot be named {name!r}"
+    if len(name) > NAME_CHARACTERS_MAX:
+        return f"a topic name has at most {NAME_CHARACTERS_MAX} characters, this one has {len(name)}"
+    if not _ALLOWED.match(name):
+        return f"the topic name {name!r} has characters other than ASCII letters, digits, '.', '_' and '-'"
+    return None
+
+
+def folded_name(name: str) -> str:
+    """The form that names have in common which differ only in '.' and '_'.
+
+    They would share their metric names, which is why Kafka refuses the second one.
+    """
+    return name.replace(".", "_")

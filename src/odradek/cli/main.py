@@ -1,0 +1,23 @@
+"""The command `odradek`.
+
+`serve` starts without the libraries that draw tables and parse options for the other commands: they cost more
+time and memory than the broker itself needs to be up.
+"""
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exits with 0, 1 when something failed, 2 when a command or setting is wrong."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given[:1] == ["serve"]:
+        from odradek.cli.serve import run as run_serve
+
+        sys.exit(run_serve(given[1:]))
+    from odradek.cli.app import run as run_app
+
+    sys.exit(run_app(given))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""`odradek serve`: from a command line and a settings file to the settings of a broker, which is then run."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from odradek.base.errors import DataDirectoryError, SettingError
+from odradek.base.settings import SettingLayers
+from odradek.base.settings.properties import parse_properties
+
+EXIT_WRONG_USE = 2
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a broker until it is told to stop; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        layers, unknown = SettingLayers.from_static(collect_properties(options))
+        for name in unknown:
+            print(f"odradek: warning: there is no setting named {name}; it is ignored", file=sys.stderr)
+        from odradek.server.serve import serve
+
+        return serve(layers)
+    except (SettingError, DataDirectoryError) as error:
+        print(f"odradek: {error}", file=sys.stderr)
+        return EXIT_WRONG_USE
+
+
+def collect_properties(options: argparse.Namespace) -> dict[str, str]:
+    """--config, overridden by --set, overridden by the other options. Raises SettingError."""
+    properties: dict[str, str] = {}
+    if options.config is not None:
+        try:
+            properties = parse_properties(options.config.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingError(f"cannot read the settings file {options.config}: {error}") from error
+    for assignment in options.set:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name:
+            raise SettingError(f"--set takes name=value, not '{assignment}'")
+        properties[name] = value
+    if options.data_dir is not None:
+        properties.pop("log.dir", None)
+        properties["log.dirs"] = str(options.data_dir)
+    if options.port is not None:
+        properties["listeners"] = _with_port(properties.get("listeners", ""), options.port)
+    if options.admin_port is not None:
+        properties["odradek.admin.port"] = str(options.admin_port)
+    return properties
+
+
+def _with_port(listeners: str, port: int) -> str:
+    """The listeners with the first one's port replaced; loopback where there are none."""
+    if not 0 <= port <= 65535:
+        raise SettingError(f"--port must be between 0 and 65535, not {port}")
+    if not listeners.strip():
+        return f"PLAINTEXT://127.0.0.1:{port}"
+    first, comma, others = listeners.partition(",")
+    return f"{first.rpartition(':')[0]}:{port}{comma}{others}"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="odradek serve",
+        description="Run a Kafka-compatible broker on this machine until SIGTERM or Ctrl-C.",
+    )
+    parser.add_argument("--port", type=int, help="port to listen on, 0 for any free one (9092)")
+    parser.add_argument("--data-dir", type=Path, help="directory of the logs (data)")
+    parser.add_argument("--config", type=Path, help="a server.properties as Kafka has them")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="one setting by Kafka's name; may be given again",
+    )
+    parser.add_argument(
+        "--admin-port", type=int, help="loopback port of /metrics, /healthz and /describe, 0 for any free one"
+    )
+    return parser

@@ -1,0 +1,1 @@
+"""Consumer, producer and admin clients."""

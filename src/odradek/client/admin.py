@@ -1,0 +1,179 @@
+"""The admin client: topics, partitions and settings, over a blocking connection.
+
+It sends what it is asked to the first bootstrap address that answers; a broker that is not the controller
+passes it on. Every refusal is an ApiError with the broker's code and words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.settings import Source
+from odradek.client.admin_connection import AdminConnection
+from odradek.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from odradek.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+TIMEOUT_MS = 30_000
+
+TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
+
+_SET, _DELETE = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """One partition as the cluster sees it; leader -1 when there is none."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """One topic and its partitions, in order."""
+
+    name: str
+    topic_id: str
+    internal: bool
+    partitions: list[PartitionDescription]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One setting of a topic or broker; the value of a secret one is None."""
+
+    name: str
+    value: str | None
+    source: Source | None
+    read_only: bool
+    documentation: str | None
+
+
+class Admin(AdminConnection):
+    """One connection; raises ApiError for refusals, ConnectionFailed when nobody answers."""
+
+    def list_topics(self, names: Sequence[str] | None = None) -> list[TopicDescription]:
+        """Describe `names`, or all topics, by name. Raises ApiError for the first that is unknown."""
+        wanted = None if names is None else [MetadataRequestTopic(name=name) for name in names]
+        request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+        answer = self._connection.ask(request, MetadataResponse, version_max=12)
+        described = []
+        for topic in answer.topics:
+            _raise_for(topic.error_code, f"topic {topic.name}: {ErrorCode(topic.error_code).name}")
+            partitions = [
+                PartitionDescription(
+                    one.partition_index, one.leader_id, one.leader_epoch, one.replica_nodes, one.isr_nodes
+                )
+                for one in sorted(topic.partitions, key=lambda one: one.partition_index)
+            ]
+            described.append(
+                TopicDescription(topic.name or "", str(topic.topic_id), topic.is_internal, partitions)
+            )
+        return sorted(described, key=lambda topic: topic.name)
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int = -1,
+        replication_factor: int = -1,
+        configs: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make a topic; -1 leaves partitions or replicas to the broker's defaults."""
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=partitions,
+            replication_factor=replication_factor,
+            configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+        )
+        request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_MS)
+        for one in self._connection.ask(request, CreateTopicsResponse).topics:
+            _raise_for(one.error_code, one.error_message)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic with everything in it."""
+        request = DeleteTopicsRequest(
+            topic_names=[name], topics=[DeleteTopicState(name=name)], timeout_ms=TIMEOUT_MS
+        )
+        for one in self._connection.ask(request, DeleteTopicsResponse).responses:
+            _raise_for(one.error_code, one.error_message)
+
+    def create_partitions(self, topic: str, total: int) -> None:
+        """Raise a topic's number of partitions to `total`."""
+        wanted = CreatePartitionsTopic(name=topic, count=total, assignments=None)
+        request = CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS)
+        for one in self._connection.ask(request, CreatePartitionsResponse).results:
+            _raise_for(one.error_code, one.error_message)
+
+    def describe_configs(self, resource_type: int, name: str) -> list[ConfigEntry]:
+        """The settings of a topic (TOPIC_RESOURCE) or broker (BROKER_RESOURCE), by name."""
+        resource = DescribeConfigsResource(
+            resource_type=resource_type, resource_name=name, configuration_keys=None
+        )
+        request = DescribeConfigsRequest(resources=[resource], include_documentation=True)
+        (result,) = self._connection.ask(request, DescribeConfigsResponse).results
+        _raise_for(result.error_code, result.error_message)
+        entries = [
+            ConfigEntry(
+                one.name,
+                None if one.is_sensitive else one.value,
+                _source(one.config_source),
+                one.read_only,
+                one.documentation,
+            )
+            for one in result.configs
+        ]
+        return sorted(entries, key=lambda entry: entry.name)
+
+    def alter_configs(self, resource_type: int, name: str, changes: Mapping[str, str | None]) -> None:
+        """Set each setting to its text, or take it back to its default where the text is None."""
+        resource = AlterConfigsResource(
+            resource_type=resource_type,
+            resource_name=name,
+            configs=[
+                AlterableConfig(name=key, config_operation=_DELETE if value is None else _SET, value=value)
+                for key, value in changes.items()
+            ],
+        )
+        request = IncrementalAlterConfigsRequest(resources=[resource])
+        for one in self._connection.ask(request, IncrementalAlterConfigsResponse).responses:
+            _raise_for(one.error_code, one.error_message)
+
+
+def _source(number: int) -> Source | None:
+    try:
+        return Source(number)
+    except ValueError:
+        return None
+
+
+def _raise_for(error_code: int, message: str | None) -> None:
+    if error_code != ErrorCode.NONE:
+        raise ApiError(ErrorCode(error_code), message or "")

@@ -1,0 +1,195 @@
+"""Groups as an administrator sees them: who is in them, what they have committed, how far behind they are.
+
+Requests about a group go to its coordinator, which FindCoordinator names; lists are asked of the broker that
+the bootstrap address leads to.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, MalformedRequest
+from odradek.base.ids import TopicPartition
+from odradek.client.admin_connection import AdminConnection, CoordinatorKey
+from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
+from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
+from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from odradek.wire.messages.describe_groups import (
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from odradek.wire.versioned import decode_versioned
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+
+# The versions whose layout names one group; later ones only add others to the same question.
+_OFFSET_FETCH_VERSION_MAX = 7
+_DESCRIBE_VERSION_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """One group of a list; state and type are empty where the broker does not tell them."""
+
+    group: str
+    state: str
+    kind: str
+    protocol_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDescription:
+    """One member of a group and the partitions that it has been given."""
+
+    member: str
+    instance: str | None
+    client: str
+    host: str
+    partitions: list[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A group with its members."""
+
+    group: str
+    state: str
+    protocol: str
+    members: list[MemberDescription]
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a group's committed offset lies behind the end of a partition."""
+
+    partition: TopicPartition
+    committed: int
+    end: int
+
+    @property
+    def records(self) -> int:
+        """The number of offsets between them."""
+        return max(0, self.end - self.committed)
+
+
+class GroupAdmin(AdminConnection):
+    """Raises ApiError for refusals, ConnectionFailed when nobody answers."""
+
+    def list_groups(self) -> list[GroupListing]:
+        """The groups that this broker coordinates, by name."""
+        answer = self._connection.ask(ListGroupsRequest(), ListGroupsResponse)
+        _raise_for(answer.error_code, "listing groups")
+        found = [
+            GroupListing(one.group_id, one.group_state, one.group_type, one.protocol_type)
+            for one in answer.groups
+        ]
+        return sorted(found, key=lambda one: one.group)
+
+    def describe(self, group: str) -> GroupDescription:
+        """A group's state and members."""
+        with self._coordinator(CoordinatorKey.GROUP, group) as connection:
+            request = DescribeGroupsRequest(groups=[group])
+            answer = connection.ask(request, DescribeGroupsResponse, _DESCRIBE_VERSION_MAX)
+        (found,) = answer.groups
+        _raise_for(found.error_code, f"group {group}")
+        if found.group_state == "Dead":
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group}")
+        members = [_member(one, found.protocol_type) for one in found.members]
+        return GroupDescription(group, found.group_state, found.protocol_data, members)
+
+    def committed(self, group: str) -> Offsets:
+        """The offsets that a group has committed, for all partitions that it ever committed."""
+        with self._coordinator(CoordinatorKey.GROUP, group) as connection:
+            request = OffsetFetchRequest(group_id=group, topics=None)
+            answer = connection.ask(request, OffsetFetchResponse, _OFFSET_FETCH_VERSION_MAX)
+        _raise_for(answer.error_code, f"group {group}")
+        return {
+            TopicPartition(topic.name, one.partition_index): one.committed_offset
+            for topic in answer.topics
+            for one in topic.partitions
+            if one.committed_offset >= 0
+        }
+
+    def lag(self, group: str) -> list[Lag]:
+        """What a group has yet to read of each partition that it has committed."""
+        committed = self.committed(group)
+        leaders = fetch_leaders(self._connection, sorted({partition.topic for partition in committed}))
+        led = [partition for partition in sorted(committed) if partition in leaders.addresses]
+        ends = list_offsets(leaders, LATEST, led, "read_uncommitted")
+        return [Lag(partition, committed[partition], ends[partition]) for partition in led]
+
+    def offsets_at(self, topic: str, timestamp: int) -> Offsets:
+        """For each partition of a topic the offset of EARLIEST, LATEST or a time in ms (LATEST when none)."""
+        leaders = fetch_leaders(self._connection, [topic])
+        if topic not in leaders.counts:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
+        partitions = [TopicPartition(topic, number) for number in range(leaders.counts[topic])]
+        found = list_offsets(leaders, timestamp, partitions, "read_uncommitted")
+        late = [partition for partition, offset in found.items() if offset < 0]
+        return {**found, **(list_offsets(leaders, LATEST, late, "read_uncommitted") if late else {})}
+
+    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Set a group's committed offsets; only while it has no members."""
+        by_topic: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
+        for (topic, number), offset in sorted(offsets.items()):
+            by_topic[topic].append(
+                OffsetCommitRequestPartition(
+                    partition_index=number, committed_offset=offset, committed_metadata=""
+                )
+            )
+        request = OffsetCommitRequest(
+            group_id=group,
+            topics=[
+                OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in by_topic.items()
+            ],
+        )
+        with self._coordinator(CoordinatorKey.GROUP, group) as connection:
+            answer = connection.ask(request, OffsetCommitResponse)
+        for answered in answer.topics:
+            for one in answered.partitions:
+                refused = ErrorCode(one.error_code)
+                if refused is ErrorCode.UNKNOWN_MEMBER_ID:
+                    raise ApiError(refused, f"group {group} has members: its offsets are theirs to set")
+                _raise_for(refused, f"{answered.name}-{one.partition_index}")
+
+    def delete(self, group: str) -> None:
+        """Delete a group without members, with its offsets."""
+        with self._coordinator(CoordinatorKey.GROUP, group) as connection:
+            answer = connection.ask(DeleteGroupsRequest(groups_names=[group]), DeleteGroupsResponse)
+        for one in answer.results:
+            _raise_for(one.error_code, f"group {group}")
+
+
+def _member(one: DescribedGroupMember, protocol_type: str) -> MemberDescription:
+    partitions: list[TopicPartition] = []
+    if protocol_type == CONSUMER_PROTOCOL_TYPE and one.member_assignment:
+        try:
+            assignment = decode_versioned(ConsumerProtocolAssignment, one.member_assignment)
+        except MalformedRequest:
+            assignment = (
+                ConsumerProtocolAssignment()
+            )  # An assignor of the client's own: its bytes mean nothing here.
+        partitions = [
+            TopicPartition(topic.topic, number)
+            for topic in assignment.assigned_partitions
+            for number in topic.partitions
+        ]
+    return MemberDescription(
+        one.member_id, one.group_instance_id, one.client_id, one.client_host, sorted(partitions)
+    )
+
+
+def _raise_for(error_code: int, what: str) -> None:
+    if error_code != ErrorCode.NONE:
+        code = ErrorCode(error_code)
+        raise ApiError(code, f"{what}: {code.name.lower().replace('_', ' ')}")

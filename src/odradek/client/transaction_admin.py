@@ -1,0 +1,73 @@
+"""Transactions as an administrator sees them: which are known, which are open and since when."""
+
+from dataclasses import dataclass
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
+from odradek.client.admin_connection import AdminConnection, CoordinatorKey
+from odradek.wire.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
+from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionListing:
+    """One transactional id of a list."""
+
+    transactional_id: str
+    producer_id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDescription:
+    """A transactional id: its producer, and the partitions of what it has open."""
+
+    transactional_id: str
+    state: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    # When the open transaction began, None when there is none.
+    started_ms: int | None
+    partitions: list[TopicPartition]
+
+
+class TransactionAdmin(AdminConnection):
+    """Raises ApiError for refusals, ConnectionFailed when nobody answers."""
+
+    def list_transactions(self) -> list[TransactionListing]:
+        """The transactional ids that this broker coordinates, by name."""
+        answer = self._connection.ask(ListTransactionsRequest(), ListTransactionsResponse)
+        if answer.error_code != ErrorCode.NONE:
+            raise ApiError(ErrorCode(answer.error_code))
+        found = [
+            TransactionListing(one.transactional_id, one.producer_id, one.transaction_state)
+            for one in answer.transaction_states
+        ]
+        return sorted(found, key=lambda one: one.transactional_id)
+
+    def describe(self, transactional_id: str) -> TransactionDescription:
+        """One transactional id. Raises ApiError when nobody has used it."""
+        request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+        with self._coordinator(CoordinatorKey.TRANSACTION, transactional_id) as connection:
+            (found,) = connection.ask(request, DescribeTransactionsResponse).transaction_states
+        if found.error_code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+            raise ApiError(
+                ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {transactional_id}"
+            )
+        if found.error_code != ErrorCode.NONE:
+            raise ApiError(ErrorCode(found.error_code))
+        started_ms = found.transaction_start_time_ms
+        return TransactionDescription(
+            transactional_id,
+            found.transaction_state,
+            found.producer_id,
+            found.producer_epoch,
+            found.transaction_timeout_ms,
+            None if started_ms < 0 else started_ms,
+            sorted(TopicPartition(one.topic, number) for one in found.topics for number in one.partitions),
+        )

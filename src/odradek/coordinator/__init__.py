@@ -1,0 +1,9 @@
+"""Group and transaction coordinators: state machines over the logs of internal topics.
+
+Law: no I/O, and no clock of their own.
+
+ports       what a coordinator needs of the broker: append to a partition of its topic, and read it back
+placement   which partition, and so which broker, coordinates a group or a transactional id
+classic     the classic group protocol: members, rebalances, sessions (G1, G2, G4)
+groups      all groups of the partitions led here: offsets, loading, expiry, the requests' front door
+"""

@@ -1,0 +1,244 @@
+"""One classic group's coordinator: requests and deadlines in, one step after another, effects carried out.
+
+Law: it decides nothing about groups; `joining`, `syncing`, `rebalancing`, `heartbeats` and `leaving` do. A
+step runs to its end, and its effects after it, before the next one begins: an answer may bring the next
+request at once, and a write may be done before it returns.
+
+    JoinGroup of A       → A is parked; effects: its session begins, joins are awaited (join purgatory)
+    every step           → the join and sync purgatories try the group again
+    all have joined      → the join phase ends: a step of its own
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.delayed_heartbeat import DelayedFirstJoin, DelayedHeartbeat, MemberKey
+from odradek.coordinator.classic.delayed_join import DelayedJoin, InitialDelayedJoin
+from odradek.coordinator.classic.delayed_sync import DelayedSync
+from odradek.coordinator.classic.effects import (
+    Answer,
+    AwaitJoins,
+    AwaitSyncs,
+    Effect,
+    Effects,
+    Persist,
+    StartPendingSession,
+    StartSession,
+)
+from odradek.coordinator.classic.group import ClassicGroup, GroupSnapshot
+from odradek.coordinator.classic.heartbeats import end_session, hear
+from odradek.coordinator.classic.joining import join
+from odradek.coordinator.classic.leaving import leave
+from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
+from odradek.coordinator.classic.rebalancing import dismiss, end_join_phase, end_sync_phase
+from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.classic.syncing import sync
+from odradek.coordinator.classic.terms import Caller, Terms
+from odradek.timer import Purgatory
+from odradek.wire.messages.join_group import JoinGroupRequest
+from odradek.wire.messages.leave_group import MemberIdentity
+from odradek.wire.messages.sync_group import SyncGroupRequest
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPurgatories:
+    """Where classic groups wait; one of each for a broker (D9)."""
+
+    joins: Purgatory[str]
+    syncs: Purgatory[str]
+    heartbeats: Purgatory[MemberKey]
+
+    def all(self) -> tuple[Purgatory[str], Purgatory[str], Purgatory[MemberKey]]:
+        """For metrics and listings."""
+        return self.joins, self.syncs, self.heartbeats
+
+
+class Persistence(Protocol):
+    """Writes a group to the log of its partition."""
+
+    def persist(self, group_id: str, snapshot: GroupSnapshot, done: Callable[[ErrorCode], None]) -> None:
+        """Write; `done` gets what members are to be told, NONE when it is written. It may come at once."""
+
+
+class ClassicCoordinator:
+    """Coordinates one group; owned by one thread."""
+
+    __slots__ = ("_is_busy", "_persistence", "_purgatories", "_steps", "_terms", "group")
+
+    def __init__(
+        self, group: ClassicGroup, terms: Terms, purgatories: GroupPurgatories, persistence: Persistence
+    ) -> None:
+        self.group = group
+        self._terms = terms
+        self._purgatories = purgatories
+        self._persistence = persistence
+        # Steps that came while another's effects were carried out, oldest first.
+        self._steps: deque[Callable[[], Effects]] = deque()
+        self._is_busy = False
+
+    # --- requests
+
+    def join(self, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin) -> None:
+        """JoinGroup."""
+        self._take(lambda: join(self.group, self._terms, request, caller, respond))
+
+    def sync(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
+        """SyncGroup."""
+        self._take(lambda: sync(self.group, request, respond))
+
+    def hear(
+        self,
+        event: GroupEvent,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        respond: Callable[[ErrorCode], None],
+    ) -> None:
+        """A sign of life: Heartbeat, or OffsetCommit; `respond` gets the answer's code."""
+
+        def step() -> Effects:
+            code, effects = hear(self.group, event, member_id, instance_id, generation)
+            return [*effects, Answer(respond, code)]
+
+        self._take(step)
+
+    def leave(self, leavers: list[MemberIdentity], respond: Callable[[list[ErrorCode]], None]) -> None:
+        """LeaveGroup: one code for each."""
+
+        def step() -> Effects:
+            codes: list[ErrorCode] = []
+            effects: Effects = []
+            for leaver in leavers:
+                code, more = leave(self.group, leaver)
+                codes.append(code)
+                effects += more
+            return [Answer(respond, codes), *effects]
+
+        self._take(step)
+
+    # --- the group's life
+
+    def resume(self) -> None:
+        """A group was loaded: the sessions of its members begin."""
+        members = self.group.members.values()
+        self._take(lambda: [StartSession(member.member_id, member.session_timeout_ms) for member in members])
+
+    def close(self, code: ErrorCode) -> None:
+        """Be no longer this group's coordinator; whoever waits is told why (D8)."""
+        self._take(lambda: self._closed(code))
+
+    def _closed(self, code: ErrorCode) -> Effects:
+        group = self.group
+        group.take(GroupEvent.CLOSED)
+        effects: Effects = []
+        for member in group.members.values():
+            effects += dismiss(group, member, code)
+        watched = (*group.members, *group.pending_members)
+        group.pending_members.clear()
+        group.unsynced.clear()
+        self._purgatories.joins.cancel_for_key(group.group_id)
+        self._purgatories.syncs.cancel_for_key(group.group_id)
+        for member_id in watched:
+            self._purgatories.heartbeats.cancel_for_key(MemberKey(group.group_id, member_id))
+        return effects
+
+    # --- steps
+
+    def _take(self, step: Callable[[], Effects]) -> None:
+        self._steps.append(step)
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while self._steps:
+                for effect in self._steps.popleft()():
+                    self._carry_out(effect)
+                self._try_waiting()
+        finally:
+            self._is_busy = False
+
+    def _try_waiting(self) -> None:
+        group = self.group
+        if group.is_rebalancing:
+            self._purgatories.joins.check_and_complete(group.group_id)
+        self._purgatories.syncs.check_and_complete(group.group_id)
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case Answer(respond, response):
+                respond(response)
+            case StartSession(member_id, timeout_ms):
+                self._start_session(member_id, timeout_ms)
+            case StartPendingSession(member_id, timeout_ms):
+                deadline_ms = self._now_ms() + timeout_ms
+                operation = DelayedFirstJoin(deadline_ms, self.group, member_id, self._on_session_over)
+                self._watch_session(member_id, operation)
+            case AwaitJoins(is_first):
+                self._await_joins(is_first=is_first)
+            case AwaitSyncs(_, timeout_ms):
+                deadline_ms = self.group.syncs_until_ms = self._now_ms() + timeout_ms
+                late = DelayedSync(deadline_ms, self.group, self._on_syncs_late)
+                self._purgatories.syncs.try_complete_else_watch(late, [self.group.group_id])
+            case Persist(snapshot, then):
+                self._persistence.persist(
+                    self.group.group_id, snapshot, lambda code: self._take(lambda: then(code))
+                )
+
+    def _start_session(self, member_id: str, timeout_ms: int) -> None:
+        member = self.group.members.get(member_id)
+        if member is None:
+            return
+        now_ms = self._now_ms()
+        member.last_heartbeat_ms = now_ms
+        member.session += 1
+        operation = DelayedHeartbeat(now_ms + timeout_ms, self.group, member_id, self._on_session_over)
+        self._watch_session(member_id, operation)
+
+    def _watch_session(self, member_id: str, operation: DelayedHeartbeat) -> None:
+        key = MemberKey(self.group.group_id, member_id)
+        self._purgatories.heartbeats.check_and_complete(key)
+        self._purgatories.heartbeats.try_complete_else_watch(operation, [key])
+
+    def _await_joins(self, *, is_first: bool) -> None:
+        group, now_ms = self.group, self._now_ms()
+        timeout_ms = group.rebalance_timeout_ms
+        delay_ms = min(self._terms.initial_rebalance_delay_ms(), timeout_ms) if is_first else 0
+        if not is_first:
+            group.joins_until_ms = now_ms + timeout_ms
+            operation = DelayedJoin(group.joins_until_ms, group, self._on_joins_over)
+            self._purgatories.joins.try_complete_else_watch(operation, [group.group_id])
+        elif delay_ms <= 0:
+            self._on_joins_over()
+        else:
+            self._hold_open(delay_ms, timeout_ms - delay_ms)
+
+    def _hold_open(self, delay_ms: int, left_ms: int) -> None:
+        """G1: give others time to join a group that had no members."""
+        group = self.group
+        group.has_newcomers = False
+        group.joins_until_ms = self._now_ms() + delay_ms
+
+        def over() -> None:
+            if group.is_rebalancing and group.has_newcomers and left_ms > 0:
+                more_ms = min(self._terms.initial_rebalance_delay_ms(), left_ms)
+                self._hold_open(more_ms, left_ms - more_ms)
+            else:
+                self._on_joins_over()
+
+        operation = InitialDelayedJoin(group.joins_until_ms, group, over)
+        self._purgatories.joins.try_complete_else_watch(operation, [group.group_id])
+
+    def _on_joins_over(self) -> None:
+        self._take(lambda: end_join_phase(self.group))
+
+    def _on_syncs_late(self, generation: int) -> None:
+        self._take(lambda: end_sync_phase(self.group, generation))
+
+    def _on_session_over(self, member_id: str) -> None:
+        self._take(lambda: end_session(self.group, member_id))
+
+    def _now_ms(self) -> int:
+        return self._terms.clock.monotonic_ms()

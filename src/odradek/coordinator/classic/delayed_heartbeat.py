@@ -1,0 +1,71 @@
+"""Delayed heartbeats: the end of a session, unless its member is heard of before (G2)."""
+
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.heartbeats import is_session_kept
+from odradek.timer import DelayedOperation
+
+
+class MemberKey(NamedTuple):
+    """Under what a member's session is watched."""
+
+    group_id: str
+    member_id: str
+
+    def __str__(self) -> str:
+        return f"{self.group_id}/{self.member_id}"
+
+
+class DelayedHeartbeat(DelayedOperation):
+    """Satisfied when its member is heard of, waits for us, or is gone; else `expired` is told who it was."""
+
+    __slots__ = ("_expired", "_group", "_member_id", "_session")
+
+    kind: ClassVar[str] = "heartbeat"
+
+    def __init__(
+        self, deadline_ms: int, group: ClassicGroup, member_id: str, expired: Callable[[str], None]
+    ) -> None:
+        super().__init__(deadline_ms)
+        self._group = group
+        self._member_id = member_id
+        member = group.members.get(member_id)
+        # The session that ends at the deadline.
+        self._session = 0 if member is None else member.session
+        self._expired = expired
+
+    def try_complete(self) -> bool:
+        """See `DelayedOperation.try_complete`."""
+        return self._is_satisfied() and self.force_complete()
+
+    def on_complete(self) -> None:
+        """See `DelayedOperation.on_complete`."""
+
+    def on_expiration(self) -> None:
+        """See `DelayedOperation.on_expiration`; a member that waits for us has nothing to say meanwhile."""
+        if not self._is_satisfied():
+            self._expired(self._member_id)
+
+    def waits_for(self) -> str:
+        """See `DelayedOperation.waits_for`."""
+        return f"a heartbeat of {self._member_id}"
+
+    def _is_satisfied(self) -> bool:
+        return is_session_kept(self._group, self._member_id, self._session)
+
+
+class DelayedFirstJoin(DelayedHeartbeat):
+    """Waits for a member id that was handed out to be used (KIP-394)."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str] = "first-join"
+
+    def waits_for(self) -> str:
+        """See `DelayedOperation.waits_for`."""
+        return f"the first join of {self._member_id}"
+
+    def _is_satisfied(self) -> bool:
+        return self._member_id not in self._group.pending_members

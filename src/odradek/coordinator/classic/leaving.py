@@ -1,0 +1,27 @@
+"""LeaveGroup: members go, several at once from version 3 on, by themselves or at an administrator's word.
+
+A static member may be named by its instance id alone: that is how administrators remove one (KIP-345).
+"""
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.effects import Effects
+from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.rebalancing import drop
+from odradek.coordinator.classic.states import GroupState
+from odradek.wire.messages.leave_group import MemberIdentity
+
+
+def leave(group: ClassicGroup, leaver: MemberIdentity) -> tuple[ErrorCode, Effects]:
+    """Let one member go: what to answer for it, and what comes of it."""
+    if group.state is GroupState.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
+    member_id, instance_id = leaver.member_id, leaver.group_instance_id
+    if not member_id and instance_id is not None:
+        member_id = group.static_members.get(instance_id, "")
+    elif member_id in group.pending_members and instance_id is None:
+        del group.pending_members[member_id]
+        return ErrorCode.NONE, []
+    found = group.lookup(member_id, instance_id)
+    if isinstance(found, ErrorCode):
+        return found, []
+    return ErrorCode.NONE, drop(group, found)

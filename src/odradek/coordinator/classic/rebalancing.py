@@ -1,0 +1,165 @@
+"""The course of a rebalance: it begins, members join or are late, a generation begins (G1).
+
+rebalance            Stable, two members      → Preparing; whoever waited to sync is told to join again
+join, join           both have joined         → the join phase ends
+end_join_phase       generation 4             → Completing; each learns its generation, the leader all of them
+end_sync_phase       one never synced (G4)    → it is removed, and the next rebalance begins
+"""
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.effects import (
+    Answer,
+    AwaitJoins,
+    AwaitSyncs,
+    Effects,
+    Persist,
+    StartSession,
+)
+from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.member import Member
+from odradek.coordinator.classic.states import GroupEvent, GroupState
+from odradek.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from odradek.wire.messages.sync_group import SyncGroupResponse
+
+
+def rebalance(group: ClassicGroup, event: GroupEvent) -> Effects:
+    """Let `event` take place, and ask everybody to join again unless they are being asked already."""
+    before = group.state
+    group.take(event)
+    assert group.is_rebalancing, f"{event} leads to {group.state}"
+    if before is GroupState.PREPARING_REBALANCE:
+        return []
+    group.unsynced.clear()
+    effects: Effects = []
+    if before is GroupState.COMPLETING_REBALANCE:
+        for member in group.members.values():
+            member.assignment = b""
+        effects += answer_syncs(group, ErrorCode.REBALANCE_IN_PROGRESS)
+    effects.append(AwaitJoins(is_first=before is GroupState.EMPTY))
+    return effects
+
+
+def end_join_phase(group: ClassicGroup) -> Effects:
+    """All have joined, or time is up: go on with those that are there.
+
+    A dynamic member that is late is removed; a static one keeps its place, and the phase goes on if nobody
+    but such members is left.
+    """
+    if not group.is_rebalancing:
+        return []
+    effects: Effects = []
+    late = [member for member in group.members.values() if member.awaiting_join is None]
+    for member in late:
+        if not member.is_static:
+            effects += remove(group, member)
+    if group.members and not group.elect_joined_leader():
+        effects.append(AwaitJoins(is_first=False))
+        return effects
+    group.begin_generation()
+    if not group.members:
+        # Kafka too goes on when this is not written: what was written before says more, not less.
+        effects.append(Persist(group.snapshot(), lambda error: []))
+        return effects
+    for member in group.members.values():
+        effects += answer_join(group, member)
+        effects.append(StartSession(member.member_id, member.session_timeout_ms))
+        member.is_new = False
+        group.unsynced[member.member_id] = None
+    effects.append(AwaitSyncs(group.generation, group.rebalance_timeout_ms))
+    return effects
+
+
+def end_sync_phase(group: ClassicGroup, generation: int) -> Effects:
+    """G4: time is up for that generation: members that have not synced are removed."""
+    if generation != group.generation or not group.unsynced:
+        return []
+    late = [group.members[member_id] for member_id in group.unsynced]
+    effects: Effects = []
+    for member in late:
+        effects += remove(group, member)
+    effects += rebalance(group, GroupEvent.MEMBER_GONE)
+    return effects
+
+
+def drop(group: ClassicGroup, member: Member) -> Effects:
+    """A member left or expired: remove it, and share its work out anew."""
+    return remove(group, member) + rebalance(group, GroupEvent.MEMBER_GONE)
+
+
+def remove(group: ClassicGroup, member: Member) -> Effects:
+    """Forget a member, and tell it so where it waits for us."""
+    effects = dismiss(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
+    group.remove(member)
+    return effects
+
+
+def dismiss(group: ClassicGroup, member: Member, code: ErrorCode) -> Effects:
+    """Answer a member's parked requests with an error."""
+    effects: Effects = []
+    if member.awaiting_join is not None:
+        effects.append(Answer(member.awaiting_join, refused_join(member.member_id, code)))
+        member.awaiting_join = None
+        group.joined_count -= 1
+    if member.awaiting_sync is not None:
+        effects.append(Answer(member.awaiting_sync, SyncGroupResponse(error_code=code)))
+        member.awaiting_sync = None
+    return effects
+
+
+def answer_join(group: ClassicGroup, member: Member) -> Effects:
+    """Tell a member that has a parked JoinGroup which generation it is in; nothing for any other."""
+    respond = member.awaiting_join
+    if respond is None:
+        return []
+    member.awaiting_join = None
+    group.joined_count -= 1
+    return [Answer(respond, joined(group, member))]
+
+
+def answer_syncs(group: ClassicGroup, code: ErrorCode) -> Effects:
+    """Answer every parked SyncGroup, and begin those members' sessions."""
+    effects: Effects = []
+    for member in group.members.values():
+        if member.awaiting_sync is not None:
+            effects.append(Answer(member.awaiting_sync, synced(group, member, code)))
+            effects.append(StartSession(member.member_id, member.session_timeout_ms))
+            member.awaiting_sync = None
+    return effects
+
+
+def joined(group: ClassicGroup, member: Member) -> JoinGroupResponse:
+    """What a member is told of its generation; the leader is told of everybody."""
+    is_leader = member.member_id == group.leader_id
+    return JoinGroupResponse(
+        generation_id=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader_id or "",
+        member_id=member.member_id,
+        members=members_for_leader(group) if is_leader else [],
+    )
+
+
+def members_for_leader(group: ClassicGroup) -> list[JoinGroupResponseMember]:
+    """All that the leader needs to assign."""
+    protocol = group.protocol_name or ""
+    return [
+        JoinGroupResponseMember(member.member_id, member.instance_id, member.metadata(protocol))
+        for member in group.members.values()
+    ]
+
+
+def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:
+    """Why a member may not join."""
+    return JoinGroupResponse(error_code=code, member_id=member_id)
+
+
+def synced(group: ClassicGroup, member: Member, code: ErrorCode = ErrorCode.NONE) -> SyncGroupResponse:
+    """A member's assignment, or why there is none."""
+    if code is not ErrorCode.NONE:
+        return SyncGroupResponse(error_code=code)
+    return SyncGroupResponse(
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        assignment=member.assignment,
+    )

@@ -1,0 +1,85 @@
+"""The states of a classic group, and what may happen in each: one table.
+
+Law: `outcome` is asked before anything is changed. A refusal changes nothing; a state means that the event
+takes place and leads there, perhaps back to where it came from. A missing entry is our own mistake.
+
+    Empty ─ joins ─► Preparing ─ all joined ─► Completing ─ assigned ─► Stable
+      ▲               │    ▲                       │                      │
+      └ nobody joined ┘    └─ a member came, changed, left or expired ────┘
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+
+
+class GroupState(Enum):
+    """Where a group stands; the values are what Kafka's APIs show."""
+
+    EMPTY = "Empty"
+    """No members; perhaps offsets."""
+    PREPARING_REBALANCE = "PreparingRebalance"
+    """Its members are asked to join again, or joined and wait for the others."""
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    """All have joined; the leader's assignment is waited for."""
+    STABLE = "Stable"
+    """Every member may know its assignment."""
+    DEAD = "Dead"
+    """Deleted, or coordinated elsewhere: this object is no longer the group."""
+
+
+class GroupEvent(Enum):
+    """What may happen to a group."""
+
+    JOINS = "a new member joins, or one that brings something new"
+    JOINS_AGAIN = "a follower joins again as it was"
+    SYNCS = "a member asks for its assignment"
+    HEARTBEAT = "a member says that it lives"
+    COMMITS = "a member commits offsets"
+    MEMBER_GONE = "a member left or expired"
+    ALL_JOINED = "everybody who is to join has joined"
+    NOBODY_JOINED = "everybody was to join, and nobody is left"
+    ASSIGNED = "the leader's assignment is written"
+    ASSIGNMENT_LOST = "the leader's assignment could not be written"
+    CLOSED = "the group is deleted or moves to another broker"
+
+
+Outcome: TypeAlias = GroupState | ErrorCode
+"""The next state, or why nothing happens."""
+
+_STATES: Final = tuple(GroupState)
+_EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = _STATES
+_UNKNOWN: Final = ErrorCode.UNKNOWN_MEMBER_ID
+_REBALANCING: Final = ErrorCode.REBALANCE_IN_PROGRESS
+_ELSEWHERE: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+_ROWS: Final[Mapping[GroupEvent, tuple[Outcome | None, ...]]] = {
+    # in                         Empty        Preparing     Completing    Stable       Dead
+    GroupEvent.JOINS:           (_PREPARING,  _PREPARING,   _PREPARING,   _PREPARING,  _ELSEWHERE),
+    GroupEvent.JOINS_AGAIN:     (_UNKNOWN,    _PREPARING,   _COMPLETING,  _STABLE,     _ELSEWHERE),
+    GroupEvent.SYNCS:           (_UNKNOWN,    _REBALANCING, _COMPLETING,  _STABLE,     _ELSEWHERE),
+    GroupEvent.HEARTBEAT:       (_UNKNOWN,    _REBALANCING, _COMPLETING,  _STABLE,     _ELSEWHERE),
+    GroupEvent.COMMITS:         (_UNKNOWN,    _PREPARING,   _REBALANCING, _STABLE,     _ELSEWHERE),
+    GroupEvent.MEMBER_GONE:     (None,        _PREPARING,   _PREPARING,   _PREPARING,  None),
+    GroupEvent.ALL_JOINED:      (None,        _COMPLETING,  None,         None,        None),
+    GroupEvent.NOBODY_JOINED:   (None,        _EMPTY,       None,         None,        None),
+    GroupEvent.ASSIGNED:        (None,        None,         _STABLE,      None,        None),
+    GroupEvent.ASSIGNMENT_LOST: (None,        None,         _PREPARING,   None,        None),
+    GroupEvent.CLOSED:          (_DEAD,       _DEAD,        _DEAD,        _DEAD,       _DEAD),
+}  # fmt: skip
+
+OUTCOMES: Final[Mapping[tuple[GroupState, GroupEvent], Outcome]] = {
+    (state, event): outcome
+    for event, row in _ROWS.items()
+    for state, outcome in zip(_STATES, row, strict=True)
+    if outcome is not None
+}
+
+
+def outcome(state: GroupState, event: GroupEvent) -> Outcome:
+    """What comes of `event` in `state`."""
+    found = OUTCOMES.get((state, event))
+    assert found is not None, f"in a group that is {state.value}, it cannot be that {event.value}"
+    return found

@@ -1,0 +1,73 @@
+"""SyncGroup: the leader brings the assignment, it is written, and everybody gets a share.
+
+follower syncs     Completing    waits
+leader syncs       Completing    waits; the assignment is written to the log
+it is written      → Stable      both are answered
+another syncs      Stable        answered at once
+"""
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.effects import Answer, Effects, Persist, StartSession
+from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.member import Member, RespondToSync
+from odradek.coordinator.classic.rebalancing import answer_syncs, rebalance, synced
+from odradek.coordinator.classic.states import GroupEvent, GroupState
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+def sync(group: ClassicGroup, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
+    """Take a SyncGroup: an answer now, or a member that waits for the leader's assignment."""
+    found = _syncing_member(group, request)
+    if isinstance(found, ErrorCode):
+        return [Answer(respond, SyncGroupResponse(error_code=found))]
+    group.take(GroupEvent.SYNCS)
+    group.unsynced.pop(found.member_id, None)
+    if group.state is GroupState.STABLE:
+        return [
+            Answer(respond, synced(group, found)),
+            StartSession(found.member_id, found.session_timeout_ms),
+        ]
+    effects: Effects = []
+    if found.awaiting_sync is not None:
+        again = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+        effects.append(Answer(found.awaiting_sync, again))
+    found.awaiting_sync = respond
+    if found.member_id == group.leader_id:
+        effects.append(_assign(group, request))
+    return effects
+
+
+def _syncing_member(group: ClassicGroup, request: SyncGroupRequest) -> Member | ErrorCode:
+    """Who syncs, or why it may not, in Kafka's order."""
+    if group.state is GroupState.DEAD:
+        return group.may(GroupEvent.SYNCS)
+    found = group.lookup(request.member_id, request.group_instance_id)
+    if isinstance(found, ErrorCode):
+        return found
+    if request.generation_id != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    if request.protocol_type is not None and request.protocol_type != group.protocol_type:
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if request.protocol_name is not None and request.protocol_name != group.protocol_name:
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    code = group.may(GroupEvent.SYNCS)
+    return found if code is ErrorCode.NONE else code
+
+
+def _assign(group: ClassicGroup, request: SyncGroupRequest) -> Persist:
+    """Write the assignment; a member that the leader left out gets an empty one."""
+    generation = group.generation
+    assignments = {given.member_id: bytes(given.assignment) for given in request.assignments}
+
+    def written(code: ErrorCode) -> Effects:
+        if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
+            return []  # another rebalance has begun, and whoever waited was told so
+        if code is not ErrorCode.NONE:
+            effects = answer_syncs(group, code)
+            return effects + rebalance(group, GroupEvent.ASSIGNMENT_LOST)
+        for member in group.members.values():
+            member.assignment = assignments.get(member.member_id, b"")
+        group.take(GroupEvent.ASSIGNED)
+        return answer_syncs(group, ErrorCode.NONE)
+
+    return Persist(group.snapshot(assignments), written)

@@ -1,0 +1,41 @@
+"""What a group is given by its surroundings, and what it is told of whoever sends a request."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from odradek.base.chance import Chance
+from odradek.base.clock import Clock
+from odradek.base.settings import BrokerSettings
+
+SEVERAL_BROKERS_DELAY_MS = 3_000
+"""`group.initial.rebalance.delay.ms` where it is not set and the cluster has more than one broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Clock, chance and settings, the same for all groups of a broker."""
+
+    clock: Clock
+    chance: Chance
+    settings: BrokerSettings
+    # How many brokers are live now.
+    broker_count: Callable[[], int]
+
+    def initial_rebalance_delay_ms(self) -> int:
+        """How long the first rebalance of a group waits for more members."""
+        delay_ms = self.settings.group_initial_rebalance_delay_ms
+        if delay_ms is not None:
+            return delay_ms
+        return SEVERAL_BROKERS_DELAY_MS if self.broker_count() > 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request, and what the version that it speaks can do."""
+
+    client_id: str
+    client_host: str
+    # JoinGroup 4 and later: takes MEMBER_ID_REQUIRED and joins again with the id it was given (KIP-394).
+    takes_member_id: bool = True
+    # JoinGroup 9 and later: a leader that can be told not to assign (KIP-814).
+    can_skip_assignment: bool = True

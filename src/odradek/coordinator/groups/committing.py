@@ -1,0 +1,179 @@
+"""Committing and deleting offsets: what may be, record by record, and memory after the log.
+
+    the group has no members, generation -1    anybody may commit: a consumer that assigns for itself
+    else                                       a member of this generation may, and lives by that
+
+One partition's error never affects another's.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import Offset, TopicPartition
+from odradek.coordinator.classic import GroupState, Terms
+from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.groups.group import Group
+from odradek.coordinator.groups.log_records import offset_record, offset_tombstone
+from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
+from odradek.coordinator.groups.shard import Shard, stamped
+from odradek.coordinator.groups.write_errors import OFFSET_ERRORS, told
+from odradek.coordinator.ports import Written
+from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
+
+NO_RETENTION: Final = -1
+
+Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
+"""One for each partition that was asked for."""
+IsKnown: TypeAlias = Callable[[TopicPartition], bool]
+"""Whether the cluster has such a partition."""
+
+
+def check_committer(
+    group: Group,
+    member_id: str,
+    instance_id: str | None,
+    generation: int,
+    checked: Callable[[ErrorCode], None],
+) -> None:
+    """Tell whether somebody may commit; a member's session begins anew by that."""
+    members = group.membership.members
+    if generation < 0 and not members:
+        checked(ErrorCode.NONE)
+    elif generation < 0 and not member_id and instance_id is None:
+        checked(ErrorCode.UNKNOWN_MEMBER_ID)
+    else:
+        group.classic.hear(GroupEvent.COMMITS, member_id, instance_id, generation, checked)
+
+
+def offsets_of(request: OffsetCommitRequest, now_ms: int) -> dict[TopicPartition, CommittedOffset]:
+    """What a request wants to be committed; of a partition named twice, the last."""
+    expire_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
+    return {
+        TopicPartition(topic.name, part.partition_index): _offset_of(part, now_ms, expire_ms)
+        for topic in request.topics
+        for part in topic.partitions
+    }
+
+
+def _offset_of(part: OffsetCommitRequestPartition, now_ms: int, expire_ms: int) -> CommittedOffset:
+    metadata = part.committed_metadata or ""
+    return CommittedOffset(part.committed_offset, part.committed_leader_epoch, metadata, now_ms, expire_ms)
+
+
+def commit(
+    shard: Shard,
+    group: Group,
+    terms: Terms,
+    offsets: Mapping[TopicPartition, CommittedOffset],
+    is_known: IsKnown,
+    respond: Callable[[Codes], None],
+    producer: TransactionalProducer | None = None,
+) -> None:
+    """Write the offsets that may be, and answer when they are in the log.
+
+    In a producer's transaction they stay pending until that ends.
+    """
+    codes = {key: _refusal(key, offset, terms, is_known) for key, offset in offsets.items()}
+    accepted = {key: offset for key, offset in offsets.items() if codes[key] is ErrorCode.NONE}
+    if not accepted:
+        shard.forget_if_void(group)
+        respond(codes)
+        return
+    group.offsets.begin_write(accepted)
+
+    def written(result: Written) -> None:
+        group.offsets.end_write(accepted)
+        if result.error is not ErrorCode.NONE:
+            code = told(OFFSET_ERRORS, result.error)
+            codes.update(dict.fromkeys(accepted, code))
+        elif not shard.is_closed:
+            _take(shard, group, accepted, result.base_offset, producer)
+        if not shard.is_closed:
+            shard.forget_if_void(group)
+        respond(codes)
+
+    records = [offset_record(group.group_id, key, offset) for key, offset in accepted.items()]
+    shard.write(records, written, producer)
+
+
+def _take(
+    shard: Shard,
+    group: Group,
+    offsets: Mapping[TopicPartition, CommittedOffset],
+    log_offset: Offset,
+    producer: TransactionalProducer | None,
+) -> None:
+    """What is in the log is true."""
+    taken = [(key, stamped(offset, log_offset)) for key, offset in offsets.items()]
+    if producer is not None:
+        shard.stage(producer.producer_id, group, taken)
+        return
+    for key, offset in taken:
+        group.offsets.put(key, offset)
+
+
+def _refusal(key: TopicPartition, offset: CommittedOffset, terms: Terms, is_known: IsKnown) -> ErrorCode:
+    if not is_known(key):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    # Kafka counts characters where its setting says bytes.
+    if len(offset.metadata) > terms.settings.offset_metadata_max_bytes:
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
+    return ErrorCode.NONE
+
+
+def delete_offsets(
+    shard: Shard,
+    group: Group,
+    partitions: Iterable[TopicPartition],
+    is_known: IsKnown,
+    respond: Callable[[Codes], None],
+) -> None:
+    """OffsetDelete: take offsets back, of topics that nobody in the group reads."""
+    subscribed = group.membership.subscribed_topics() if group.has_members else frozenset[str]()
+    codes: dict[TopicPartition, ErrorCode] = {}
+    for key in partitions:
+        if not is_known(key):
+            codes[key] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif subscribed is None or key.topic in subscribed:
+            codes[key] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+        else:
+            codes[key] = ErrorCode.NONE
+    doomed = [key for key, code in codes.items() if code is ErrorCode.NONE and key in group.offsets]
+
+    def forgotten(error: ErrorCode) -> None:
+        codes.update(dict.fromkeys(doomed, error))
+        respond(codes)
+
+    forget_offsets(shard, group, doomed, forgotten)
+
+
+def may_delete_offsets(group: Group) -> ErrorCode:
+    """Whether offsets of the group may be deleted at all: a group in use must say what it reads."""
+    membership = group.membership
+    if membership.state is GroupState.EMPTY or membership.protocol_type == CONSUMER_PROTOCOL_TYPE:
+        return ErrorCode.NONE
+    return ErrorCode.NON_EMPTY_GROUP
+
+
+def forget_offsets(
+    shard: Shard, group: Group, doomed: list[TopicPartition], done: Callable[[ErrorCode], None]
+) -> None:
+    """Take offsets out of the log, then out of memory, and the group with the last of them if it is void."""
+    if not doomed:
+        done(ErrorCode.NONE)
+        return
+    known = {key: group.offsets.get(key) for key in doomed}
+
+    def written(result: Written) -> None:
+        if result.error is ErrorCode.NONE:
+            for key in doomed:
+                # A commit that came after the tombstone counts.
+                if group.offsets.get(key) == known[key]:
+                    group.offsets.forget(key)
+            if not shard.is_closed:
+                shard.forget_if_void(group)
+        done(told(OFFSET_ERRORS, result.error))
+
+    shard.write([offset_tombstone(group.group_id, key) for key in doomed], written)

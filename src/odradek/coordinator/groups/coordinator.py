@@ -1,0 +1,387 @@
+"""The front door of all groups that this broker coordinates: finds a group, or says why it is not here.
+
+Law: it routes. Which requests a group takes stands in `classic`; what may be committed in `committing`.
+
+    the id's partition is not led here    NOT_COORDINATOR: the client looks for the coordinator again
+    it is led here, and being read        COORDINATOR_LOAD_IN_PROGRESS: the client asks again
+    it is read                            its shard answers
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
+from odradek.coordinator.classic import Caller, GroupState, Terms
+from odradek.coordinator.classic.coordinator import GroupPurgatories
+from odradek.coordinator.classic.joining import NO_MEMBER_ID
+from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
+from odradek.coordinator.classic.rebalancing import refused_join
+from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.groups.committing import (
+    Codes,
+    IsKnown,
+    check_committer,
+    commit,
+    delete_offsets,
+    may_delete_offsets,
+    offsets_of,
+)
+from odradek.coordinator.groups.expiring import expire, forget_topics
+from odradek.coordinator.groups.group import Group
+from odradek.coordinator.groups.listing import (
+    FetchedOffset,
+    absent,
+    described,
+    fetched,
+    in_words,
+    listed,
+)
+from odradek.coordinator.groups.loading import load
+from odradek.coordinator.groups.log_records import offset_tombstone
+from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
+from odradek.coordinator.groups.shard import Shard
+from odradek.coordinator.groups.slices import Defer, SlicedWork
+from odradek.coordinator.ports import PartitionReader, PartitionWriter
+from odradek.timer import Purgatory, Timer
+from odradek.wire.messages.describe_groups import DescribedGroup
+from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.join_group import JoinGroupRequest
+from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.wire.messages.list_groups import ListedGroup
+from odradek.wire.messages.offset_commit import OffsetCommitRequest
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+MINUTE_MS: Final = 60_000
+
+RespondWithCode: TypeAlias = Callable[[ErrorCode], None]
+
+
+class GroupCoordinator:
+    """All groups of one broker; owned by one thread."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        timer: Timer,
+        writer: PartitionWriter,
+        reader: PartitionReader,
+        *,
+        partition_of: Callable[[str], int],
+        is_known: IsKnown,
+        defer: Defer,
+    ) -> None:
+        """`partition_of` a group's id; `is_known` tells which partitions of topics there are."""
+        self._terms = terms
+        self._writer = writer
+        self._reader = reader
+        self._partition_of = partition_of
+        self._is_known = is_known
+        self.purgatories = GroupPurgatories(
+            Purgatory("Rebalance", timer, defer=defer),
+            Purgatory("Sync", timer, defer=defer),
+            Purgatory("Heartbeat", timer, defer=defer),
+        )
+        # The partitions led here.
+        self._shards: dict[int, Shard] = {}
+        self._slices = SlicedWork(defer)
+
+    # --- leadership
+
+    def lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
+        """This broker leads a partition from now on: read it, and serve its groups."""
+        self.resign(partition)
+        topic_partition = TopicPartition(OFFSETS_TOPIC, partition)
+        shard = Shard(topic_partition, leader_epoch, self._terms, self.purgatories, self._writer)
+        self._shards[partition] = shard
+        self._slices.do(load(shard, self._reader))
+
+    def resign(self, partition: int) -> None:
+        """This broker leads a partition no longer."""
+        shard = self._shards.pop(partition, None)
+        if shard is not None:
+            shard.close()
+
+    def resign_all(self) -> None:
+        """This broker stops: whoever waits in a group is told to look for its next coordinator."""
+        for partition in list(self._shards):
+            self.resign(partition)
+
+    def resign_lost(self) -> None:
+        """A log directory went offline: let go of the partitions that were in it."""
+        for partition, shard in list(self._shards.items()):
+            if self._reader.bounds(shard.topic_partition) is None:
+                self.resign(partition)
+
+    # --- lookups
+
+    def _shard_of(self, group_id: str) -> Shard | ErrorCode:
+        shard = self._shards.get(self._partition_of(group_id))
+        if shard is None:
+            return ErrorCode.NOT_COORDINATOR
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if shard.is_loading else shard
+
+    def _find(self, group_id: str) -> tuple[Shard, Group | None] | ErrorCode:
+        found = self._shard_of(group_id)
+        return found if isinstance(found, ErrorCode) else (found, found.groups.get(group_id))
+
+    def _find_members(self, group_id: str) -> Group | ErrorCode:
+        """The group that a member's request names."""
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        found = self._find(group_id)
+        if isinstance(found, ErrorCode):
+            return found
+        return ErrorCode.UNKNOWN_MEMBER_ID if found[1] is None else found[1]
+
+    # --- members
+
+    def join_group(self, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin) -> None:
+        """JoinGroup: answered when the join phase ends, or at once with an error."""
+        found = self._group_to_join(request)
+        if isinstance(found, ErrorCode):
+            respond(refused_join(request.member_id, found))
+        else:
+            found.classic.join(request, caller, respond)
+
+    def _group_to_join(self, request: JoinGroupRequest) -> Group | ErrorCode:
+        settings = self._terms.settings
+        least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
+        if not request.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        shard = self._shard_of(request.group_id)
+        if isinstance(shard, ErrorCode):
+            return shard
+        if not least <= request.session_timeout_ms <= most:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        if request.group_id not in shard.groups and request.member_id != NO_MEMBER_ID:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return shard.group(request.group_id)
+
+    def sync_group(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
+        """SyncGroup: answered when the leader's assignment is written."""
+        found = self._find_members(request.group_id)
+        if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            # Old clients do not know that error here; they know that one, and join again.
+            found = ErrorCode.REBALANCE_IN_PROGRESS
+        if isinstance(found, ErrorCode):
+            respond(SyncGroupResponse(error_code=found))
+        else:
+            found.classic.sync(request, respond)
+
+    def heartbeat(self, request: HeartbeatRequest, respond: RespondWithCode) -> None:
+        """Heartbeat: a member's session begins anew."""
+        found = self._find_members(request.group_id)
+        if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            respond(ErrorCode.NONE)  # its session begins when the group is loaded
+        elif isinstance(found, ErrorCode):
+            respond(found)
+        else:
+            found.classic.hear(
+                GroupEvent.HEARTBEAT,
+                request.member_id,
+                request.group_instance_id,
+                request.generation_id,
+                respond,
+            )
+
+    def leave_group(
+        self, request: LeaveGroupRequest, respond: Callable[[ErrorCode, list[ErrorCode]], None]
+    ) -> None:
+        """LeaveGroup: an error of the whole, or a code for each of `leavers(request)`."""
+        leaving = leavers(request)
+        found = self._find_members(request.group_id)
+        if found is ErrorCode.UNKNOWN_MEMBER_ID:
+            respond(ErrorCode.NONE, [found] * len(leaving))
+        elif isinstance(found, ErrorCode):
+            respond(found, [])
+        else:
+            found.classic.leave(leaving, lambda codes: respond(ErrorCode.NONE, codes))
+
+    # --- offsets
+
+    def commit_offsets(self, request: OffsetCommitRequest, respond: Callable[[Codes], None]) -> None:
+        """OffsetCommit: answered when the offsets are written."""
+        offsets = offsets_of(request, self._terms.clock.wall_ms())
+        generation = request.generation_id_or_member_epoch
+        found = self._group_to_commit_to(request.group_id, generation)
+        if isinstance(found, ErrorCode):
+            # Version 1 and older could not be told; those that we serve can.
+            respond(dict.fromkeys(offsets, found))
+            return
+        shard, group = found
+
+        def checked(code: ErrorCode) -> None:
+            if code is ErrorCode.NONE:
+                commit(shard, group, self._terms, offsets, self._is_known, respond)
+            else:
+                respond(dict.fromkeys(offsets, code))
+
+        check_committer(group, request.member_id, request.group_instance_id, generation, checked)
+
+    def _group_to_commit_to(self, group_id: str, generation: int) -> tuple[Shard, Group] | ErrorCode:
+        shard = self._shard_of(group_id)
+        if isinstance(shard, ErrorCode):
+            return shard
+        if group_id not in shard.groups and generation >= 0:
+            return ErrorCode.ILLEGAL_GENERATION
+        return shard, shard.group(group_id)
+
+    def fetch_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None, *, require_stable: bool
+    ) -> list[FetchedOffset] | ErrorCode:
+        """OffsetFetch of one group: these partitions, or all with an offset (None)."""
+        found = self._find(group_id)
+        if isinstance(found, ErrorCode):
+            return found
+        return fetched(found[1], partitions, require_stable=require_stable)
+
+    def delete_offsets(
+        self,
+        group_id: str,
+        partitions: Sequence[TopicPartition],
+        respond: Callable[[ErrorCode, Codes], None],
+    ) -> None:
+        """OffsetDelete: an error of the whole, or a code for each partition."""
+        found = self._find_existing(group_id)
+        code = found if isinstance(found, ErrorCode) else may_delete_offsets(found[1])
+        if isinstance(found, ErrorCode) or code is not ErrorCode.NONE:
+            respond(code, {})
+        else:
+            shard, group = found
+            delete_offsets(
+                shard, group, partitions, self._is_known, lambda codes: respond(ErrorCode.NONE, codes)
+            )
+
+    def _find_existing(self, group_id: str) -> tuple[Shard, Group] | ErrorCode:
+        found = self._find(group_id)
+        if isinstance(found, ErrorCode):
+            return found
+        shard, group = found
+        return ErrorCode.GROUP_ID_NOT_FOUND if group is None else (shard, group)
+
+    # --- transactions
+
+    def stage_transactional_offsets(
+        self,
+        group_id: str,
+        producer: TransactionalProducer,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        *,
+        member_id: str,
+        instance_id: str | None,
+        generation: int,
+        respond: Callable[[Codes], None],
+    ) -> None:
+        """TxnOffsetCommit: write offsets as the producer's, to count when its transaction commits.
+
+        A producer that tells no member and no generation is not checked to be one (KIP-447).
+        """
+        if not group_id:
+            respond(dict.fromkeys(offsets, ErrorCode.INVALID_GROUP_ID))
+            return
+        found = self._group_to_commit_to(group_id, generation)
+        if isinstance(found, ErrorCode):
+            respond(dict.fromkeys(offsets, found))
+            return
+        shard, group = found
+
+        def checked(code: ErrorCode) -> None:
+            if code is ErrorCode.NONE:
+                commit(shard, group, self._terms, offsets, self._is_known, respond, producer)
+            else:
+                respond(dict.fromkeys(offsets, code))
+
+        if generation < 0 and not member_id and instance_id is None:
+            checked(ErrorCode.NONE)
+        else:
+            check_committer(group, member_id, instance_id, generation, checked)
+
+    def is_loading(self, partition: int) -> bool:
+        """Whether a partition is being read: a marker that it gets now might be missed."""
+        shard = self._shards.get(partition)
+        return shard is not None and shard.is_loading
+
+    def complete_transaction(self, partition: int, producer_id: ProducerId, *, committed: bool) -> None:
+        """A producer's marker is in a partition of `__consumer_offsets`: its offsets count, or never will."""
+        shard = self._shards.get(partition)
+        if shard is not None and not shard.is_loading:
+            shard.complete_transaction(producer_id, committed=committed)
+
+    # --- groups
+
+    def delete_groups(
+        self, group_ids: Sequence[str], respond: Callable[[Mapping[str, ErrorCode]], None]
+    ) -> None:
+        """DeleteGroups: empty groups, with all their offsets; one code for each."""
+        wanted = dict.fromkeys(group_ids)
+        codes: dict[str, ErrorCode] = {}
+
+        def deleted(group_id: str, code: ErrorCode) -> None:
+            codes[group_id] = code
+            if len(codes) == len(wanted):
+                respond(codes)
+
+        if not wanted:
+            respond(codes)
+        for group_id in wanted:
+            self._delete_group(group_id, deleted)
+
+    def _delete_group(self, group_id: str, deleted: Callable[[str, ErrorCode], None]) -> None:
+        found = self._find_existing(group_id)
+        if isinstance(found, ErrorCode):
+            deleted(group_id, found)
+            return
+        shard, group = found
+        if group.membership.state is not GroupState.EMPTY:
+            deleted(group_id, ErrorCode.NON_EMPTY_GROUP)
+        else:
+            tombstones = [offset_tombstone(group_id, key) for key in group.offsets]
+            shard.delete(group, tombstones, lambda code: deleted(group_id, code))
+
+    def list_groups(
+        self, states: Sequence[str] = (), types: Sequence[str] = ()
+    ) -> tuple[ErrorCode, list[ListedGroup]]:
+        """ListGroups: those that are known; COORDINATOR_LOAD_IN_PROGRESS while there may be more."""
+        is_loading = any(shard.is_loading for shard in self._shards.values())
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NONE
+        return code, listed(self._groups(), states, types)
+
+    def describe_group(self, group_id: str, *, absence_is_error: bool) -> DescribedGroup:
+        """DescribeGroups: one group; a missing one is dead, or an error from version 6 on (KIP-1043)."""
+        found = self._find(group_id)
+        if isinstance(found, ErrorCode):
+            return DescribedGroup(error_code=found, group_id=group_id)
+        group = found[1]
+        return absent(group_id, is_error=absence_is_error) if group is None else described(group)
+
+    def describe(self) -> list[Mapping[str, Any]]:
+        """Every group in words and numbers, by name."""
+        return [in_words(group) for group in sorted(self._groups(), key=lambda group: group.group_id)]
+
+    def _groups(self) -> list[Group]:
+        shards = [shard for shard in self._shards.values() if not shard.is_loading]
+        return [group for shard in shards for group in shard.groups.values()]
+
+    # --- housekeeping
+
+    def expire_offsets(self) -> None:
+        """Every `offsets.retention.check.interval.ms`: begin to look for what has expired."""
+        now_ms = self._terms.clock.wall_ms()
+        retention_ms = self._terms.settings.offsets_retention_minutes * MINUTE_MS
+        for shard in list(self._shards.values()):
+            if not shard.is_loading:
+                self._slices.do(expire(shard, now_ms, retention_ms))
+
+    def forget_topics(self, names: Sequence[str]) -> None:
+        """Topics were deleted: their offsets go with them."""
+        gone = frozenset(names)
+        for shard in list(self._shards.values()):
+            if not shard.is_loading:
+                self._slices.do(forget_topics(shard, gone))
+
+
+def leavers(request: LeaveGroupRequest) -> list[MemberIdentity]:
+    """Who is to leave: several from version 3 on, one before."""
+    return request.members or [MemberIdentity(request.member_id)]

@@ -1,0 +1,125 @@
+"""What groups look like from outside: ListGroups, DescribeGroups, OffsetFetch and `/describe/groups`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
+from odradek.coordinator.classic import ClassicGroup, GroupState
+from odradek.coordinator.classic.describe import waits_for
+from odradek.coordinator.classic.member import Member
+from odradek.coordinator.groups.group import Group
+from odradek.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from odradek.wire.messages.list_groups import ListedGroup
+
+CLASSIC_TYPE: Final = "classic"
+
+
+class FetchedOffset(NamedTuple):
+    """One partition's part of an OffsetFetch."""
+
+    topic_partition: TopicPartition
+    offset: Offset = NO_OFFSET
+    """-1: the group has committed nothing there."""
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    metadata: str = ""
+    error: ErrorCode = ErrorCode.NONE
+
+
+def fetched(
+    group: Group | None, partitions: Iterable[TopicPartition] | None, *, require_stable: bool
+) -> list[FetchedOffset]:
+    """The offsets of these partitions, or of all (None) for which there are some (KIP-447)."""
+    if group is None:
+        return [FetchedOffset(key) for key in partitions or ()]
+    offsets = group.offsets
+    rows = []
+    for key in offsets if partitions is None else partitions:
+        committed = offsets.get(key)
+        if require_stable and offsets.is_unstable(key):
+            rows.append(FetchedOffset(key, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
+        elif committed is None:
+            rows.append(FetchedOffset(key))
+        else:
+            rows.append(FetchedOffset(key, committed.offset, committed.leader_epoch, committed.metadata))
+    return rows
+
+
+def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
+    """The groups in one of these states and of one of these types; in any, where none are named."""
+    wanted_states = {state.lower() for state in states}
+    wanted_types = {kind.lower() for kind in types}
+    if wanted_types and CLASSIC_TYPE not in wanted_types:
+        return []
+    return [
+        ListedGroup(
+            group.group_id, group.membership.protocol_type or "", group.membership.state.value, CLASSIC_TYPE
+        )
+        for group in groups
+        if not wanted_states or group.membership.state.value.lower() in wanted_states
+    ]
+
+
+def described(group: Group) -> DescribedGroup:
+    """One group with its members; what they offered is told only while the group is stable, as in Kafka."""
+    membership = group.membership
+    protocol = membership.protocol_name if membership.state is GroupState.STABLE else None
+    return DescribedGroup(
+        group_id=group.group_id,
+        group_state=membership.state.value,
+        protocol_type=membership.protocol_type or "",
+        protocol_data=protocol or "",
+        members=[
+            DescribedGroupMember(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                b"" if protocol is None else member.metadata(protocol),
+                member.assignment,
+            )
+            for member in membership.members.values()
+        ],
+    )
+
+
+def absent(group_id: str, *, is_error: bool) -> DescribedGroup:
+    """A group that is not there; older versions are told that it is dead (KIP-1043)."""
+    group = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
+    if is_error:
+        group.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        group.error_message = f"Group {group_id} not found."
+    return group
+
+
+def in_words(group: Group) -> Mapping[str, Any]:
+    """A group for `/describe/groups`, the CLI and the console."""
+    membership = group.membership
+    now_ms = membership.clock.monotonic_ms()
+    return {
+        "group": group.group_id,
+        "state": membership.state.value,
+        "protocol_type": membership.protocol_type,
+        "protocol": membership.protocol_name,
+        "generation": membership.generation,
+        "leader": membership.leader_id,
+        "members": [_member(membership, member, now_ms) for member in membership.members.values()],
+        "pending_members": list(membership.pending_members),
+        "offsets": len(group.offsets),
+        "open_transactions": len(group.offsets.open_producers),
+        "waits_for": waits_for(membership),
+    }
+
+
+def _member(membership: ClassicGroup, member: Member, now_ms: int) -> Mapping[str, Any]:
+    return {
+        "member": member.member_id,
+        "instance": member.instance_id,
+        "client": member.client_id,
+        "host": member.client_host,
+        "last_heartbeat_ms_ago": now_ms - member.last_heartbeat_ms,
+        "session_timeout_ms": member.session_timeout_ms,
+        "rebalance_timeout_ms": member.rebalance_timeout_ms,
+        "waits": "to join" if member.awaiting_join else "to sync" if member.awaiting_sync else "no",
+        "has_synced": member.member_id not in membership.unsynced,
+    }

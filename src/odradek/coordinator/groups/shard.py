@@ -1,0 +1,162 @@
+"""The groups of one partition of `__consumer_offsets`, led here: what is known of them, and their log.
+
+    lead      loading    requests are answered COORDINATOR_LOAD_IN_PROGRESS
+    loaded    active     groups by id
+    close     gone       whoever waits is told NOT_COORDINATOR, and looks for the coordinator again
+
+Law: everything that is true of a group is in the log first; memory follows when the log has it.
+"""
+
+from collections.abc import Callable, Iterable
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
+from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup, Terms
+from odradek.coordinator.classic.coordinator import GroupPurgatories
+from odradek.coordinator.classic.group import GroupSnapshot
+from odradek.coordinator.groups.group import Group
+from odradek.coordinator.groups.log_records import KeyValue, build_batch, group_record, group_tombstone
+from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
+from odradek.coordinator.groups.write_errors import GROUP_ERRORS, told
+from odradek.coordinator.ports import PartitionWriter, Written
+
+
+class Shard:
+    """One partition's groups; the `Persistence` of their members."""
+
+    __slots__ = (
+        "_open_transactions",
+        "_purgatories",
+        "_terms",
+        "_writer",
+        "groups",
+        "is_closed",
+        "is_loading",
+        "leader_epoch",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        leader_epoch: LeaderEpoch,
+        terms: Terms,
+        purgatories: GroupPurgatories,
+        writer: PartitionWriter,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.leader_epoch = leader_epoch
+        """The epoch in which this broker leads the partition."""
+        self.is_loading = True
+        """Whether the log is not read yet; `groups` is empty until it is."""
+        self.is_closed = False
+        """Whether this broker leads the partition no longer, in this epoch; nothing happens here then."""
+        self.groups: dict[str, Group] = {}
+        """By id; none is Dead."""
+        self._terms = terms
+        self._purgatories = purgatories
+        self._writer = writer
+        # The groups with pending offsets of each producer's open transaction.
+        self._open_transactions: dict[ProducerId, dict[str, None]] = {}
+
+    # --- groups
+
+    def group(self, group_id: str) -> Group:
+        """The group, which begins to exist, empty, if it did not."""
+        found = self.groups.get(group_id)
+        if found is None:
+            found = self.groups[group_id] = self.new_group(group_id)
+        return found
+
+    def new_group(self, group_id: str, offsets: GroupOffsets | None = None) -> Group:
+        """A group for this shard, not in it yet."""
+        members = ClassicCoordinator(
+            ClassicGroup(group_id, self._terms.clock), self._terms, self._purgatories, self
+        )
+        return Group(group_id, members, offsets or GroupOffsets())
+
+    def forget_if_void(self, group: Group) -> None:
+        """Drop a group of which the log knows nothing and that nobody is in."""
+        if group.offsets.is_empty and not group.is_stored and not group.has_members:
+            self.drop(group)
+
+    def drop(self, group: Group, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
+        """Let a group be no more; whoever waits in it is told `code`."""
+        if self.groups.get(group.group_id) is group:
+            del self.groups[group.group_id]
+            group.classic.close(code)
+
+    def close(self) -> None:
+        """Lead no longer."""
+        self.is_closed = True
+        for group in list(self.groups.values()):
+            self.drop(group, ErrorCode.NOT_COORDINATOR)
+        self._open_transactions.clear()
+
+    # --- the log
+
+    def write(
+        self,
+        records: list[KeyValue],
+        done: Callable[[Written], None],
+        producer: TransactionalProducer | None = None,
+    ) -> None:
+        """Append the records as one batch, in the producer's transaction if there is one.
+
+        `done` may be called before this returns.
+        """
+        terms = self._terms
+        self._writer.append(
+            self.topic_partition,
+            build_batch(records, terms.clock.wall_ms(), producer),
+            timeout_ms=terms.settings.offsets_commit_timeout_ms,
+            done=done,
+        )
+
+    def persist(self, group_id: str, snapshot: GroupSnapshot, done: Callable[[ErrorCode], None]) -> None:
+        """See `Persistence.persist`."""
+
+        def written(result: Written) -> None:
+            group = self.groups.get(group_id)
+            if result.error is ErrorCode.NONE and group is not None:
+                group.is_stored = True
+            done(told(GROUP_ERRORS, result.error))
+
+        self.write([group_record(group_id, snapshot)], written)
+
+    def delete(self, group: Group, tombstones: list[KeyValue], done: Callable[[ErrorCode], None]) -> None:
+        """Take a group and all its offsets out of the log, then out of memory."""
+        records = tombstones + ([group_tombstone(group.group_id)] if group.is_stored else [])
+
+        def written(result: Written) -> None:
+            if result.error is ErrorCode.NONE:
+                self.drop(group)
+            done(told(GROUP_ERRORS, result.error))
+
+        if records:
+            self.write(records, written)
+        else:
+            written(Written())
+
+    # --- transactions
+
+    def stage(
+        self, producer_id: ProducerId, group: Group, offsets: Iterable[tuple[TopicPartition, CommittedOffset]]
+    ) -> None:
+        """Take commits of an open transaction."""
+        for topic_partition, offset in offsets:
+            group.offsets.stage(producer_id, topic_partition, offset)
+        self._open_transactions.setdefault(producer_id, {})[group.group_id] = None
+
+    def complete_transaction(self, producer_id: ProducerId, *, committed: bool) -> None:
+        """The marker of a producer's transaction is in the log: its offsets count now, or never."""
+        for group_id in self._open_transactions.pop(producer_id, {}):
+            group = self.groups.get(group_id)
+            if group is not None:
+                group.offsets.complete(producer_id, committed=committed)
+                self.forget_if_void(group)
+
+
+def stamped(offset: CommittedOffset, log_offset: Offset) -> CommittedOffset:
+    """The commit as it stands in the log from `log_offset` on."""
+    return CommittedOffset(*offset[:-1], log_offset)

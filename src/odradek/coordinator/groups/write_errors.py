@@ -1,0 +1,39 @@
+"""What clients are told when the coordinator could not write: not the log's errors but their own protocol's.
+
+A write that was refused, or whose fate is not known, is the coordinator's trouble: clients look for it again
+and repeat what they wanted.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+
+_TRY_AGAIN: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+_FOR_ALL: Final[Mapping[ErrorCode, ErrorCode]] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: _TRY_AGAIN,
+    ErrorCode.NOT_ENOUGH_REPLICAS: _TRY_AGAIN,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _TRY_AGAIN,
+    ErrorCode.REQUEST_TIMED_OUT: _TRY_AGAIN,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+}
+OFFSET_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    **_FOR_ALL,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+}
+"""For whoever committed or deleted offsets."""
+GROUP_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    **_FOR_ALL,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""For members whose group could not be written."""
+
+
+def told(errors: Mapping[ErrorCode, ErrorCode], error: ErrorCode) -> ErrorCode:
+    """What stands for the log's error."""
+    return errors.get(error, error)

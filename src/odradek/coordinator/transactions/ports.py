@@ -1,0 +1,40 @@
+"""What the transaction coordinator needs of its broker beside `coordinator.ports`: markers and producer ids.
+
+Law: everything here is a Protocol. Calls return at once, what takes time is told to a callback, once, which
+may be called before the call returns.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import ProducerId, TopicPartition
+from odradek.coordinator.transactions.transaction import Producer
+
+MarkersWritten: TypeAlias = Callable[[Mapping[TopicPartition, ErrorCode]], None]
+TakeProducerId: TypeAlias = Callable[[Callable[[ProducerId | ErrorCode], None]], None]
+"""Gives a producer id that nobody ever had to its argument, or the reason why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """How a producer's transaction ended."""
+
+    producer: Producer
+    """In the epoch in which the marker is written, which with transactions v2 is its next one."""
+    committed: bool
+    coordinator_epoch: int
+    """Leader epoch of the partition of `__transaction_state` that decided it; fences older coordinators."""
+
+
+class MarkerWriter(Protocol):
+    """The partitions of the cluster."""
+
+    def is_gone(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition has been deleted."""
+
+    def write_markers(
+        self, marker: Marker, partitions: Sequence[TopicPartition], written: MarkersWritten
+    ) -> None:
+        """Write the marker to each; the outcome names every one of them."""

@@ -1,0 +1,93 @@
+"""What `__transaction_state` holds, in Kafka's own formats: a key and a value per transactional id.
+
+Law: bytes to records and back, nothing else. Keys are TransactionLogKey 0; values are written as
+TransactionLogValue 1 and read as 0 or 1. A key without a value is a tombstone: the id has expired.
+"""
+
+from typing import Final
+
+from odradek.base.errors import MalformedRequest
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.transactions.state import TransactionState
+from odradek.coordinator.transactions.transaction import TransactionRecord, TransactionVersion
+from odradek.records.builder import BatchBuilder
+from odradek.records.header import Buffer
+from odradek.wire.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
+from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
+
+KEY_VERSION: Final = 0
+VALUE_VERSION: Final = 1
+
+_STORED_STATES: Final = frozenset(range(TransactionState.COMPLETE_ABORT + 1))
+
+
+def build_batch(transactional_id: str, record: TransactionRecord | None, now_ms: int) -> bytearray:
+    """The batch of one record that stores `record`, or of a tombstone."""
+    builder = BatchBuilder()
+    builder.append(
+        now_ms,
+        encode_versioned(TransactionLogKey(transactional_id), KEY_VERSION),
+        None if record is None else encode_value(record),
+    )
+    return builder.build()
+
+
+def decode_key(key: Buffer | None) -> str | None:
+    """The transactional id; None for a key of a kind that is not known here. Raises MalformedRequest."""
+    if key is None:
+        raise MalformedRequest("a record of __transaction_state without a key")
+    if version_of(key) != KEY_VERSION:
+        return None
+    return decode_versioned(TransactionLogKey, key).transactional_id
+
+
+def encode_value(record: TransactionRecord) -> bytes:
+    """The record's bytes."""
+    return encode_versioned(
+        TransactionLogValue(
+            producer_id=record.producer_id,
+            previous_producer_id=record.previous_producer_id,
+            next_producer_id=record.next_producer_id,
+            producer_epoch=record.producer_epoch,
+            transaction_timeout_ms=record.timeout_ms,
+            transaction_status=record.state,
+            transaction_partitions=(
+                None if record.state is TransactionState.EMPTY else _by_topic(record.partitions)
+            ),
+            transaction_last_update_timestamp_ms=record.updated_ms,
+            transaction_start_timestamp_ms=record.started_ms,
+            client_transaction_version=record.version,
+        ),
+        VALUE_VERSION,
+    )
+
+
+def decode_value(value: Buffer) -> TransactionRecord:
+    """The record behind the bytes. Raises MalformedRequest."""
+    stored = decode_versioned(TransactionLogValue, value)
+    if stored.transaction_status not in _STORED_STATES:
+        raise MalformedRequest(f"a transaction is never stored in state {stored.transaction_status}")
+    is_classic = stored.client_transaction_version < TransactionVersion.V2
+    return TransactionRecord(
+        producer_id=stored.producer_id,
+        producer_epoch=stored.producer_epoch,
+        timeout_ms=stored.transaction_timeout_ms,
+        state=TransactionState(stored.transaction_status),
+        updated_ms=stored.transaction_last_update_timestamp_ms,
+        started_ms=stored.transaction_start_timestamp_ms,
+        partitions=frozenset(
+            TopicPartition(topic.topic, partition)
+            for topic in stored.transaction_partitions or ()
+            for partition in topic.partition_ids
+        ),
+        previous_producer_id=stored.previous_producer_id,
+        next_producer_id=stored.next_producer_id,
+        version=TransactionVersion.CLASSIC if is_classic else TransactionVersion.V2,
+    )
+
+
+def _by_topic(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
+    topics: dict[str, PartitionsSchema] = {}
+    for topic, partition in sorted(partitions):
+        topics.setdefault(topic, PartitionsSchema(topic)).partition_ids.append(partition)
+    return list(topics.values())

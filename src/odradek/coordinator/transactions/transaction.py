@@ -1,0 +1,102 @@
+"""A transactional id: what is stored of it, what is on its way there, and what has become of its markers.
+
+Law: a record never changes. A decision makes the next one, it is *pending* until the log has it, and then it
+is *current*; while one is pending, every other request is told to come again (CONCURRENT_TRANSACTIONS).
+
+    current Ongoing                            pending -                the producer asks for the commit
+    current Ongoing                            pending PrepareCommit    being written
+    current PrepareCommit, unmarked t-0 t-1    pending CompleteCommit   markers are being written
+    current PrepareCommit, unmarked t-1        pending CompleteCommit   t-0 has its own
+    current CompleteCommit                     pending -
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId, TopicPartition
+from odradek.coordinator.transactions.state import TransactionState
+
+PRODUCER_EPOCH_MAX: Final = (1 << 15) - 1
+NO_TIMESTAMP: Final = -1
+
+
+class TransactionVersion(IntEnum):
+    """How the producer ends its transactions; the numbers are those of the feature `transaction.version`."""
+
+    CLASSIC = 0
+    """It keeps its epoch, and adds every partition by a request."""
+    V2 = 2
+    """Every end begins its next epoch, and a produce adds its partitions (KIP-890)."""
+
+
+class Producer(NamedTuple):
+    """A producer id in one of its epochs."""
+
+    producer_id: ProducerId
+    epoch: int
+
+
+NO_PRODUCER: Final = Producer(NO_PRODUCER_ID, NO_EPOCH)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionRecord:
+    """All that is stored of a transactional id."""
+
+    producer_id: ProducerId
+    producer_epoch: int
+    """The epoch in force; -1 only in memory, until the id's first record is written."""
+    timeout_ms: int
+    """How long a transaction may be open."""
+    state: TransactionState
+    updated_ms: int
+    """Wall time of this record."""
+    started_ms: int = NO_TIMESTAMP
+    """Wall time at which the transaction began, the last one after its end; -1 before the first."""
+    partitions: frozenset[TopicPartition] = frozenset()
+    """Where the transaction has written, or is about to; empty unless it is Ongoing or Prepare*."""
+    previous_producer_id: ProducerId = NO_PRODUCER_ID
+    """The id before this one, whose epochs were used up."""
+    next_producer_id: ProducerId = NO_PRODUCER_ID
+    """The id after this one, from the Prepare that used up the last epoch to its Complete."""
+    version: TransactionVersion = TransactionVersion.CLASSIC
+    """How the producer works that wrote last."""
+    last_producer_epoch: int = NO_EPOCH
+    """The epoch before this one where its owner may have missed the answer that told it of this one, else
+    -1. Not stored: after a change of coordinators such a producer is fenced."""
+
+    @property
+    def producer(self) -> Producer:
+        """The producer in force."""
+        return Producer(self.producer_id, self.producer_epoch)
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether the next producer needs another id: the last epoch is kept for fencing this one."""
+        return self.producer_epoch >= PRODUCER_EPOCH_MAX - 1
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether markers have to be written."""
+        return self.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+
+@dataclass(slots=True)
+class Transaction:
+    """A transactional id in memory."""
+
+    transactional_id: str
+    current: TransactionRecord
+    """What the log has, or, with an epoch of -1, what it will have first."""
+    pending: TransactionRecord | None = None
+    """What comes next: being written, or, for Complete*, waiting until `unmarked` is empty."""
+    unmarked: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    """The partitions whose marker is not known to be written, with the error that kept the last attempt from
+    it (NONE before the first); empty unless `current` is prepared."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether requests have to come again."""
+        return self.pending is not None

@@ -1,0 +1,20 @@
+"""The metadata store's port and engines, the cluster image, the controller's decisions.
+
+What the cluster agrees on, from the bottom up:
+
+- `store`: the port: versioned nodes, watches, sessions; operations, results and events as values.
+- `tree`, `watches`: what the operations mean, for the engines that are ours.
+- `memory`, `embedded`: the engines: dictionaries, and one SQLite file.
+- `paths`, `codec`: Kafka's layout of the store, and the documents in it.
+- `image`: the cluster as a broker knows it, changed by `Change` values.
+- `messages`: what the controller tells brokers.
+- `startup`: reading a store into an image.
+- `controller`: the decisions, and the core that takes one event after another.
+
+A server opens a session, hands `controller.Controller` its events and carries out the effects:
+
+    engine = EmbeddedEngine(file); session = engine.open_session()
+    StoreCall(id, operation)   ->  in the executor: applied = engine.apply(session, operation)
+                                   on the loop: WatchSeen for each of applied.events,
+                                   then StoreReplied(id, applied.result)
+"""

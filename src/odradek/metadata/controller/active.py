@@ -1,0 +1,141 @@
+"""What the elected controller does when the cluster changes around it: one process per event.
+
+A process is a generator of store operations, so it reads as if it waited, and the core drives it. What
+must be done outside goes to the effects in order: what the image took, then the messages, then the answer.
+"""
+
+from collections.abc import Mapping
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.metadata import codec, paths
+from odradek.metadata.codec import LogDirsDocument
+from odradek.metadata.controller import election
+from odradek.metadata.controller.answering import ControllerSettings, RequestAnswering
+from odradek.metadata.controller.controlled_cluster import ControlledCluster
+from odradek.metadata.controller.decision import Put
+from odradek.metadata.controller.deletions import TopicDeletions
+from odradek.metadata.controller.replica_states import Replica
+from odradek.metadata.controller.requests import Answer, ControllerRequest
+from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
+from odradek.metadata.startup import load_brokers, read_document
+from odradek.metadata.store import Delete, Fault, Process, StoreRefused, read_children
+
+
+class ActiveController:
+    """The elected controller; made anew by every election won."""
+
+    def __init__(self, cluster: ControlledCluster, settings: ControllerSettings, chance: Chance) -> None:
+        self._cluster = cluster
+        self._deletions = TopicDeletions(cluster)
+        self._answering = RequestAnswering(cluster, self._deletions, settings, chance)
+
+    def answer(self, request: ControllerRequest) -> Process[Answer]:
+        """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
+        return self._answering.answer(request)
+
+    def take_over(self) -> Process[None]:
+        """Bring the cluster in order after an election, and tell every broker everything."""
+        for broker in list(self._cluster.image.brokers.values()):
+            yield from self._admit(broker)
+        yield from self._cluster.start_new_partitions()
+        yield from self._cluster.settle_all()
+        for broker_id in self._cluster.image.brokers:
+            self._cluster.messages.broker_came(self._cluster.image, broker_id)
+        for name in self._cluster.image.deleting:
+            self._deletions.start(name)
+        self._cluster.flush()
+
+    def brokers_changed(self) -> Process[None]:
+        """Compare the registrations with the image: who went, who came, who came back."""
+        registered = yield from load_brokers()
+        known = dict(self._cluster.image.brokers)
+        gone = [
+            broker_id
+            for broker_id, broker in known.items()
+            if broker_id not in registered or registered[broker_id].epoch != broker.epoch
+        ]
+        came = [
+            broker
+            for broker_id, broker in registered.items()
+            if broker_id not in known or known[broker_id].epoch != broker.epoch
+        ]
+        for broker_id in gone:
+            self._cluster.forget_broker(broker_id)
+            self._deletions.broker_gone(broker_id)
+        if gone:
+            yield from self._cluster.settle_all()
+        for broker in came:
+            self._cluster.apply(BrokerRegistered(broker))
+        for broker in came:
+            yield from self._admit(broker)
+        if came:
+            yield from self._cluster.start_new_partitions()
+            yield from self._cluster.settle_all()
+        for broker in came:
+            self._cluster.messages.broker_came(self._cluster.image, broker.broker_id)
+        if came:
+            self._deletions.broker_came()
+        if gone or came:
+            self._cluster.messages.brokers_changed()
+        self._cluster.flush()
+
+    def isr_changes(self) -> Process[None]:
+        """R4: leaders announced ISR changes: read the states again, tell all brokers, delete the notices."""
+        for name in (yield from read_children(paths.ISR_CHANGES, watch=True)):
+            path = f"{paths.ISR_CHANGES}/{name}"
+            try:
+                notice = yield from read_document(path, codec.decode_isr_change)
+                changed = notice.value if notice is not None else []
+            except codec.MalformedNode:
+                changed = []
+            for topic_partition in changed:
+                yield from self._cluster.refresh(topic_partition)
+                if self._cluster.image.partition(topic_partition) is not None:
+                    self._cluster.messages.isr_known(self._cluster.image, topic_partition)
+            failed = yield from self._cluster.commit((Delete(path),))
+            if failed is not None and failed.fault is not Fault.NO_NODE:
+                raise StoreRefused(failed)
+        self._cluster.flush()
+
+    def broker_answered(
+        self, message_id: int, broker_id: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
+    ) -> Process[None]:
+        """Take a broker's answer: replicas deleted, or disks that failed."""
+        yield from self._deletions.answered(message_id, errors)
+        failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
+        for topic_partition in failed:
+            self._cluster.failed[Replica(topic_partition, broker_id)] = None
+        if failed and self._cluster.image.is_live(broker_id):
+            yield from self._cluster.rewrite(failed, self._cluster.settled)
+        self._cluster.flush()
+
+    def _admit(self, broker: BrokerImage) -> Process[None]:
+        """R15: before a newly registered broker counts, take back what it may have lost."""
+        path = paths.known_log_dirs(broker.broker_id)
+        known = yield from read_document(path, codec.decode_log_dirs)
+        if known is not None and known.value.broker_epoch == broker.epoch:
+            return
+        earlier = known.value.log_dir_ids if known is not None else ()
+        wiped = any(directory not in broker.log_dir_ids for directory in earlier)
+        trusted = broker.clean_stop and known is not None and not wiped
+
+        def readmitted(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
+            return election.readmit(
+                partition,
+                broker.broker_id,
+                self._cluster.online(named),
+                trusted=trusted,
+                wiped=wiped,
+                unclean=self._cluster.unclean_allowed(named.topic),
+            )
+
+        held = [
+            named for named, state in self._cluster.partitions().items() if broker.broker_id in state.replicas
+        ]
+        yield from self._cluster.rewrite(held, readmitted)
+        document = codec.encode_log_dirs(LogDirsDocument(broker.epoch, broker.log_dir_ids))
+        failed = yield from self._cluster.commit((Put(path, document),))
+        if failed is not None:
+            raise StoreRefused(failed)

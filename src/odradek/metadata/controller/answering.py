@@ -1,0 +1,248 @@
+"""What the elected controller does with a request: has it decided, carries the decisions out, answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
+from odradek.metadata import codec, paths
+from odradek.metadata.controller import election
+from odradek.metadata.controller.config_changes import decide_configs
+from odradek.metadata.controller.controlled_cluster import ControlledCluster
+from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.deletions import TopicDeletions
+from odradek.metadata.controller.partition_creation import decide_more_partitions
+from odradek.metadata.controller.producer_ids import decide_producer_ids
+from odradek.metadata.controller.replica_states import Replica
+from odradek.metadata.controller.requests import (
+    AllocateProducerIds,
+    AlterConfigs,
+    Answer,
+    ControlledShutdown,
+    ControllerRequest,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    ElectionType,
+    ElectLeaders,
+    PartitionOutcome,
+    PartitionOutcomes,
+    ProducerIdBlock,
+    ResourceOutcome,
+    ResourceOutcomes,
+    ShutdownProgress,
+    TopicOutcome,
+    TopicOutcomes,
+)
+from odradek.metadata.controller.topic_creation import decide_creation
+from odradek.metadata.controller.topic_deletion import decide_deletion
+from odradek.metadata.image import (
+    Change,
+    PartitionChanged,
+    PartitionImage,
+    TopicCreated,
+    TopicDeletionBegan,
+)
+from odradek.metadata.startup import read_document
+from odradek.metadata.store import Fault, Process
+
+ATTEMPTS_MAX = 10
+
+Outcome = TypeVar("Outcome", TopicOutcome, ResourceOutcome)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """What the controller needs of the broker's settings."""
+
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    delete_topic_enable: bool = True
+    unclean_leader_election_enable: bool = False
+
+
+class RequestAnswering:
+    """The processes that answer requests."""
+
+    def __init__(
+        self,
+        cluster: ControlledCluster,
+        deletions: TopicDeletions,
+        settings: ControllerSettings,
+        chance: Chance,
+    ) -> None:
+        self._cluster = cluster
+        self._deletions = deletions
+        self._settings = settings
+        self._chance = chance
+
+    def answer(self, request: ControllerRequest) -> Process[Answer]:
+        """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
+        answer: Answer
+        match request:
+            case CreateTopics():
+                answer = yield from self._create_topics(request)
+            case DeleteTopics():
+                answer = yield from self._delete_topics(request)
+            case CreatePartitions():
+                answer = yield from self._create_partitions(request)
+            case AlterConfigs():
+                answer = yield from self._alter_configs(request)
+            case AllocateProducerIds():
+                answer = yield from self._allocate_producer_ids(request)
+            case ElectLeaders():
+                answer = yield from self._elect_leaders(request)
+            case ControlledShutdown():
+                answer = yield from self._shut_down(request)
+        self._cluster.flush()
+        return answer
+
+    def _create_topics(self, request: CreateTopics) -> Process[TopicOutcomes]:
+        decisions = decide_creation(
+            self._cluster.image,
+            request,
+            self._chance,
+            num_partitions=self._settings.num_partitions,
+            default_replication_factor=self._settings.default_replication_factor,
+        )
+        if request.validate_only:
+            return TopicOutcomes(tuple(decision.outcome for decision in decisions))
+        outcomes = yield from self._carry_out(decisions, ErrorCode.TOPIC_ALREADY_EXISTS)
+        return TopicOutcomes(outcomes)
+
+    def _create_partitions(self, request: CreatePartitions) -> Process[TopicOutcomes]:
+        decisions = decide_more_partitions(self._cluster.image, request)
+        if request.validate_only:
+            return TopicOutcomes(tuple(decision.outcome for decision in decisions))
+        outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return TopicOutcomes(outcomes)
+
+    def _delete_topics(self, request: DeleteTopics) -> Process[TopicOutcomes]:
+        enabled = self._settings.delete_topic_enable
+        decisions = decide_deletion(self._cluster.image, request, deletion_enabled=enabled)
+        outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return TopicOutcomes(outcomes)
+
+    def _alter_configs(self, request: AlterConfigs) -> Process[ResourceOutcomes]:
+        decisions = decide_configs(self._cluster.image, request)
+        if request.validate_only:
+            return ResourceOutcomes(tuple(decision.outcome for decision in decisions))
+        outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
+        return ResourceOutcomes(outcomes)
+
+    def _allocate_producer_ids(self, request: AllocateProducerIds) -> Process[ProducerIdBlock]:
+        for _ in range(ATTEMPTS_MAX):
+            last = yield from read_document(paths.PRODUCER_ID_BLOCK, codec.decode_producer_id_block)
+            if last is None:
+                decision = decide_producer_ids(request.broker_id, None, 0)
+            else:
+                decision = decide_producer_ids(request.broker_id, last.value, last.stat.version)
+            failed = yield from self._cluster.commit(decision.writes)
+            if failed is None:
+                return decision.outcome
+        raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "others keep taking producer ids; try again")
+
+    def _elect_leaders(self, request: ElectLeaders) -> Process[PartitionOutcomes]:
+        preferred = request.election_type is ElectionType.PREFERRED
+        asked = request.partitions if request.partitions is not None else tuple(self._cluster.partitions())
+        errors: dict[TopicPartition, ErrorCode] = {}
+        for named in asked:
+            partition = self._cluster.image.partition(named)
+            if partition is None:
+                errors[named] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif self._needs_no_election(partition, named, preferred=preferred):
+                errors[named] = ErrorCode.ELECTION_NOT_NEEDED
+
+        def elected(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
+            online = self._cluster.online(named)
+            if preferred:
+                return election.elect_preferred(partition, online)
+            return election.elect_offline(partition, online, unclean=True)
+
+        candidates = [named for named in asked if named not in errors]
+        changed = dict.fromkeys((yield from self._cluster.rewrite(candidates, elected)))
+        unavailable = (
+            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+            if preferred
+            else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        )
+        for named in candidates:
+            errors[named] = ErrorCode.NONE if named in changed else unavailable
+        of_all = request.partitions is None
+        return PartitionOutcomes(
+            tuple(
+                PartitionOutcome(named, error)
+                for named, error in errors.items()
+                if not (of_all and error is ErrorCode.ELECTION_NOT_NEEDED)
+            )
+        )
+
+    def _needs_no_election(
+        self, partition: PartitionImage, named: TopicPartition, *, preferred: bool
+    ) -> bool:
+        if preferred:
+            return partition.leader == partition.preferred_leader
+        return partition.leader in self._cluster.online(named)
+
+    def _shut_down(self, request: ControlledShutdown) -> Process[ShutdownProgress]:
+        stopping = request.broker_id
+        broker = self._cluster.image.brokers.get(stopping)
+        if broker is None:
+            raise ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {stopping} is not registered")
+        if broker.epoch != request.broker_epoch:
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH, f"broker {stopping} has registered again since")
+        self._cluster.stopping[stopping] = None
+
+        def without(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
+            if partition.leader == stopping:
+                return election.elect_for_shutdown(
+                    partition, self._cluster.online(named), self._cluster.stopping
+                )
+            return election.settle(partition, self._cluster.online(named), unclean=False)
+
+        shared = [
+            named
+            for named, partition in self._cluster.partitions().items()
+            if stopping in partition.replicas and len(partition.replicas) > 1
+        ]
+        yield from self._cluster.rewrite(shared, without)
+        remaining: list[TopicPartition] = []
+        for named in shared:
+            after = self._cluster.image.partition(named)
+            if after is not None and after.leader == stopping:
+                remaining.append(named)
+            else:
+                self._cluster.messages.stop(Replica(named, stopping), after, delete=False)
+        return ShutdownProgress(tuple(remaining))
+
+    def _carry_out(
+        self, decisions: Sequence[Decision[Outcome]], conflict: ErrorCode
+    ) -> Process[tuple[Outcome, ...]]:
+        """Do what was decided, subject by subject; one whose node is there already answers `conflict`."""
+        outcomes: list[Outcome] = []
+        for decision in decisions:
+            failed = (yield from self._cluster.commit(decision.writes)) if decision.writes else None
+            if failed is None:
+                self._cluster.apply(*decision.changes)
+                for change in decision.changes:
+                    self._note(change)
+                outcomes.append(decision.outcome)
+                continue
+            error = conflict if failed.fault is Fault.NODE_EXISTS else ErrorCode.UNKNOWN_SERVER_ERROR
+            outcomes.append(replace(decision.outcome, error=error, message=failed.fault.value))
+        return tuple(outcomes)
+
+    def _note(self, change: Change) -> None:
+        """Remember whom to tell of a change that was decided."""
+        image, messages = self._cluster.image, self._cluster.messages
+        match change:
+            case TopicCreated(name, _, partitions):
+                for number in partitions:
+                    messages.partition_changed(image, TopicPartition(name, number), is_new=True)
+            case PartitionChanged(topic, number, _):
+                messages.partition_changed(image, TopicPartition(topic, number), is_new=True)
+            case TopicDeletionBegan(name):
+                self._deletions.start(name)

@@ -1,0 +1,221 @@
+"""AlterConfigs and IncrementalAlterConfigs (KIP-339), decided: which overrides a resource has afterwards.
+
+AlterConfigs gives the whole set; the incremental form amends what is there:
+
+    {"cleanup.policy": "delete"}  APPEND compact to cleanup.policy   -> {"cleanup.policy": "delete,compact"}
+    {}                            APPEND compact to cleanup.policy   -> {"cleanup.policy": "delete,compact"}
+    {"retention.ms": "1000"}      DELETE retention.ms                -> {}
+
+Appending to a list that is not overridden starts from its default; deleting what is not there is done
+already. The first fault answers the resource, and nothing of it is changed:
+
+    named twice, an unknown type or operation, a setting named twice, a null value   INVALID_REQUEST
+    a broker setting that cannot change while the broker runs, or has a bad value    INVALID_REQUEST
+    another broker than the one that was asked                                       INVALID_REQUEST
+    no such topic                                                         UNKNOWN_TOPIC_OR_PARTITION
+    a setting that is unknown or no list to append to                                 INVALID_CONFIG
+    a topic's setting that has a bad value, or contradicts another                    INVALID_CONFIG
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, SettingError
+from odradek.base.ids import BrokerId
+from odradek.base.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Kind, Setting, SettingLayers, Update
+from odradek.base.topic_names import fault_in_name
+from odradek.metadata import codec, paths
+from odradek.metadata.controller.decision import Decision, Put
+from odradek.metadata.controller.requests import (
+    AlterConfigs,
+    ConfigAmendment,
+    ConfigOperation,
+    ConfigReplacement,
+    ResourceOutcome,
+    ResourceType,
+)
+from odradek.metadata.image import BrokerConfigChanged, Change, ClusterImage, TopicConfigChanged
+
+
+class _Resource(NamedTuple):
+    """What of the cluster a request's resource means."""
+
+    # The overrides that it has now.
+    overrides: Mapping[str, str]
+    # The settings that exist for it.
+    settings: Mapping[str, Setting]
+    # The node that keeps its overrides.
+    path: str
+    # For a broker: its id, or None for all brokers; a topic is told by its settings.
+    broker_id: BrokerId | None = None
+
+
+def decide_configs(image: ClusterImage, request: AlterConfigs) -> list[Decision[ResourceOutcome]]:
+    """One decision per resource, in the request's order."""
+    times_named = Counter((asked.resource_type, asked.name) for asked in request.resources)
+    decisions: list[Decision[ResourceOutcome]] = []
+    for asked in request.resources:
+        key = asked.resource_type, asked.name
+        try:
+            if times_named[key] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, "each resource is named at most once")
+            resource = _resource_meant(image, asked, request.asked_of)
+            overrides = _overrides_after(resource, asked)
+            if resource.settings is TOPIC_SETTINGS:
+                _refuse_contradiction(image, overrides)
+        except ApiError as refusal:
+            decisions.append(Decision(ResourceOutcome(*key, refusal.code, refusal.message)))
+            continue
+        decisions.append(_changed(asked, resource, overrides))
+    return decisions
+
+
+def checked_topic_overrides(image: ClusterImage, configs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """The overrides of a new topic. Raises ApiError: INVALID_CONFIG, or INVALID_REQUEST when named twice."""
+    given = tuple(configs)
+    _refuse_repeated(name for name, _ in given)
+    overrides: dict[str, str] = {}
+    for name, text in given:
+        if text is None:
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"{name} has no value")
+        try:
+            _known(TOPIC_SETTINGS, name).parse(text)
+        except SettingError as fault:
+            raise ApiError(ErrorCode.INVALID_CONFIG, str(fault)) from None
+        overrides[name] = text
+    _refuse_contradiction(image, overrides)
+    return overrides
+
+
+def _changed(
+    asked: ConfigReplacement | ConfigAmendment, resource: _Resource, overrides: dict[str, str]
+) -> Decision[ResourceOutcome]:
+    outcome = ResourceOutcome(asked.resource_type, asked.name)
+    if overrides == resource.overrides:
+        return Decision(outcome)
+    change: Change
+    if asked.resource_type == ResourceType.TOPIC:
+        change = TopicConfigChanged(asked.name, overrides)
+    else:
+        change = BrokerConfigChanged(resource.broker_id, overrides)
+    write = Put(resource.path, codec.encode_config(overrides))
+    return Decision(outcome, (write,), (change,))
+
+
+def _resource_meant(
+    image: ClusterImage, asked: ConfigReplacement | ConfigAmendment, asked_of: BrokerId | None
+) -> _Resource:
+    if asked.resource_type == ResourceType.TOPIC:
+        if not asked.name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "there are no settings for all topics at once")
+        fault = fault_in_name(asked.name)
+        if fault is not None:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+        if image.topic(asked.name) is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name}")
+        return _Resource(image.topic_config(asked.name), TOPIC_SETTINGS, paths.topic_config(asked.name))
+    if asked.resource_type == ResourceType.BROKER:
+        if asked.name and not asked.name.isdecimal():
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"a broker is named by its number, not '{asked.name}'")
+        broker_id = int(asked.name) if asked.name else None
+        if broker_id is not None and asked_of is not None and broker_id != asked_of:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"this is broker {asked_of}, not broker {broker_id}")
+        present = image.default_broker_config if broker_id is None else image.broker_config(broker_id)
+        return _Resource(present, BROKER_SETTINGS, paths.broker_config(broker_id), broker_id)
+    raise ApiError(
+        ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
+    )
+
+
+def _overrides_after(resource: _Resource, asked: ConfigReplacement | ConfigAmendment) -> dict[str, str]:
+    _refuse_repeated(entry[0] for entry in asked.configs)
+    if isinstance(asked, ConfigReplacement):
+        overrides: dict[str, str] = {}
+        for name, text in asked.configs:
+            _set(resource, overrides, name, text)
+        return overrides
+    overrides = dict(resource.overrides)
+    for name, operation, text in asked.configs:
+        match operation:
+            case ConfigOperation.SET:
+                _set(resource, overrides, name, text)
+            case ConfigOperation.DELETE:
+                overrides.pop(name, None)
+            case ConfigOperation.APPEND | ConfigOperation.SUBTRACT:
+                _amend_list(resource, overrides, name, text, appending=operation == ConfigOperation.APPEND)
+            case _:
+                raise ApiError(ErrorCode.INVALID_REQUEST, f"{operation} is no operation on {name}")
+    return overrides
+
+
+def _set(resource: _Resource, overrides: dict[str, str], name: str, text: str | None) -> None:
+    if text is None:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} has no value")
+    try:
+        _changeable(resource, name).parse(text)
+    except SettingError as fault:
+        is_topic = resource.settings is TOPIC_SETTINGS
+        code = ErrorCode.INVALID_CONFIG if is_topic else ErrorCode.INVALID_REQUEST
+        raise ApiError(code, str(fault)) from None
+    overrides[name] = text
+
+
+def _amend_list(
+    resource: _Resource, overrides: dict[str, str], name: str, text: str | None, *, appending: bool
+) -> None:
+    setting = _changeable(resource, name)
+    if setting.kind is not Kind.LIST:
+        verb = "append to" if appending else "subtract from"
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"one cannot {verb} {name}: it is not a list")
+    if text is None:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} has no value")
+    present = _parts(overrides.get(name, setting.render(setting.default) or ""))
+    named = _parts(text)
+    if appending:
+        after = [*present, *(part for part in named if part not in present)]
+    else:
+        after = [part for part in present if part not in named]
+    _set(resource, overrides, name, ",".join(after))
+
+
+def _changeable(resource: _Resource, name: str) -> Setting:
+    setting = _known(resource.settings, name)
+    if resource.settings is BROKER_SETTINGS:
+        if setting.update is Update.READ_ONLY:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} cannot change while the broker runs")
+        if setting.update is Update.PER_BROKER and resource.broker_id is None:
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} cannot be set for all brokers at once")
+    return setting
+
+
+def _known(settings: Mapping[str, Setting], name: str) -> Setting:
+    setting = settings.get(name)
+    if setting is None:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"there is no setting {name}")
+    return setting
+
+
+def _refuse_contradiction(image: ClusterImage, overrides: Mapping[str, str]) -> None:
+    """Settings that are good each for itself; defaults count as far as the whole cluster shares them."""
+    layers = SettingLayers(dynamic_default=dict(image.default_broker_config))
+    least = layers.topic("min.compaction.lag.ms", overrides).value
+    most = layers.topic("max.compaction.lag.ms", overrides).value
+    assert isinstance(least, int), least
+    assert isinstance(most, int), most
+    if least > most:
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG,
+            f"min.compaction.lag.ms ({least}) is more than max.compaction.lag.ms ({most})",
+        )
+
+
+def _refuse_repeated(names: Iterable[str]) -> None:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{', '.join(repeated)} is given more than once")
+
+
+def _parts(text: str) -> Sequence[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,237 @@
+"""The controller's loop without the loop: one event in, the effects that must follow out.
+
+It never waits and never calls anybody. Events are processed one after another: while an operation is with
+the store, later events queue up (at most REQUESTS_WAITING_MAX requests), so every decision is made on an
+image that holds all earlier ones. A request's way:
+
+    on_event(RequestArrived(7, CreateTopics(...)))  -> [StoreCall(0, Multi(...))]
+    on_event(StoreReplied(0, Committed(...)))       -> [ImageChanged(...), SendToBroker(...), Respond(7, ...)]
+
+Every broker has one of these; the one whose broker holds /controller is active, the others only keep their
+registration alive and wait for their turn, and refuse requests with NOT_CONTROLLER.
+
+Where nobody knows whether a write was done, the image may be wrong: it is read again before the next event.
+"""
+
+from collections import deque
+from itertools import count
+
+from odradek.base.chance import Chance
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError, code_of
+from odradek.base.ids import BrokerId
+from odradek.metadata import paths
+from odradek.metadata.controller import membership
+from odradek.metadata.controller.active import ActiveController
+from odradek.metadata.controller.answering import ControllerSettings
+from odradek.metadata.controller.controlled_cluster import ControlledCluster, Deposed
+from odradek.metadata.controller.events import (
+    BrokerAnswered,
+    ControllerEvent,
+    Effect,
+    Elected,
+    EventFailed,
+    RequestArrived,
+    Resigned,
+    Respond,
+    SessionEnded,
+    Started,
+    StoreCall,
+    StoreReplied,
+    WatchSeen,
+)
+from odradek.metadata.controller.requests import Refused
+from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
+from odradek.metadata.startup import load_image
+from odradek.metadata.store import Fault, Process, Result, StoreRefused
+
+REQUESTS_WAITING_MAX = 1000
+
+
+class Controller:
+    """One broker's controller; see the module's head."""
+
+    def __init__(self, settings: ControllerSettings, clock: Clock, chance: Chance) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._chance = chance
+        # The cluster as the controller knows it; true only while `is_active`.
+        self.image = ClusterImage()
+        # This broker as it registered, with its epoch; None before that and after the session ended.
+        self.broker: BrokerImage | None = None
+        # What the elected controller does; None while another broker, or none, is the controller.
+        self._active: ActiveController | None = None
+        # The event in hand with its process; both None when there is none, never one alone.
+        self._event: ControllerEvent | None = None
+        self._process: Process[None] | None = None
+        # The number of the store's call that the process waits for.
+        self._awaited_call = -1
+        # Events to come, oldest first.
+        self._waiting: deque[ControllerEvent] = deque()
+        # How many of those are requests; at most REQUESTS_WAITING_MAX.
+        self._requests_waiting = 0
+        # The version of /controller_epoch that this broker wrote when it was elected last.
+        self._epoch_version = -1
+        # Whether the image must be read again before anything is decided on it.
+        self._is_stale = False
+        # What this event leads to, in order; empty between events.
+        self._effects: list[Effect] = []
+        self._message_ids = count()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller, as far as it knows."""
+        return self._active is not None
+
+    def on_event(self, event: ControllerEvent) -> list[Effect]:
+        """Take one event; the effects are to be carried out in order."""
+        match event:
+            case StoreReplied(call_id, result):
+                if call_id == self._awaited_call and self._process is not None:
+                    self._advance(result)
+            case SessionEnded():
+                self._end_session()
+            case RequestArrived(request_id) if self._requests_waiting >= REQUESTS_WAITING_MAX:
+                busy = f"the controller has {REQUESTS_WAITING_MAX} requests waiting"
+                self._effects.append(Respond(request_id, Refused(ErrorCode.REQUEST_TIMED_OUT, busy)))
+            case _:
+                self._waiting.append(event)
+                self._requests_waiting += isinstance(event, RequestArrived)
+        self._take_next()
+        effects, self._effects[:] = list(self._effects), []
+        return effects
+
+    # --- one event after another
+
+    def _take_next(self) -> None:
+        """Begin the events that wait, until one of them has to wait for the store."""
+        while self._process is None and self._waiting:
+            event = self._waiting.popleft()
+            self._requests_waiting -= isinstance(event, RequestArrived)
+            self._event = event
+            self._process = self._process_of(event)
+            self._advance(None)
+
+    def _advance(self, result: Result | None) -> None:
+        """Run the process up to its next operation or its end."""
+        assert self._process is not None
+        assert self._event is not None
+        try:
+            operation = next(self._process) if result is None else self._process.send(result)
+        except StopIteration:
+            self._event = self._process = None
+        except OdradekError as error:
+            given_up = self._event
+            self._event = self._process = None
+            self._give_up(given_up, error)
+        else:
+            self._awaited_call += 1
+            self._effects.append(StoreCall(self._awaited_call, operation))
+
+    def _process_of(self, event: ControllerEvent) -> Process[None]:
+        """What an event sets in motion."""
+        if self._is_stale and not isinstance(event, Started):
+            yield from self._read_again()
+        match event:
+            case Started(registration):
+                yield from self._join(registration)
+            case WatchSeen(paths.CONTROLLER):
+                yield from self._controller_changed()
+            case WatchSeen(paths.BROKER_IDS) if self._active is not None:
+                yield from self._active.brokers_changed()
+            case WatchSeen(paths.ISR_CHANGES) if self._active is not None:
+                yield from self._active.isr_changes()
+            case BrokerAnswered(message_id, broker_id, errors) if self._active is not None:
+                yield from self._active.broker_answered(message_id, broker_id, errors)
+            case RequestArrived(request_id, request):
+                if self._active is None:
+                    raise ApiError(ErrorCode.NOT_CONTROLLER, "this broker is not the controller")
+                answer = yield from self._active.answer(request)
+                self._effects.append(Respond(request_id, answer))
+
+    def _give_up(self, event: ControllerEvent, error: OdradekError) -> None:
+        """A process ended early: answer its request, and see what the failure means for this controller."""
+        code = code_of(error)
+        if isinstance(error, Deposed):
+            self._resign()
+            self._waiting.appendleft(WatchSeen(paths.CONTROLLER))
+            code = ErrorCode.NOT_CONTROLLER
+        elif isinstance(error, StoreRefused):
+            self._is_stale = self._active is not None
+            lost = error.failed.fault in (Fault.SESSION_EXPIRED, Fault.CONNECTION_LOSS)
+            code = ErrorCode.NOT_CONTROLLER if lost else ErrorCode.KAFKA_STORAGE_ERROR
+        if isinstance(event, RequestArrived):
+            self._effects.append(Respond(event.request_id, Refused(code, str(error))))
+        else:
+            self._effects.append(EventFailed(event, error))
+
+    # --- joining, winning, losing
+
+    def _join(self, registration: BrokerImage) -> Process[None]:
+        cluster_id, broker = yield from membership.join(registration, self._chance, self._clock.wall_ms())
+        self.broker = broker
+        self.image.apply(ClusterNamed(cluster_id))
+        yield from self._compete(broker.broker_id)
+
+    def _controller_changed(self) -> Process[None]:
+        if self.broker is None:
+            return
+        broker_id = self.broker.broker_id
+        if self._active is not None:
+            if (yield from membership.is_held_by(broker_id)):
+                return
+            self._resign()
+        yield from self._compete(broker_id)
+
+    def _compete(self, broker_id: BrokerId) -> Process[None]:
+        epoch_version = yield from membership.compete(broker_id, self._clock.wall_ms())
+        if epoch_version is not None:
+            yield from self._take_over(epoch_version)
+
+    def _take_over(self, epoch_version: int) -> Process[None]:
+        """Read the cluster and begin to decide for it; the watches of what is read stay armed."""
+        self.image = yield from load_image()
+        self._epoch_version = epoch_version
+        cluster = ControlledCluster(
+            self.image,
+            epoch_version,
+            self._effects,
+            self._message_ids,
+            unclean_by_default=self._settings.unclean_leader_election_enable,
+        )
+        self._active = ActiveController(cluster, self._settings, self._chance)
+        self._is_stale = False
+        self._effects.append(Elected())
+        yield from self._active.take_over()
+        yield from self._active.isr_changes()
+
+    def _read_again(self) -> Process[None]:
+        """After a write of unknown outcome: the same controller, with what the store has now."""
+        assert self.broker is not None
+        if (yield from membership.is_held_by(self.broker.broker_id)):
+            yield from self._take_over(self._epoch_version)
+        else:
+            self._resign()
+            yield from self._compete(self.broker.broker_id)
+
+    def _resign(self) -> None:
+        if self._active is not None:
+            self._active = None
+            self._effects.append(Resigned())
+        self._is_stale = False
+
+    def _end_session(self) -> None:
+        """Registration and controllership are gone, and so is every question still open."""
+        if self._process is not None:
+            self._process.close()
+        abandoned = [self._event, *self._waiting]
+        self._event = self._process = None
+        self._waiting.clear()
+        self._requests_waiting = 0
+        self._resign()
+        self.broker = None
+        for event in abandoned:
+            if isinstance(event, RequestArrived):
+                lost = Refused(ErrorCode.NOT_CONTROLLER, "the session with the metadata store ended")
+                self._effects.append(Respond(event.request_id, lost))

@@ -1,0 +1,34 @@
+"""What a decision is: the answer for one subject of a request, and what must happen before it is true.
+
+The core carries a decision out in this order: the writes in one atomic batch, fenced by the controller
+epoch; then the changes to the image; then whatever brokers must hear of them; then the answer. Where the
+writes fail, nothing of the decision happened and the subject is answered with the failure instead.
+"""
+
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from odradek.metadata.image import Change
+from odradek.metadata.store import WriteOperation
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Make the node or replace its data, whichever is needed; the core finds out which."""
+
+    path: str
+    data: bytes
+
+
+DecidedWrite: TypeAlias = WriteOperation | Put
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[R]):
+    """One subject decided; without writes it is a refusal or a validation only."""
+
+    outcome: R
+    writes: tuple[DecidedWrite, ...] = ()
+    changes: tuple[Change, ...] = ()

@@ -1,0 +1,127 @@
+"""What happens to a controller, and what it wants done: the values on both sides of `core.Controller`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.metadata.controller.requests import Answer, ControllerRequest
+from odradek.metadata.image import BrokerImage, Change
+from odradek.metadata.messages import BrokerMessage
+from odradek.metadata.store import Operation, Result
+
+# --- events
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The broker has a session with the store and wants to join; its epoch is still to be given."""
+
+    registration: BrokerImage
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReplied:
+    """The store answered the call of that number."""
+
+    call_id: int
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSeen:
+    """A watch of this session fired on that path.
+
+    A server that lost its connection and has it back within the session sends one for each of
+    `paths.CONTROLLER`, `paths.BROKER_IDS` and `paths.ISR_CHANGES`: what they would have told may be lost.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The session expired: registration and controllership are gone until the next `Started`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestArrived:
+    """A request, under a number that the answer will carry."""
+
+    request_id: int
+    request: ControllerRequest
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAnswered:
+    """A broker answered the message of that number, with the error of each partition that had one."""
+
+    message_id: int
+    broker_id: BrokerId
+    errors: Mapping[TopicPartition, ErrorCode]
+
+
+ControllerEvent: TypeAlias = (
+    Started | StoreReplied | WatchSeen | SessionEnded | RequestArrived | BrokerAnswered
+)
+
+
+# --- effects
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCall:
+    """Submit this to the store, and bring the result back as `StoreReplied` with the same number."""
+
+    call_id: int
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class SendToBroker:
+    """Send this, in order per broker, and bring the answer back as `BrokerAnswered`."""
+
+    broker_id: BrokerId
+    message_id: int
+    message: BrokerMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """Answer the request of that number."""
+
+    request_id: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class ImageChanged:
+    """The controller's image has taken these changes; settings among them are in force from now on."""
+
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """This broker is the controller from now on; its image is whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resigned:
+    """This broker is not the controller any more; its image is outdated."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventFailed:
+    """An event other than a request could not be dealt with; the words are for the operator.
+
+    After `Started` the broker has not joined the cluster. After others the controller goes on.
+    """
+
+    event: ControllerEvent
+    error: OdradekError
+
+
+Effect: TypeAlias = StoreCall | SendToBroker | Respond | ImageChanged | Elected | Resigned | EventFailed

@@ -1,0 +1,71 @@
+"""How a broker joins the cluster and competes for the controllership: processes, no state.
+
+The controllership is the ephemeral node `/controller`, taken in one write with the next controller epoch,
+so that no two controllers ever have the same epoch. Whoever loses watches the node and tries again when it
+is gone.
+"""
+
+from odradek.base.chance import Chance
+from odradek.base.ids import BrokerId
+from odradek.metadata import codec, paths
+from odradek.metadata.image import BrokerImage
+from odradek.metadata.startup import found_cluster, read_document, register_broker
+from odradek.metadata.store import (
+    Committed,
+    Create,
+    Existence,
+    Exists,
+    Failed,
+    Fault,
+    Multi,
+    Process,
+    SetData,
+    StoreRefused,
+    WriteOperation,
+)
+
+ATTEMPTS_MAX = 10
+
+
+def join(registration: BrokerImage, chance: Chance, timestamp_ms: int) -> Process[tuple[str, BrokerImage]]:
+    """Found the cluster if there is none, and register; returns the cluster's id, the broker with its epoch.
+
+    Raises ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
+    """
+    cluster_id = yield from found_cluster(chance)
+    return cluster_id, (yield from register_broker(registration, timestamp_ms))
+
+
+def compete(broker_id: BrokerId, timestamp_ms: int) -> Process[int | None]:
+    """Become the controller, or learn that another one is; returns the version of the epoch's node, or None.
+
+    Either way a watch on `/controller` tells when that changes.
+    """
+    claim = Create(paths.CONTROLLER, codec.encode_controller(broker_id, timestamp_ms), ephemeral=True)
+    for _ in range(ATTEMPTS_MAX):
+        epoch = yield from read_document(paths.CONTROLLER_EPOCH, codec.decode_controller_epoch)
+        raised: WriteOperation
+        if epoch is None:
+            raised = Create(paths.CONTROLLER_EPOCH, codec.encode_controller_epoch(1))
+        else:
+            data = codec.encode_controller_epoch(epoch.value + 1)
+            raised = SetData(paths.CONTROLLER_EPOCH, data, epoch.stat.version)
+        result = yield Multi((claim, raised))
+        if isinstance(result, Failed) and result.fault not in (Fault.NODE_EXISTS, Fault.BAD_VERSION):
+            raise StoreRefused(result)
+        holder = yield Exists(paths.CONTROLLER, watch=True)
+        if isinstance(holder, Failed):
+            raise StoreRefused(holder)
+        assert isinstance(holder, Existence), holder
+        if holder.stat is None:
+            continue  # the holder went in between
+        if isinstance(result, Committed):
+            return 0 if epoch is None else epoch.stat.version + 1
+        return None
+    raise StoreRefused(Failed(Fault.NODE_EXISTS, paths.CONTROLLER))
+
+
+def is_held_by(broker_id: BrokerId) -> Process[bool]:
+    """Whether that broker is the controller still; leaves a watch when somebody is."""
+    holder = yield from read_document(paths.CONTROLLER, codec.decode_controller, watch=True)
+    return holder is not None and holder.value == broker_id

@@ -1,0 +1,111 @@
+"""CreatePartitions, decided: a topic's count may only grow.
+
+named twice in the request               INVALID_REQUEST
+no such topic                            UNKNOWN_TOPIC_OR_PARTITION
+not more partitions than there are       INVALID_PARTITIONS
+being reassigned                         REASSIGNMENT_IN_PROGRESS
+an assignment that does not fit          INVALID_REPLICA_ASSIGNMENT
+fewer brokers than the topic's replicas  INVALID_REPLICATION_FACTOR
+more than PARTITIONS_PER_REQUEST_MAX     POLICY_VIOLATION
+"""
+
+from collections import Counter
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.metadata import codec, paths
+from odradek.metadata.controller.assignment import Assignment, assign_replicas, fault_in_replicas
+from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.requests import CreatePartitions, MorePartitions, TopicOutcome
+from odradek.metadata.controller.topic_creation import (
+    PARTITIONS_PER_REQUEST_MAX,
+    new_partition,
+    partition_writes,
+)
+from odradek.metadata.image import ClusterImage, PartitionChanged, TopicImage
+from odradek.metadata.store import SetData, WriteOperation
+
+
+def decide_more_partitions(image: ClusterImage, request: CreatePartitions) -> list[Decision[TopicOutcome]]:
+    """One decision per topic, in the request's order; a topic named twice has one decision."""
+    times_named = Counter(topic.name for topic in request.topics)
+    partitions_left = PARTITIONS_PER_REQUEST_MAX
+    decisions: list[Decision[TopicOutcome]] = []
+    for asked in {topic.name: topic for topic in request.topics}.values():
+        try:
+            if times_named[asked.name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, f"{asked.name} is named more than once")
+            topic = image.topic(asked.name)
+            if topic is None:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name}")
+            added = _added(image, topic, asked, partitions_left)
+        except ApiError as refusal:
+            decisions.append(Decision(TopicOutcome(asked.name, refusal.code, refusal.message)))
+            continue
+        partitions_left -= len(added)
+        decisions.append(_grown(image, topic, added))
+    return decisions
+
+
+def _grown(image: ClusterImage, topic: TopicImage, added: Assignment) -> Decision[TopicOutcome]:
+    fresh = {number: new_partition(image, replicas) for number, replicas in added.items()}
+    document = codec.encode_topic(topic.topic_id, {**topic.partitions, **fresh})
+    writes: list[WriteOperation] = [SetData(paths.topic(topic.name), document)]
+    for number, state in fresh.items():
+        writes.extend(partition_writes(topic.name, number, state))
+    changes = tuple(PartitionChanged(topic.name, number, state) for number, state in fresh.items())
+    return Decision(TopicOutcome(topic.name), tuple(writes), changes)
+
+
+def _added(image: ClusterImage, topic: TopicImage, asked: MorePartitions, partitions_left: int) -> Assignment:
+    present = len(topic.partitions)
+    added = asked.count - present
+    if added <= 0:
+        raise ApiError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"{topic.name} has {present} partitions already and cannot be given {asked.count}",
+        )
+    if any(state.adding_replicas or state.removing_replicas for state in topic.partitions.values()):
+        raise ApiError(ErrorCode.REASSIGNMENT_IN_PROGRESS, f"{topic.name} is being reassigned")
+    if added > partitions_left:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION,
+            f"one request makes at most {PARTITIONS_PER_REQUEST_MAX} partitions; this topic asks for {added}",
+        )
+    first_replicas = topic.partitions[0].replicas
+    if asked.assignments is not None:
+        return _chosen_by_hand(image, asked, present, added, len(first_replicas))
+    if len(first_replicas) > len(image.brokers):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"{len(first_replicas)} replicas need as many brokers; there are {len(image.brokers)}",
+        )
+    # The topic's first leader is where its assignment once began.
+    order = sorted(image.brokers)
+    start = order.index(first_replicas[0]) if first_replicas[0] in image.brokers else 0
+    return assign_replicas(
+        image.brokers,
+        partition_count=added,
+        replication_factor=len(first_replicas),
+        start=start,
+        shift=start,
+        first_partition=present,
+    )
+
+
+def _chosen_by_hand(
+    image: ClusterImage, asked: MorePartitions, present: int, added: int, factor: int
+) -> Assignment:
+    assert asked.assignments is not None
+    if len(asked.assignments) != added:
+        raise ApiError(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"{added} partitions are added, but {len(asked.assignments)} are assigned",
+        )
+    assignment: Assignment = {}
+    for number, replicas in enumerate(asked.assignments, present):
+        fault = fault_in_replicas(replicas, image.brokers, factor)
+        if fault is not None:
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {number} has {fault}")
+        assignment[number] = replicas
+    return assignment

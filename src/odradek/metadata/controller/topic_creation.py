@@ -1,0 +1,171 @@
+"""CreateTopics, decided: which topics may be made, and with what partitions.
+
+Checked in Kafka's order, the first fault answers the topic:
+
+    named twice in the request                               INVALID_REQUEST
+    not a topic's name, or differs from one in '.' and '_'   INVALID_TOPIC_EXCEPTION
+    there already, or still being deleted                    TOPIC_ALREADY_EXISTS
+    both counts and an assignment                            INVALID_REQUEST
+    0 or less than -1 partitions                             INVALID_PARTITIONS
+    0 or less than -1 replicas, or more than brokers         INVALID_REPLICATION_FACTOR
+    an assignment with gaps, unknown or repeated brokers     INVALID_REPLICA_ASSIGNMENT
+    more than PARTITIONS_PER_REQUEST_MAX in the request      POLICY_VIOLATION
+    a setting that is unknown, bad or contradicts another    INVALID_CONFIG
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from odradek.base.chance import Chance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicId
+from odradek.base.topic_names import fault_in_name, folded_name
+from odradek.metadata import codec, paths
+from odradek.metadata.controller.assignment import Assignment, assign_replicas, fault_in_replicas
+from odradek.metadata.controller.config_changes import checked_topic_overrides
+from odradek.metadata.controller.decision import DecidedWrite, Decision, Put
+from odradek.metadata.controller.requests import USE_DEFAULT, CreateTopics, NewTopic, TopicOutcome
+from odradek.metadata.image import ClusterImage, PartitionImage, TopicConfigChanged, TopicCreated
+from odradek.metadata.store import Create, WriteOperation
+
+PARTITIONS_PER_REQUEST_MAX = 10_000
+
+
+def decide_creation(
+    image: ClusterImage,
+    request: CreateTopics,
+    chance: Chance,
+    *,
+    num_partitions: int,
+    default_replication_factor: int,
+) -> list[Decision[TopicOutcome]]:
+    """One decision per topic, in the request's order; a topic named twice has one decision."""
+    defaults = (num_partitions, default_replication_factor)
+    times_named = Counter(topic.name for topic in request.topics)
+    # The names that this request takes, by what they would collide in.
+    claimed: dict[str, str] = {}
+    partitions_left = PARTITIONS_PER_REQUEST_MAX
+    decisions: list[Decision[TopicOutcome]] = []
+    for topic in {topic.name: topic for topic in request.topics}.values():
+        try:
+            if times_named[topic.name] > 1:
+                raise ApiError(ErrorCode.INVALID_REQUEST, f"{topic.name} is named more than once")
+            _refuse_name(image, topic.name, claimed)
+            assignment = _assignment_of(image, topic, chance, defaults, partitions_left)
+            overrides = checked_topic_overrides(image, topic.configs)
+        except ApiError as refusal:
+            decisions.append(Decision(TopicOutcome(topic.name, refusal.code, refusal.message)))
+            continue
+        claimed[folded_name(topic.name)] = topic.name
+        partitions_left -= len(assignment)
+        decisions.append(_created(image, topic.name, chance.uuid(), assignment, overrides))
+    return decisions
+
+
+def partition_writes(name: str, number: int, state: PartitionImage) -> tuple[WriteOperation, ...]:
+    """The nodes of one new partition of a topic whose `partitions` node is there."""
+    return (
+        Create(paths.partition(name, number)),
+        Create(paths.partition_state(name, number), codec.encode_state(state, state.controller_epoch)),
+    )
+
+
+def new_partition(image: ClusterImage, replicas: tuple[int, ...]) -> PartitionImage:
+    """The first state of a partition: led by its first live replica, all live ones in sync."""
+    live = tuple(replica for replica in replicas if image.is_live(replica))
+    assert live, f"none of {replicas} is live"
+    return PartitionImage(replicas, isr=live, leader=live[0], controller_epoch=image.controller_epoch)
+
+
+def _created(
+    image: ClusterImage, name: str, topic_id: TopicId, assignment: Assignment, overrides: Mapping[str, str]
+) -> Decision[TopicOutcome]:
+    partitions = {number: new_partition(image, replicas) for number, replicas in assignment.items()}
+    writes: list[DecidedWrite] = [
+        Put(paths.topic_config(name), codec.encode_config(overrides)),
+        Create(paths.topic(name), codec.encode_topic(topic_id, partitions)),
+        Create(paths.partitions(name)),
+    ]
+    for number, state in partitions.items():
+        writes.extend(partition_writes(name, number, state))
+    outcome = TopicOutcome(
+        name,
+        topic_id=topic_id,
+        partition_count=len(partitions),
+        replication_factor=len(partitions[0].replicas),
+        overrides=overrides,
+    )
+    changes = (TopicCreated(name, topic_id, partitions), TopicConfigChanged(name, overrides))
+    return Decision(outcome, tuple(writes), changes)
+
+
+def _refuse_name(image: ClusterImage, name: str, claimed: Mapping[str, str]) -> None:
+    fault = fault_in_name(name)
+    if fault is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+    if name in image.topics:
+        being_deleted = " and is being deleted" if name in image.deleting else ""
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"the topic {name} exists already{being_deleted}")
+    other = image.name_colliding_with(name) or claimed.get(folded_name(name))
+    if other is not None:
+        raise ApiError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"the topic {name} differs from {other} only in '.' and '_', alike in metric names",
+        )
+
+
+def _assignment_of(
+    image: ClusterImage, topic: NewTopic, chance: Chance, defaults: tuple[int, int], partitions_left: int
+) -> Assignment:
+    if topic.assignments:
+        return _chosen_by_hand(image, topic, partitions_left)
+    count = defaults[0] if topic.partition_count == USE_DEFAULT else topic.partition_count
+    factor = defaults[1] if topic.replication_factor == USE_DEFAULT else topic.replication_factor
+    if count <= 0:
+        raise ApiError(ErrorCode.INVALID_PARTITIONS, f"a topic has at least 1 partition, not {count}")
+    if factor <= 0:
+        raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, f"there is at least 1 replica, not {factor}")
+    if factor > len(image.brokers):
+        raise ApiError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"{factor} replicas need as many brokers; there are {len(image.brokers)}",
+        )
+    _refuse_too_many(count, partitions_left)
+    return assign_replicas(
+        image.brokers,
+        partition_count=count,
+        replication_factor=factor,
+        start=chance.below(len(image.brokers)),
+        shift=chance.below(len(image.brokers)),
+    )
+
+
+def _chosen_by_hand(image: ClusterImage, topic: NewTopic, partitions_left: int) -> Assignment:
+    for given, noun in ((topic.partition_count, "partitions"), (topic.replication_factor, "replicas")):
+        if given != USE_DEFAULT:
+            raise ApiError(
+                ErrorCode.INVALID_REQUEST, f"an assignment by hand leaves the number of {noun} at -1"
+            )
+    _refuse_too_many(len(topic.assignments), partitions_left)
+    assignment: Assignment = {}
+    factor = None
+    for number, replicas in topic.assignments:
+        fault = fault_in_replicas(replicas, image.brokers, factor)
+        if number in assignment:
+            fault = "another assignment before this one"
+        if fault is not None:
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {number} has {fault}")
+        assignment[number] = replicas
+        factor = len(replicas)
+    if sorted(assignment) != list(range(len(assignment))):
+        raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions are numbered from 0 without gaps")
+    return dict(sorted(assignment.items()))
+
+
+def _refuse_too_many(count: int, partitions_left: int) -> None:
+    if count > partitions_left:
+        raise ApiError(
+            ErrorCode.POLICY_VIOLATION,
+            f"one request makes at most {PARTITIONS_PER_REQUEST_MAX} partitions; this topic asks for {count}",
+        )

@@ -1,0 +1,319 @@
+"""The cluster as one broker knows it: brokers, topics, partitions, settings, the controller.
+
+It holds facts and answers lookups; it decides nothing and knows no store and no wire. Facts are frozen;
+the image changes only by `apply(change)`, at a cost that depends on the change and not on the cluster.
+Whoever needs what was before reads it before applying.
+
+    image.apply(TopicCreated("flights", topic_id, {0: partition}))
+    image.apply(PartitionChanged("flights", 0, partition_with_another_leader))
+    image.partition(TopicPartition("flights", 0)).leader
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias, TypeVar
+from uuid import UUID
+
+from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, TopicId, TopicPartition
+from odradek.base.topic_names import folded_name
+
+NO_CONTROLLER_EPOCH = 0
+INITIAL_LEADER_EPOCH: LeaderEpoch = 0
+
+
+class Endpoint(NamedTuple):
+    """One address of a broker: the listener's name, its security protocol, host and port."""
+
+    listener: str
+    security_protocol: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerImage:
+    """A live broker, as it registered."""
+
+    broker_id: BrokerId
+    # In the order of advertised.listeners; never empty.
+    endpoints: tuple[Endpoint, ...]
+    rack: str | None = None
+    # Grows with every registration, over the whole store: tells two lives of one broker apart.
+    epoch: int = -1
+    # The ids of its log directories, for R15; empty when it told none.
+    log_dir_ids: tuple[UUID, ...] = ()
+    # Whether its previous stop was clean (R15).
+    clean_stop: bool = True
+
+    def endpoint(self, listener: str) -> Endpoint | None:
+        """The address under that listener's name, or None."""
+        return next((known for known in self.endpoints if known.listener == listener), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionImage:
+    """One partition: who holds it, who leads it, who is in sync."""
+
+    # The assigned brokers, the preferred leader first; never empty.
+    replicas: tuple[BrokerId, ...]
+    # The in-sync replicas; a subset of `replicas`. Empty only when nobody left is known to hold all
+    # acknowledged records (R15): then only an unclean election makes a leader.
+    isr: tuple[BrokerId, ...]
+    # The leader, or NO_BROKER while there is none.
+    leader: BrokerId
+    # Raised by every election; -1 is never used here.
+    leader_epoch: LeaderEpoch = INITIAL_LEADER_EPOCH
+    # The version of the partition's state node: what the next conditional write must expect.
+    state_version: int = 0
+    # The epoch of the controller that wrote the state last.
+    controller_epoch: int = NO_CONTROLLER_EPOCH
+    # During a reassignment: the replicas on their way in and out; else empty.
+    adding_replicas: tuple[BrokerId, ...] = ()
+    removing_replicas: tuple[BrokerId, ...] = ()
+
+    @property
+    def preferred_leader(self) -> BrokerId:
+        """The broker that leads when all is well."""
+        return self.replicas[0]
+
+
+@dataclass(slots=True)
+class TopicImage:
+    """One topic. Owned by the image; others read it."""
+
+    name: str
+    topic_id: TopicId
+    # By partition number, dense from 0 once the topic is whole.
+    partitions: dict[int, PartitionImage]
+
+
+# --- changes
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNamed:
+    """The cluster's id became known; it never changes afterwards."""
+
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerChanged:
+    """Another controller, or none (NO_BROKER); the epoch never falls."""
+
+    controller_id: BrokerId
+    controller_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRegistered:
+    """A broker came, came again with a new epoch, or changed its endpoints."""
+
+    broker: BrokerImage
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerGone:
+    """A broker's registration ended."""
+
+    broker_id: BrokerId
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreated:
+    """A topic with all its partitions; replaces a topic of that name that had another id."""
+
+    name: str
+    topic_id: TopicId
+    partitions: Mapping[int, PartitionImage]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChanged:
+    """A partition is new in its topic, or changed in any field."""
+
+    topic: str
+    partition: int
+    state: PartitionImage
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeletionBegan:
+    """A topic is on its way out: brokers no longer see it, its name is not free yet."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDeleted:
+    """A topic is gone, and its settings with it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfigChanged:
+    """The overrides of one topic, whole."""
+
+    topic: str
+    overrides: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfigChanged:
+    """The overrides of one broker, or of all of them (None), whole."""
+
+    broker_id: BrokerId | None
+    overrides: Mapping[str, str]
+
+
+Change: TypeAlias = (
+    ClusterNamed
+    | ControllerChanged
+    | BrokerRegistered
+    | BrokerGone
+    | TopicCreated
+    | PartitionChanged
+    | TopicDeletionBegan
+    | TopicDeleted
+    | TopicConfigChanged
+    | BrokerConfigChanged
+)
+
+_NO_OVERRIDES: Mapping[str, str] = {}
+
+
+@dataclass(slots=True)
+class ClusterImage:
+    """What is known of the cluster. Read its fields freely; write only through `apply`."""
+
+    # The id that clients see; empty until it is known.
+    cluster_id: str = ""
+    # The broker that holds /controller, or NO_BROKER.
+    controller_id: BrokerId = NO_BROKER
+    # How many controllers there have been; never falls.
+    controller_epoch: int = NO_CONTROLLER_EPOCH
+    # The live brokers.
+    brokers: dict[BrokerId, BrokerImage] = field(default_factory=dict)
+    # The topics by name, those being deleted included.
+    topics: dict[str, TopicImage] = field(default_factory=dict)
+    # The names behind the ids of `topics`; the two always agree.
+    topic_names: dict[TopicId, str] = field(default_factory=dict)
+    # Topics whose deletion has begun, in that order (the values mean nothing); a subset of `topics`.
+    deleting: dict[str, None] = field(default_factory=dict)
+    # Overrides by topic name; topics without any are absent.
+    topic_configs: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    # Overrides by broker, live or not; brokers without any are absent.
+    broker_configs: dict[BrokerId, Mapping[str, str]] = field(default_factory=dict)
+    # Overrides for all brokers.
+    default_broker_config: Mapping[str, str] = field(default_factory=dict)
+    # Topic names by their form with '.' folded to '_', to find collisions; agrees with `topics`.
+    _folded_names: dict[str, str] = field(default_factory=dict, repr=False)
+
+    # --- lookups, O(1) unless they say otherwise
+
+    def topic(self, name: str) -> TopicImage | None:
+        """The topic of that name, unless there is none or it is being deleted."""
+        return None if name in self.deleting else self.topics.get(name)
+
+    def topic_by_id(self, topic_id: TopicId) -> TopicImage | None:
+        """The topic with that id, unless there is none or it is being deleted."""
+        name = self.topic_names.get(topic_id)
+        return None if name is None else self.topic(name)
+
+    def live_topics(self) -> Iterator[TopicImage]:
+        """All topics that are not being deleted; O(topics)."""
+        return (topic for name, topic in self.topics.items() if name not in self.deleting)
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionImage | None:
+        """One partition, unless it or its topic is unknown or being deleted."""
+        topic = self.topic(topic_partition.topic)
+        return None if topic is None else topic.partitions.get(topic_partition.partition)
+
+    def is_live(self, broker_id: BrokerId) -> bool:
+        """Whether that broker is registered now."""
+        return broker_id in self.brokers
+
+    def offline_replicas(self, partition: PartitionImage) -> list[BrokerId]:
+        """The replicas of a partition whose brokers are not live, in the order of assignment."""
+        return [replica for replica in partition.replicas if replica not in self.brokers]
+
+    def topic_config(self, name: str) -> Mapping[str, str]:
+        """The overrides of a topic; empty when it has none."""
+        return self.topic_configs.get(name, _NO_OVERRIDES)
+
+    def broker_config(self, broker_id: BrokerId) -> Mapping[str, str]:
+        """The overrides of one broker alone; empty when it has none."""
+        return self.broker_configs.get(broker_id, _NO_OVERRIDES)
+
+    def name_colliding_with(self, name: str) -> str | None:
+        """A topic, being deleted or not, that differs from `name` only in '.' against '_', or None."""
+        other = self._folded_names.get(folded_name(name))
+        return other if other is not None and other != name else None
+
+    # --- changes
+
+    def apply(self, change: Change) -> None:
+        """Take one change; O(what it names)."""
+        match change:
+            case PartitionChanged(topic, partition, state):
+                self.topics[topic].partitions[partition] = state
+            case TopicCreated():
+                self._add_topic(change)
+            case TopicDeletionBegan(name):
+                assert name in self.topics, f"{name} is not known and cannot be deleted"
+                self.deleting[name] = None
+            case TopicDeleted(name):
+                self._remove_topic(name)
+            case TopicConfigChanged(topic, overrides):
+                _set_or_drop(self.topic_configs, topic, overrides)
+            case BrokerRegistered(broker):
+                self.brokers[broker.broker_id] = broker
+            case BrokerGone(broker_id):
+                self.brokers.pop(broker_id, None)
+            case BrokerConfigChanged(None, overrides):
+                self.default_broker_config = overrides
+            case BrokerConfigChanged(int() as broker_id, overrides):
+                _set_or_drop(self.broker_configs, broker_id, overrides)
+            case ControllerChanged(controller_id, controller_epoch):
+                assert controller_epoch >= self.controller_epoch, "the controller epoch never falls"
+                self.controller_id = controller_id
+                self.controller_epoch = controller_epoch
+            case ClusterNamed(cluster_id):
+                assert self.cluster_id in ("", cluster_id), "a cluster keeps its id"
+                self.cluster_id = cluster_id
+
+    def apply_all(self, changes: Iterable[Change]) -> None:
+        """Take several changes in order."""
+        for change in changes:
+            self.apply(change)
+
+    def _add_topic(self, created: TopicCreated) -> None:
+        before = self.topics.get(created.name)
+        if before is not None:
+            del self.topic_names[before.topic_id]
+        self.deleting.pop(created.name, None)
+        self.topics[created.name] = TopicImage(created.name, created.topic_id, dict(created.partitions))
+        self.topic_names[created.topic_id] = created.name
+        self._folded_names[folded_name(created.name)] = created.name
+
+    def _remove_topic(self, name: str) -> None:
+        removed = self.topics.pop(name, None)
+        self.topic_configs.pop(name, None)
+        if removed is None:
+            return
+        self.deleting.pop(name, None)
+        del self.topic_names[removed.topic_id]
+        folded = folded_name(name)
+        if self._folded_names.get(folded) == name:
+            del self._folded_names[folded]
+
+
+_Key = TypeVar("_Key")
+
+
+def _set_or_drop(table: dict[_Key, Mapping[str, str]], key: _Key, overrides: Mapping[str, str]) -> None:
+    if overrides:
+        table[key] = overrides
+    else:
+        table.pop(key, None)

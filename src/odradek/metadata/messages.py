@@ -1,0 +1,113 @@
+"""What the controller tells brokers: LeaderAndIsr, StopReplica, UpdateMetadata, as plain values.
+
+The wire has encodings of its own for them; a broker that is its own controller hands them over as they
+are. Every message carries the controller's id and epoch, by which a broker refuses an outdated controller
+(R5a), and the epoch of the registration that it was meant for, by which it refuses what an earlier life
+of it was told (KIP-380).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from odradek.base.ids import BrokerId, LeaderEpoch, TopicId, TopicPartition
+from odradek.metadata.image import (
+    BrokerGone,
+    BrokerImage,
+    BrokerRegistered,
+    Change,
+    ClusterImage,
+    ControllerChanged,
+    PartitionChanged,
+    PartitionImage,
+    TopicCreated,
+    TopicDeleted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsrPartition:
+    """One partition that the receiver holds a replica of."""
+
+    topic_partition: TopicPartition
+    topic_id: TopicId
+    state: PartitionImage
+    # Whether the partition has just been made, so that an empty log is no loss.
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsr:
+    """Lead or follow these partitions from now on (R5a-R5c)."""
+
+    controller_id: BrokerId
+    controller_epoch: int
+    broker_epoch: int
+    partitions: tuple[LeaderAndIsrPartition, ...]
+    # The brokers that lead the partitions above, with their addresses.
+    live_leaders: tuple[BrokerImage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplicaPartition:
+    """One replica to stop; `delete` also removes its log."""
+
+    topic_partition: TopicPartition
+    leader_epoch: LeaderEpoch
+    delete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopReplica:
+    """Hold these replicas no longer (R5d)."""
+
+    controller_id: BrokerId
+    controller_epoch: int
+    broker_epoch: int
+    partitions: tuple[StopReplicaPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStates:
+    """The partitions of one topic that changed."""
+
+    name: str
+    topic_id: TopicId
+    partitions: Mapping[int, PartitionImage]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateMetadata:
+    """The cluster's facts that changed, and all its live brokers."""
+
+    controller_id: BrokerId
+    controller_epoch: int
+    broker_epoch: int
+    live_brokers: tuple[BrokerImage, ...]
+    topics: tuple[TopicStates, ...]
+    # Topics that brokers are to forget (on Kafka's wire: partitions whose leader is -2).
+    gone_topics: tuple[str, ...] = ()
+
+
+BrokerMessage: TypeAlias = LeaderAndIsr | StopReplica | UpdateMetadata
+
+
+def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Change]:
+    """The changes that bring a broker's own image to what the message says; apply each as it comes."""
+    yield ControllerChanged(message.controller_id, message.controller_epoch)
+    live = {broker.broker_id for broker in message.live_brokers}
+    for known in list(image.brokers):
+        if known not in live:
+            yield BrokerGone(known)
+    for broker in message.live_brokers:
+        if image.brokers.get(broker.broker_id) != broker:
+            yield BrokerRegistered(broker)
+    for name in message.gone_topics:
+        yield TopicDeleted(name)
+    for topic in message.topics:
+        before = image.topics.get(topic.name)
+        if before is None or before.topic_id != topic.topic_id:
+            yield TopicCreated(topic.name, topic.topic_id, topic.partitions)
+        else:
+            for number, state in topic.partitions.items():
+                yield PartitionChanged(topic.name, number, state)

@@ -1,0 +1,329 @@
+"""The metadata store's port: a small tree of versioned nodes that the cluster agrees on.
+
+It knows nothing of topics or brokers (`paths` and `codec` do), and it does no waiting of its own. What it
+offers is what ZooKeeper offers and Kafka uses:
+
+- nodes by path, each with bytes and a version that every write raises by one; the parent must exist;
+- writes that hold only if the version is still the expected one (compare and set);
+- `Multi`: several writes, all or none;
+- ephemeral nodes, which vanish with the session that made them, and sequential ones, which get a number;
+- one-shot watches, armed by the very read whose answer they guard, so that no change falls between.
+
+Two shapes of one thing:
+
+    MetadataStore   asynchronous, what cores and servers hold: `submit(operation, done)`
+    StoreEngine     synchronous, what executes: `apply(session, operation)`; a server calls it in its
+                    executor and hands the result and the events back on its own thread
+
+Errors are values. A `Failed` with CONNECTION_LOSS means that nobody knows whether the write was done.
+Whoever sees an operation's result has seen every event of earlier operations before it, and the events
+that the operation itself fired.
+
+    >>> Create("/brokers/topics/flights", b"{}")        ->  Created("/brokers/topics/flights")
+    >>> SetData("/controller_epoch", b"2", version=0)   ->  Written(1)
+    >>> SetData("/controller_epoch", b"3", version=0)   ->  Failed(BAD_VERSION, "/controller_epoch")
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from odradek.base.errors import OdradekError
+
+ANY_VERSION = -1
+NO_SESSION = 0
+NODE_BYTES_MAX = 1 << 20
+MULTI_OPERATIONS_MAX = 50_000
+
+
+class Fault(Enum):
+    """Why an operation was not done."""
+
+    NO_NODE = "no such node, or no parent for a new one"
+    NODE_EXISTS = "the node is there already"
+    BAD_VERSION = "the node was written since"
+    NOT_EMPTY = "the node has children"
+    NO_CHILDREN_FOR_EPHEMERALS = "an ephemeral node cannot have children"
+    TOO_LARGE = "more bytes or operations than the store takes"
+    SESSION_EXPIRED = "the session is over; its ephemeral nodes are gone"
+    CONNECTION_LOSS = "no answer came: done or not done"
+    STORE_FAILED = "the store's disk failed"
+
+
+class NodeStat(NamedTuple):
+    """What the store knows of a node besides its bytes."""
+
+    # How often the data was set since the node was made.
+    version: int
+    # The store's transaction that made it; grows over the whole store, so it serves as an epoch.
+    created_at: int
+    # The session that an ephemeral node lives and dies with; NO_SESSION for a lasting one.
+    owner: int
+
+
+# --- operations
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Make a node. A sequential one gets ten digits appended, growing within its parent."""
+
+    path: str
+    data: bytes = b""
+    ephemeral: bool = False
+    sequential: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetData:
+    """Replace a node's bytes if its version is `version` (ANY_VERSION: whatever it is)."""
+
+    path: str
+    data: bytes
+    version: int = ANY_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove a childless node if its version is `version`."""
+
+    path: str
+    version: int = ANY_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Hold if the node has this version; only inside `Multi`, to fence the writes beside it."""
+
+    path: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Multi:
+    """Do all of these in order, or none. At most MULTI_OPERATIONS_MAX of them."""
+
+    operations: tuple["WriteOperation", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GetData:
+    """Read a node; `watch` arms a watch on its data (not when it is missing)."""
+
+    path: str
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GetChildren:
+    """List the names of a node's children, sorted; `watch` arms a watch on that list."""
+
+    path: str
+    watch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Ask whether a node is there; `watch` also tells when a missing one is made."""
+
+    path: str
+    watch: bool = False
+
+
+WriteOperation: TypeAlias = Create | SetData | Delete | Check
+ReadOperation: TypeAlias = GetData | GetChildren | Exists
+Operation: TypeAlias = Create | SetData | Delete | Multi | GetData | GetChildren | Exists
+
+
+# --- results
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The node was made, at this path (which a sequential node learns here)."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The data was set; this is the node's version now."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The node is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The version was the expected one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """All operations of a `Multi` were done, with these results in their order."""
+
+    results: tuple["WriteResult", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A node's bytes."""
+
+    data: bytes
+    stat: NodeStat
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """The names (not paths) of a node's children, sorted."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Existence:
+    """A node's stat, or None when there is no such node."""
+
+    stat: NodeStat | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Nothing was done, except that after CONNECTION_LOSS nobody knows."""
+
+    fault: Fault
+    path: str
+    # Which operation of a Multi failed first; 0 otherwise.
+    index: int = 0
+
+
+WriteResult: TypeAlias = Created | Written | Deleted | Checked
+Result: TypeAlias = Created | Written | Deleted | Checked | Committed | Data | Children | Existence | Failed
+
+
+# --- events
+
+
+class NodeChange(Enum):
+    """What a fired watch saw."""
+
+    CREATED = "created"
+    DELETED = "deleted"
+    DATA_CHANGED = "data changed"
+    CHILDREN_CHANGED = "children changed"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchFired:
+    """An armed watch saw this; it is no longer armed."""
+
+    path: str
+    change: NodeChange
+
+
+@dataclass(frozen=True, slots=True)
+class SessionExpired:
+    """The session is over: ephemeral nodes and watches are gone, every operation will fail."""
+
+
+StoreEvent: TypeAlias = WatchFired | SessionExpired
+
+
+# --- the two shapes
+
+
+class MetadataStore(Protocol):
+    """One session with the store, as cores and servers hold it."""
+
+    def submit(self, operation: Operation, done: Callable[[Result], None]) -> None:
+        """Take an operation; `done` is called once with its result, in the order of submission.
+
+        `done` is never called from inside `submit` of another `done`: callbacks do not nest.
+        """
+
+    def close(self) -> None:
+        """End the session in good order: its ephemeral nodes vanish now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an engine did: the result, and the events it fired, each with the session that it is for."""
+
+    result: Result
+    events: tuple[tuple[int, StoreEvent], ...] = ()
+
+
+class StoreEngine(Protocol):
+    """The synchronous side. Calls may come from any thread, but only one at a time."""
+
+    def open_session(self) -> int:
+        """Begin a session; its id is never used again in this store."""
+
+    def close_session(self, session: int) -> tuple[tuple[int, StoreEvent], ...]:
+        """End a session, by its holder's wish or because it was found dead; events as in `Applied`."""
+
+    def apply(self, session: int, operation: Operation) -> Applied:
+        """Execute one operation; when it returns, a write is as durable as the engine can make it."""
+
+    def close(self) -> None:
+        """Let go of files and locks; sessions that are open end without a word."""
+
+
+# --- processes: several operations in a row
+
+T = TypeVar("T")
+Process: TypeAlias = Generator[Operation, Result, T]
+"""A sequence of operations as a generator: it yields an operation, is sent its result, returns a value."""
+
+
+class StoreRefused(OdradekError):
+    """Inside a process: a result that leaves nothing sensible to do but give up."""
+
+    def __init__(self, failed: Failed) -> None:
+        super().__init__(f"{failed.path}: {failed.fault.value}")
+        self.failed = failed
+
+
+def run_process(process: Process[T], apply: Callable[[Operation], Result]) -> T:
+    """Drive a process to its end at once. Raises StoreRefused when the process gives up."""
+    try:
+        operation = next(process)
+        while True:
+            operation = process.send(apply(operation))
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+
+
+def read_data(path: str, *, watch: bool = False) -> Process[Data | None]:
+    """Read a node that may be missing. Raises StoreRefused for any other failure."""
+    result = yield GetData(path, watch)
+    if isinstance(result, Failed):
+        if result.fault is Fault.NO_NODE:
+            return None
+        raise StoreRefused(result)
+    assert isinstance(result, Data), result
+    return result
+
+
+def read_children(path: str, *, watch: bool = False) -> Process[tuple[str, ...]]:
+    """List the children of a node; a missing node has none. Raises StoreRefused for any other failure."""
+    result = yield GetChildren(path, watch)
+    if isinstance(result, Failed):
+        if result.fault is Fault.NO_NODE:
+            return ()
+        raise StoreRefused(result)
+    assert isinstance(result, Children), result
+    return result.names
+
+
+def ensure(path: str, data: bytes = b"") -> Process[None]:
+    """Make a lasting node unless it is there. Raises StoreRefused when that fails."""
+    result = yield Create(path, data)
+    if isinstance(result, Failed) and result.fault is not Fault.NODE_EXISTS:
+        raise StoreRefused(result)

@@ -1,0 +1,153 @@
+"""All connections of a broker: who may come in, who has been idle for too long, and what they did.
+
+Law: it counts and decides; sockets are the connections' own, times are given.
+
+Idle connections are found by one sweep over all of them, not by a timer each: a connection only sets a flag
+when bytes move. A sweep clears the flag, or, finding it cleared, compares the time since it did.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+UNLIMITED = (1 << 31) - 1
+SWEEPS_PER_IDLE_TIME = 10
+
+
+@dataclass(slots=True)
+class ConnectionLimits:
+    """What may change while the broker runs."""
+
+    connections_max: int = UNLIMITED
+    connections_per_host_max: int = UNLIMITED
+    idle_ms_max: int = 600_000
+
+
+class TrackedConnection(Protocol):
+    """What the table needs of a connection; `ServerConnection` is one."""
+
+    peer_host: str
+    peer_port: int
+    listener: str
+    requests: int
+    bytes_in: int
+    bytes_out: int
+    was_active: bool
+    idle_since_ms: int
+
+    @property
+    def is_handling(self) -> bool:
+        """Whether a request is at work or parked."""
+
+    @property
+    def waiting_requests(self) -> int:
+        """How many requests are held back behind the one at work."""
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the peer has not taken."""
+
+    def close(self) -> None:
+        """Handle no more of its requests; send what was answered."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
+class ConnectionTable:
+    """The open connections, in the order in which they came."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        # Counts since the start.
+        self.opened = 0
+        self.refused = 0
+        self.closed_idle = 0
+        # What closed connections had counted; `totals` adds the open ones.
+        self._closed_requests = 0
+        self._closed_bytes_in = 0
+        self._closed_bytes_out = 0
+        self._open: dict[TrackedConnection, None] = {}
+        # How many of `_open` each host has; never 0.
+        self._per_host: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __iter__(self) -> Iterator[TrackedConnection]:
+        return iter(list(self._open))
+
+    def admit(self, connection: TrackedConnection) -> str | None:
+        """Take a connection in, or say which limit is reached."""
+        host = connection.peer_host
+        here = self._per_host.get(host, 0)
+        if len(self._open) >= self.limits.connections_max:
+            self.refused += 1
+            return f"{self.limits.connections_max} are open, as many as max.connections or open files allow"
+        if here >= self.limits.connections_per_host_max:
+            self.refused += 1
+            return f"max.connections.per.ip of {self.limits.connections_per_host_max} is reached by {host}"
+        self.opened += 1
+        self._per_host[host] = here + 1
+        self._open[connection] = None
+        return None
+
+    def forget(self, connection: TrackedConnection) -> None:
+        """A connection was lost; one that was refused is unknown here, and stays so."""
+        if connection not in self._open:
+            return
+        del self._open[connection]
+        self._closed_requests += connection.requests
+        self._closed_bytes_in += connection.bytes_in
+        self._closed_bytes_out += connection.bytes_out
+        left = self._per_host[connection.peer_host] - 1
+        if left:
+            self._per_host[connection.peer_host] = left
+        else:
+            del self._per_host[connection.peer_host]
+
+    def sweep_interval_ms(self) -> int:
+        """How often to call `close_idle`."""
+        return max(1, self.limits.idle_ms_max // SWEEPS_PER_IDLE_TIME)
+
+    def close_idle(self, now_ms: int) -> int:
+        """Close what has not moved a byte for `idle_ms_max`; how many.
+
+        One that waits for an answer of ours is not idle, unless it does not take what it was sent.
+        """
+        closed = 0
+        for connection in list(self._open):
+            if connection.was_active:
+                connection.was_active = False
+                connection.idle_since_ms = now_ms
+            elif connection.is_handling and not connection.unsent_bytes:
+                connection.idle_since_ms = now_ms
+            elif now_ms - connection.idle_since_ms >= self.limits.idle_ms_max:
+                connection.abort()
+                closed += 1
+        self.closed_idle += closed
+        return closed
+
+    def totals(self) -> tuple[int, int, int]:
+        """Requests, bytes in and bytes out since the start; O(connections)."""
+        return (
+            self._closed_requests + sum(connection.requests for connection in self._open),
+            self._closed_bytes_in + sum(connection.bytes_in for connection in self._open),
+            self._closed_bytes_out + sum(connection.bytes_out for connection in self._open),
+        )
+
+    def describe(self) -> list[Mapping[str, Any]]:
+        """Every open connection in words and numbers."""
+        return [
+            {
+                "client": f"{connection.peer_host}:{connection.peer_port}",
+                "listener": connection.listener,
+                "requests": connection.requests,
+                "bytes_in": connection.bytes_in,
+                "bytes_out": connection.bytes_out,
+                "is_handling": connection.is_handling,
+                "waiting_requests": connection.waiting_requests,
+                "unsent_bytes": connection.unsent_bytes,
+            }
+            for connection in self._open
+        ]

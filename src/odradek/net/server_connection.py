@@ -1,0 +1,231 @@
+"""One client's connection: its requests are handled one at a time and answered in order.
+
+Law: it moves frames and knows nothing of what is in them. It never blocks, makes no task and no future.
+
+As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection:
+
+    received    A B C      A is handled and answers at once; B is handled and parks; C waits
+    answer(B)              B's answer is written; C is handled
+
+The state, and what stops it from handling or reading more:
+
+    handling    a frame was handed over and not yet answered        no other frame is handled
+    waiting     frames that came meanwhile                          while there are any, nothing is read
+    choked      the peer does not take its answers                  neither handled nor read
+
+So one connection holds at most one request at work, the frames of one read, and, unsent, what the write
+buffer may hold plus one answer.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from odradek.net.framing import Buffer, FrameReader, FrameRefused, framed
+
+
+class FrameHandler(Protocol):
+    """What a listener's connections report to; called on the loop's thread, and must not raise."""
+
+    def connection_made(self, connection: "ServerConnection") -> bool:
+        """A client connected; False refuses it."""
+
+    def frame_received(self, connection: "ServerConnection", frame: Buffer) -> None:
+        """A request, to be followed by exactly one `answer`, `answer_nothing` or `close`, now or later."""
+
+    def connection_lost(self, connection: "ServerConnection") -> None:
+        """The connection is gone; also called for one that was refused, never for one not made."""
+
+    def frame_refused(self, connection: "ServerConnection", reason: str) -> None:
+        """The peer does not speak the protocol; the connection is being closed."""
+
+
+class ServerConnection(asyncio.BufferedProtocol):
+    """A protocol for `loop.create_server`; everything after `connection_made` is on one thread."""
+
+    __slots__ = (
+        "_choked",
+        "_handler",
+        "_handling",
+        "_is_reading",
+        "_reader",
+        "_serving",
+        "_transport",
+        "_waiting",
+        "_write_buffer_bytes",
+        "bytes_in",
+        "bytes_out",
+        "idle_since_ms",
+        "listener",
+        "peer_host",
+        "peer_port",
+        "requests",
+        "was_active",
+    )
+
+    def __init__(
+        self,
+        handler: FrameHandler,
+        listener: str,
+        scratch: memoryview,
+        *,
+        frame_bytes_max: int,
+        write_buffer_bytes: int,
+    ) -> None:
+        self.listener = listener
+        """The name of the listener that took the connection."""
+        self.peer_host = ""
+        self.peer_port = 0
+        self.requests = 0
+        """How many frames were handed to the handler."""
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.was_active = True
+        """Whether anything moved since the last sweep of the connection table, which clears it."""
+        self.idle_since_ms = 0
+        """When the table first found it idle; meaningless while `was_active`."""
+        self._handler = handler
+        self._reader = FrameReader(scratch, frame_bytes_max)
+        self._write_buffer_bytes = write_buffer_bytes
+        # None before connection_made and after connection_lost; nothing is sent or handled then.
+        self._transport: asyncio.Transport | None = None
+        # A frame is with the handler, unanswered.
+        self._handling = False
+        # Frames that came while another was handled or the peer was choked; not read from then on.
+        self._waiting: deque[Buffer] = deque()
+        # The write buffer is above its limit.
+        self._choked = False
+        # The loop in `_serve` is further up the stack and will go on when this call returns.
+        self._serving = False
+        # Whether the transport reads; False exactly while frames wait or the peer is choked.
+        self._is_reading = True
+
+    # --- asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.BaseProtocol.connection_made`."""
+        # uvloop's transports have all that asyncio's have, except the ancestry.
+        self._transport = transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple) and len(peer) >= 2:
+            self.peer_host, self.peer_port = str(peer[0]), int(peer[1])
+        transport.set_write_buffer_limits(high=self._write_buffer_bytes)
+        if not self._handler.connection_made(self):
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.BaseProtocol.connection_lost`."""
+        self._transport = None
+        self._waiting.clear()
+        self._handler.connection_lost(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """See `asyncio.BufferedProtocol.get_buffer`."""
+        return self._reader.writable()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """See `asyncio.BufferedProtocol.buffer_updated`."""
+        self.was_active = True
+        self.bytes_in += nbytes
+        try:
+            frames = self._reader.received(nbytes)
+        except FrameRefused as refused:
+            self._handler.frame_refused(self, str(refused))
+            self.close()
+            return
+        if frames:
+            self._waiting.extend(frames)
+            self._serve()
+
+    def eof_received(self) -> bool:
+        """Close on the client's end of file, also when it only closed its sending half."""
+        return False
+
+    def pause_writing(self) -> None:
+        """See `asyncio.BaseProtocol.pause_writing`."""
+        self._choked = True
+
+    def resume_writing(self) -> None:
+        """See `asyncio.BaseProtocol.resume_writing`."""
+        self._choked = False
+        self.was_active = True
+        self._serve()
+
+    # --- the handler's side
+
+    @property
+    def is_open(self) -> bool:
+        """Whether answers still have somewhere to go."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def is_handling(self) -> bool:
+        """Whether a request is at work or parked."""
+        return self._handling
+
+    @property
+    def waiting_requests(self) -> int:
+        """How many requests are held back behind the one at work."""
+        return len(self._waiting)
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes of answers that the peer has not taken."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def answer(self, parts: Sequence[Buffer]) -> None:
+        """Send the answer to the frame at work, without copying its parts; they must not change any more."""
+        assert self._handling, "an answer without a request"
+        self._handling = False
+        if self._transport is None:
+            return
+        frame = framed(parts)
+        self.bytes_out += sum(map(len, frame))
+        self.was_active = True
+        self._transport.writelines(frame)
+        if not self._serving:
+            self._serve()
+
+    def answer_nothing(self) -> None:
+        """End the frame at work without an answer (acks=0)."""
+        assert self._handling, "no request to end"
+        self._handling = False
+        if not self._serving:
+            self._serve()
+
+    def close(self) -> None:
+        """Handle no more frames; answers already written are still sent."""
+        self._waiting.clear()
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once, with whatever was not sent."""
+        self._waiting.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _serve(self) -> None:
+        """Hand over what waits, as far as order and the peer allow, and read only when nothing is left."""
+        if self._serving:
+            return
+        waiting = self._waiting
+        self._serving = True
+        while waiting and not self._handling and not self._choked and self.is_open:
+            self._handling = True
+            self.requests += 1
+            self._handler.frame_received(self, waiting.popleft())
+        self._serving = False
+        wants_reading = not waiting and not self._choked
+        if wants_reading != self._is_reading:
+            self._set_reading(wants_reading)
+
+    def _set_reading(self, wanted: bool) -> None:
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._is_reading = wanted
+        if wanted:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()

@@ -1,0 +1,142 @@
+"""Making batches: from records one by one, or from the records that compaction keeps of another batch.
+
+A batch built here is whole and sealed: header, records under their codec, CRC. Where offsets count for
+nothing yet (a producer's batch) they begin at 0, and the log that appends it moves them by writing the base
+offset alone.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId
+from odradek.records.compression import Codec, compress
+from odradek.records.framing import Record, RecordHeaders, append_record
+from odradek.records.header import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    HEADER_BYTES,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    OVERHEAD_BYTES,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    Buffer,
+    blank_header,
+)
+
+
+class BatchBuilder:
+    """One batch in the making; `append` its records in the order of their offsets, then `build` it once."""
+
+    __slots__ = ("_body", "_header", "codec", "level")
+
+    def __init__(
+        self,
+        *,
+        base_offset: Offset = 0,
+        codec: int = Codec.NONE,
+        level: int | None = None,
+        leader_epoch: LeaderEpoch = NO_EPOCH,
+        producer_id: ProducerId = NO_PRODUCER_ID,
+        producer_epoch: int = -1,
+        base_sequence: int = NO_SEQUENCE,
+        is_transactional: bool = False,
+        is_control: bool = False,
+    ) -> None:
+        self.codec = codec
+        self.level = level
+        # The header so far: offsets, timestamps and count describe what `_body` holds.
+        self._header = blank_header()
+        self._header.base_offset = base_offset
+        self._header.leader_epoch = leader_epoch
+        self._header.producer_id = producer_id
+        self._header.producer_epoch = producer_epoch
+        self._header.base_sequence = base_sequence
+        self._header.attributes = TRANSACTIONAL_BIT * is_transactional | CONTROL_BIT * is_control
+        # The records appended, uncompressed.
+        self._body = bytearray()
+
+    @property
+    def record_count(self) -> int:
+        """How many records have been appended."""
+        return self._header.record_count
+
+    @property
+    def size_bytes(self) -> int:
+        """What the batch would take uncompressed."""
+        return HEADER_BYTES + len(self._body)
+
+    def append(
+        self,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: RecordHeaders = (),
+        *,
+        offset: Offset | None = None,
+    ) -> Offset:
+        """Add a record, at the next offset unless a later one is given; the offset it has."""
+        header = self._header
+        delta = header.last_offset_delta + 1 if offset is None else offset - header.base_offset
+        assert delta > header.last_offset_delta, f"offset delta {delta} after {header.last_offset_delta}"
+        if not header.record_count:
+            header.base_timestamp = timestamp_ms
+        append_record(self._body, timestamp_ms - header.base_timestamp, delta, key, value, headers)
+        header.last_offset_delta = delta
+        header.max_timestamp = max(header.max_timestamp, timestamp_ms)
+        header.record_count += 1
+        return header.base_offset + delta
+
+    def build(self) -> bytearray:
+        """The batch's bytes; there has to be a record."""
+        assert self._header.record_count, "a batch without records"
+        return assemble_batch(self._header, self._body, self.codec, self.level)
+
+
+def rebuild_batch(
+    header: BatchHeader,
+    kept: Iterable[Record],
+    *,
+    level: int | None = None,
+    delete_horizon_ms: int | None = None,
+) -> bytearray:
+    """The batch of `header` with only `kept` of its records, as compaction (L5) writes it.
+
+    Offsets stay what they were, the range of offsets and sequence numbers too, also where its ends are gone
+    or nothing is kept (a batch without records still says where its producer stands). `delete_horizon_ms`
+    is noted in the batch where given, and stays where it was noted before (KIP-534).
+    """
+    horizon = header.delete_horizon_ms if header.delete_horizon_ms is not None else delete_horizon_ms
+    records = list(kept)
+    rebuilt = replace(header)
+    rebuilt.record_count = len(records)
+    if horizon is not None:
+        rebuilt.attributes |= DELETE_HORIZON_BIT
+        rebuilt.base_timestamp = horizon
+    elif records:
+        rebuilt.base_timestamp = records[0].timestamp_ms
+    if not header.is_log_append_time:
+        rebuilt.max_timestamp = max((record.timestamp_ms for record in records), default=NO_TIMESTAMP)
+    body = bytearray()
+    for record in records:
+        append_record(
+            body,
+            record.timestamp_ms - rebuilt.base_timestamp,
+            record.offset - rebuilt.base_offset,
+            record.key,
+            record.value,
+            record.headers,
+        )
+    return assemble_batch(rebuilt, body, header.codec if records else Codec.NONE, level)
+
+
+def assemble_batch(header: BatchHeader, body: Buffer, codec: int, level: int | None = None) -> bytearray:
+    """Put `body`, uncompressed records, under `codec` behind `header`, which gets length, codec and CRC."""
+    packed = compress(codec, body, level)
+    batch = bytearray(HEADER_BYTES)
+    batch += packed
+    header.batch_length = len(batch) - OVERHEAD_BYTES
+    header.attributes = header.attributes & ~CODEC_MASK | codec
+    header.seal_into(batch)
+    return batch

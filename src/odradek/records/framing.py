@@ -1,0 +1,181 @@
+"""The records inside a batch: where each begins, what it holds. Knows nothing of logs or rules.
+
+A record is a row of varints and byte strings; its length counts what follows it:
+
+    length  attributes  timestamp delta  offset delta  key length  key  value length  value   headers
+      1a        00            06              02            02      6b       0c       hello!     00
+     13 bytes            base time + 3  base offset + 1   1 byte    k     6 bytes              none
+
+and a header is a key, which may not be null, and a value; a length of -1 is null. The bytes are taken as
+hostile: InvalidRecord for whatever does not add up, nothing is read outside the batch, and no count is
+believed before there are bytes for it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from odradek.base.errors import InvalidRecord
+from odradek.base.ids import Offset
+from odradek.records.compression import DECOMPRESSED_BYTES_MAX, decompress
+from odradek.records.header import HEADER_BYTES, BatchHeader, Buffer
+from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, read_bits, read_varint
+
+RecordHeaders: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
+
+# Length, attributes, two deltas, two lengths and a count, at one byte each.
+RECORD_BYTES_MIN = 7
+# Of one header: the lengths of its key and its value.
+HEADER_ENTRY_BYTES_MIN = 2
+
+LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
+
+
+class Record(NamedTuple):
+    """One record, complete; its bytes are copies."""
+
+    offset: Offset
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    # Keys are UTF-8 by convention; kept as bytes, since nobody has checked them.
+    headers: RecordHeaders = ()
+
+
+def body_view(
+    batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> Buffer:
+    """The records of the batch at `position`, uncompressed, without its header.
+
+    A view of the batch where that is uncompressed itself. Raises what `decompress` does.
+    """
+    body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
+    return decompress(header.codec, body, bytes_max)
+
+
+def body_of(
+    batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> bytes:
+    """`body_view` as bytes, for those who keep parts of it."""
+    return bytes(body_view(batch, header, position, bytes_max=bytes_max))
+
+
+def iter_records(
+    batch: Buffer,
+    header: BatchHeader,
+    position: int = 0,
+    *,
+    bytes_max: int = DECOMPRESSED_BYTES_MAX,
+) -> Iterator[Record]:
+    """Every record of the batch at `position`, in order; the CRC is the caller's to check.
+
+    InvalidRecord when the records do not add up to the batch, UnsupportedCompression for an unknown codec.
+    """
+    return iter_body(body_of(batch, header, position, bytes_max=bytes_max), header)
+
+
+def iter_body(body: bytes, header: BatchHeader) -> Iterator[Record]:
+    """`iter_records` for records that `body_of` has uncompressed."""
+    try:
+        yield from _records(body, header)
+    except IndexError:
+        raise InvalidRecord(f"the batch ends before its {header.record_count} records do") from None
+
+
+def _records(body: bytes, header: BatchHeader) -> Iterator[Record]:
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    last_delta = header.last_offset_delta
+    append_time_ms = header.max_timestamp if header.is_log_append_time else None
+    position, delta_before = 0, -1
+    for number in range(header.record_count):
+        length, position = read_varint(body, position)
+        end = position + length
+        if length < RECORD_BYTES_MIN - 1 or end > len(body):
+            raise InvalidRecord(f"record {number} of {length} bytes ends outside its batch")
+        timestamp_delta, position = read_varint(body, position + 1, LONG_BYTES_MAX)
+        timestamp_ms = base_timestamp + timestamp_delta
+        if not LONG_MIN <= timestamp_ms <= LONG_MAX:
+            raise InvalidRecord(f"record {number} has a timestamp of more than 64 bits")
+        offset_delta, position = read_varint(body, position)
+        # Compaction leaves gaps; the order stays.
+        if not delta_before < offset_delta <= last_delta:
+            raise InvalidRecord(
+                f"record {number} has offset delta {offset_delta}, the one before {delta_before}"
+            )
+        delta_before = offset_delta
+        key, position = _read_bytes(body, position)
+        value, position = _read_bytes(body, position)
+        headers: RecordHeaders = ()
+        if body[position]:
+            headers, position = _read_headers(body, position, end)
+        else:
+            position += 1
+        if position != end:
+            raise InvalidRecord(f"record {number} says it ends at byte {end} and ends at {position}")
+        yield Record(
+            base_offset + offset_delta,
+            timestamp_ms if append_time_ms is None else append_time_ms,
+            key,
+            value,
+            headers,
+        )
+    if position != len(body):
+        raise InvalidRecord(f"{len(body) - position} bytes follow the last of {header.record_count} records")
+
+
+def append_record(
+    target: bytearray,
+    timestamp_delta: int,
+    offset_delta: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: RecordHeaders = (),
+) -> None:
+    """Append one record's bytes to the uncompressed records of a batch."""
+    content = bytearray(1)
+    append_varint(content, timestamp_delta)
+    append_varint(content, offset_delta)
+    _append_bytes(content, key)
+    _append_bytes(content, value)
+    append_varint(content, len(headers))
+    for name, header_value in headers:
+        _append_bytes(content, name)
+        _append_bytes(content, header_value)
+    append_varint(target, len(content))
+    target += content
+
+
+def _append_bytes(target: bytearray, content: bytes | None) -> None:
+    if content is None:
+        target.append(NULL_BITS)
+        return
+    append_varint(target, len(content))
+    target += content
+
+
+def _read_bytes(body: bytes, position: int) -> tuple[bytes | None, int]:
+    """A length and as many bytes; that they lie within their record shows at the record's end."""
+    bits = body[position]
+    if bits < 0x80:
+        start = position + 1
+    else:
+        bits, start = read_bits(body, position)
+    if not bits & 1:
+        end = start + (bits >> 1)
+        return body[start:end], end
+    if bits == NULL_BITS:
+        return None, start
+    raise InvalidRecord("a key or value of negative length")
+
+
+def _read_headers(body: bytes, position: int, record_end: int) -> tuple[RecordHeaders, int]:
+    count, position = read_varint(body, position)
+    if not 0 <= count <= (record_end - position) // HEADER_ENTRY_BYTES_MIN:
+        raise InvalidRecord(f"{count} headers are announced, {record_end - position} bytes are left for them")
+    headers = []
+    for _ in range(count):
+        name, position = _read_bytes(body, position)
+        if name is None:
+            raise InvalidRecord("a header without a key")
+        value, position = _read_bytes(body, position)
+        headers.append((name, value))
+    return tuple(headers), position

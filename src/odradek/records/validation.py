@@ -1,0 +1,264 @@
+"""What a log asks of batches that it did not write itself, before it gives them offsets.
+
+Two levels (`odradek.record.validation`, measured in docs/decisions/0003-record-validation.md). `header`
+costs per batch: the 61 bytes are read, length and CRC checked, the rest passes untouched and uncopied.
+`full` also walks the records, uncompressing them within a bound. Compacted topics, a limit on a record's
+age and another codec than the producer's need the records and walk them always.
+
+    64 KB batch, one read of its header, one CRC   ->   the same bytes, ready for `assign_offsets`
+
+Only what a client sent is held to rules about records; what the coordinators write is ours. A batch that
+arrived damaged is CorruptRecord, which clients send again; everything else is final, also a batch that was
+cut short, which TCP does to none.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+
+from odradek.base.errors import (
+    InvalidRecord,
+    InvalidTimestamp,
+    RecordTooLarge,
+    UnsupportedCompression,
+)
+from odradek.base.settings import TopicConfig
+from odradek.records.builder import assemble_batch
+from odradek.records.compression import CODECS_BY_NAME, DECOMPRESSED_BYTES_MAX, Codec
+from odradek.records.framing import LONG_MAX, LONG_MIN, RECORD_BYTES_MIN, Record, body_view, iter_records
+from odradek.records.header import (
+    HEADER_BYTES,
+    NO_TIMESTAMP,
+    BatchHeader,
+    Buffer,
+    check_crc,
+    read_header,
+)
+from odradek.records.record_check import check_records
+
+# How many records of a batch an error names.
+RECORDS_BLAMED_MAX = 100
+
+_NO_CODEC, _LAST_CODEC = int(Codec.NONE), int(Codec.ZSTD)
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationRules:
+    """The rules of one topic for one kind of writer; made once, then used for every append."""
+
+    # Whether a client wrote the batches: one batch, no control records, and all rules about records.
+    from_client: bool = True
+    # Largest batch, as stored.
+    max_message_bytes: int = 1_048_588
+    # The log sets the timestamps, so that the producer's are not looked at.
+    log_append_time: bool = False
+    # How far a timestamp may lie behind and ahead of the append, in ms.
+    timestamp_before_max_ms: int = LONG_MAX
+    timestamp_after_max_ms: int = 3_600_000
+    # Every record needs a key, or it could never be compacted.
+    compacted: bool = False
+    # The codec of stored batches, None to keep the producer's; and its level, None for the codec's default.
+    codec: int | None = None
+    level: int | None = None
+    # `odradek.record.validation=full`.
+    walks_records: bool = False
+    # What the records of one batch may take uncompressed, where they are looked at.
+    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+
+    @property
+    def needs_records(self) -> bool:
+        """Whether a client's batch is walked."""
+        return self.from_client and (
+            self.walks_records
+            or self.compacted
+            or self.codec is not None
+            or (self.timestamp_before_max_ms < LONG_MAX and not self.log_append_time)
+        )
+
+
+def rules_of(config: TopicConfig, *, from_client: bool = True) -> ValidationRules:
+    """The rules that a topic's settings make."""
+    codec = CODECS_BY_NAME.get(config.compression_type)
+    levels: dict[int | None, int] = {
+        Codec.LZ4: config.compression_lz4_level,
+        Codec.ZSTD: config.compression_zstd_level,
+    }
+    if config.compression_gzip_level > 0:
+        levels[Codec.GZIP] = config.compression_gzip_level
+    return ValidationRules(
+        from_client=from_client,
+        max_message_bytes=config.max_message_bytes,
+        log_append_time=config.message_timestamp_type == "LogAppendTime",
+        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+        compacted="compact" in config.cleanup_policy,
+        codec=codec,
+        level=levels.get(codec),
+        walks_records=config.odradek_record_validation == "full",
+    )
+
+
+@dataclass(slots=True)
+class ValidatedRecords:
+    """Batches that hold all rules, ready for `assign_offsets`."""
+
+    # Writable: the buffer that was validated where that is, else the one copy of it.
+    data: bytearray | memoryview
+    # One for each batch in `data`, in order and without gaps; they agree with the bytes.
+    headers: list[BatchHeader]
+
+
+def validate(buffer: Buffer, rules: ValidationRules, now_ms: int) -> ValidatedRecords:
+    """Hold whole batches to `rules`; `now_ms` is the wall clock. A writable `buffer` is taken over, not
+    copied.
+
+    CorruptRecord: a length, magic or CRC that does not hold. RecordTooLarge: a batch above
+    `max_message_bytes`, before or after recompression. UnsupportedCompression: a codec that does not exist.
+    InvalidTimestamp: a timestamp out of bounds, or set by the producer to LogAppendTime. InvalidRecord: all
+    else. Nothing of the buffer has been changed then.
+
+    Where single records are to blame, the error names the first RECORDS_BLAMED_MAX of them (KIP-467).
+    """
+    headers = _headers_of(buffer)
+    if rules.from_client and len(headers) != 1:
+        raise InvalidRecord(f"{len(headers)} batches for a partition, there has to be exactly one")
+    position = 0
+    for header in headers:
+        size_bytes = header.size_bytes
+        _check_size(size_bytes, rules)
+        check_crc(buffer, header, position)
+        _check_header(header, rules)
+        position += size_bytes
+    if rules.needs_records:
+        return _validate_records(buffer, headers[0], rules, now_ms)
+    if rules.from_client:
+        newest = headers[0].max_timestamp
+        _check_timestamps(buffer, headers[0], newest, newest, rules, now_ms)
+    return ValidatedRecords(_writable(buffer), headers)
+
+
+def _headers_of(buffer: Buffer) -> list[BatchHeader]:
+    headers: list[BatchHeader] = []
+    position, end = 0, len(buffer)
+    while position < end or not headers:
+        if end - position < HEADER_BYTES:
+            raise InvalidRecord(f"{end - position} bytes are too few for a batch")
+        header = read_header(buffer, position)
+        size_bytes = header.size_bytes
+        if size_bytes > end - position:
+            raise InvalidRecord(f"a batch of {size_bytes} bytes is cut short after {end - position}")
+        headers.append(header)
+        position += size_bytes
+    return headers
+
+
+def _check_size(size_bytes: int, rules: ValidationRules) -> None:
+    if size_bytes > rules.max_message_bytes:
+        raise RecordTooLarge(
+            f"a batch of {size_bytes} bytes is above max.message.bytes, {rules.max_message_bytes}"
+        )
+
+
+def _check_header(header: BatchHeader, rules: ValidationRules) -> None:
+    count = header.record_count
+    if count < 1 or header.last_offset_delta != count - 1:
+        raise InvalidRecord(f"{count} records cannot have offsets 0 to {header.last_offset_delta}")
+    codec = header.codec
+    if codec > _LAST_CODEC:
+        raise UnsupportedCompression(f"no codec has the id {codec}")
+    # A lie about the count would give away offsets by the billion.
+    is_plain = codec == _NO_CODEC
+    room_bytes = header.size_bytes - HEADER_BYTES if is_plain else rules.decompressed_bytes_max
+    if count > room_bytes // RECORD_BYTES_MIN:
+        raise InvalidRecord(f"{count} records do not fit in {room_bytes} bytes")
+    if header.has_producer_id:
+        if header.producer_epoch < 0:
+            raise InvalidRecord(f"producer {header.producer_id} has no epoch")
+    elif header.is_transactional:
+        raise InvalidRecord("a transactional batch without a producer id")
+    if rules.from_client:
+        _check_header_from_client(header)
+
+
+def _check_header_from_client(header: BatchHeader) -> None:
+    if header.base_offset:
+        raise InvalidRecord(f"a producer's batch begins at offset 0, not {header.base_offset}")
+    if header.is_control:
+        raise InvalidRecord("clients may not write control records")
+    if header.has_producer_id and header.base_sequence < 0:
+        raise InvalidRecord(f"producer {header.producer_id} sent sequence number {header.base_sequence}")
+    if header.is_log_append_time:
+        raise InvalidTimestamp("producers may not set the timestamp type to LogAppendTime")
+
+
+def _check_timestamps(
+    buffer: Buffer, header: BatchHeader, oldest_ms: int, newest_ms: int, rules: ValidationRules, now_ms: int
+) -> None:
+    fault = _fault_in_time(newest_ms, rules, now_ms) or _fault_in_time(oldest_ms, rules, now_ms)
+    if fault is not None:
+        raise InvalidTimestamp(
+            fault,
+            _blamed(buffer, header, rules, lambda record: _fault_in_time(record.timestamp_ms, rules, now_ms)),
+        )
+
+
+def _fault_in_time(timestamp_ms: int, rules: ValidationRules, now_ms: int) -> str | None:
+    if rules.log_append_time or timestamp_ms == NO_TIMESTAMP:
+        return None
+    if timestamp_ms - now_ms > rules.timestamp_after_max_ms:
+        return f"timestamp {timestamp_ms} is more than {rules.timestamp_after_max_ms} ms ahead of {now_ms}"
+    if now_ms - timestamp_ms > rules.timestamp_before_max_ms:
+        return f"timestamp {timestamp_ms} is more than {rules.timestamp_before_max_ms} ms behind {now_ms}"
+    return None
+
+
+def _fault_in_key(record: Record) -> str | None:
+    return "it has no key, which a compacted topic needs" if record.key is None else None
+
+
+def _blamed(
+    buffer: Buffer, header: BatchHeader, rules: ValidationRules, fault_of: Callable[[Record], str | None]
+) -> tuple[tuple[int, str], ...]:
+    """The records of a refused batch that have a fault, by their numbers; none when they do not add up."""
+    try:
+        records = iter_records(buffer, header, bytes_max=rules.decompressed_bytes_max)
+        faults = ((number, fault_of(record)) for number, record in enumerate(records))
+        return tuple(islice(((number, fault) for number, fault in faults if fault), RECORDS_BLAMED_MAX))
+    except InvalidRecord:
+        return ()
+
+
+def _validate_records(
+    buffer: Buffer, header: BatchHeader, rules: ValidationRules, now_ms: int
+) -> ValidatedRecords:
+    """The part of `validate` that looks at the records of a client's one batch."""
+    body = body_view(buffer, header, bytes_max=rules.decompressed_bytes_max)
+    summary = check_records(body, header.record_count)
+    if rules.compacted and summary.first_without_key is not None:
+        raise InvalidRecord(
+            f"record {summary.first_without_key} has no key, which a compacted topic needs",
+            _blamed(buffer, header, rules, _fault_in_key),
+        )
+    oldest = header.base_timestamp + summary.oldest_delta_ms
+    newest = header.base_timestamp + summary.newest_delta_ms
+    if oldest < LONG_MIN or newest > LONG_MAX:
+        raise InvalidRecord("a record has a timestamp of more than 64 bits")
+    _check_timestamps(buffer, header, oldest, newest, rules, now_ms)
+
+    # Some clients leave a wrong largest timestamp in the header; lookups by time and retention rely on it.
+    is_misstated = header.max_timestamp != newest
+    header.max_timestamp = newest
+    if rules.codec is not None and rules.codec != header.codec:
+        data = assemble_batch(header, body, rules.codec, rules.level)
+        _check_size(len(data), rules)
+        return ValidatedRecords(data, [header])
+    writable = _writable(buffer)
+    if is_misstated:
+        header.seal_into(writable)
+    return ValidatedRecords(writable, [header])
+
+
+def _writable(buffer: Buffer) -> bytearray | memoryview:
+    if isinstance(buffer, bytearray) or (isinstance(buffer, memoryview) and not buffer.readonly):
+        return buffer
+    return bytearray(buffer)

@@ -1,0 +1,125 @@
+"""Appending to one partition led here: the checks before, the log's errors as codes, HW after (R6, R7).
+
+Law: one partition's error never affects another's. Nothing is written unless the status says so.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError, RecordError, StorageFailure, code_of
+from odradek.base.ids import NO_OFFSET, TopicPartition
+from odradek.base.settings.definition import LONG_MAX
+from odradek.base.topic_names import INTERNAL_TOPICS
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.metering import Meters
+from odradek.replication.outcomes import AppendOutcome
+from odradek.replication.partition import Partition
+from odradek.replication.produce_status import ProduceStatus
+from odradek.storage import AppendInfo, Origin
+from odradek.storage.files import Buffer
+
+ACKS_ALL: Final = -1
+ACKS_NONE: Final = 0
+ACKS_LEADER: Final = 1
+ACKS: Final = (ACKS_ALL, ACKS_NONE, ACKS_LEADER)
+
+_WITHOUT_LOG_START: Final = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+
+
+class Appender:
+    """Appends to local leaders. `on_storage_failure` takes the log's directory offline."""
+
+    __slots__ = ("_clock", "_hosted", "_meters", "_on_storage_failure")
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        clock: Clock,
+        meters: Meters,
+        on_storage_failure: Callable[[Partition, StorageFailure], None],
+    ) -> None:
+        self._hosted = hosted
+        self._clock = clock
+        self._meters = meters
+        self._on_storage_failure = on_storage_failure
+
+    def append(
+        self,
+        topic_partition: TopicPartition,
+        batches: Buffer,
+        *,
+        acks: int,
+        origin: Origin,
+        internal_allowed: bool,
+    ) -> ProduceStatus:
+        """R6: append `batches`, or say why not."""
+        if topic_partition.topic in INTERNAL_TOPICS and not internal_allowed:
+            return _refused(topic_partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        found = self._hosted.replica(topic_partition)
+        if isinstance(found, ErrorCode):
+            return _refused(topic_partition, found)
+        meter = self._meters.of_topic(topic_partition.topic)
+        meter.produce_requests += 1
+        if acks == ACKS_ALL and found.is_under_min_isr:
+            meter.note_produce_error(ErrorCode.NOT_ENOUGH_REPLICAS)
+            return _refused(topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS)
+        try:
+            info = found.append(batches, origin, self._clock.wall_ms())
+        except OdradekError as error:
+            meter.note_produce_error(code_of(error))
+            if isinstance(error, StorageFailure):
+                self._on_storage_failure(found, error)
+            return ProduceStatus(topic_partition, _refusal(found, error))
+        if not info.duplicate:
+            meter.bytes_in += info.size_bytes
+            meter.messages_in += info.record_count
+        return self._appended(found, info, acks)
+
+    def _appended(self, partition: Partition, info: AppendInfo, acks: int) -> ProduceStatus:
+        waits_for_replicas = acks == ACKS_ALL
+        config = partition.log.config
+        must_be_on_disk = config.odradek_log_flush_before_ack or (
+            info.flush_due and config.flush_messages < LONG_MAX
+        )
+        waits_for_disk = acks != ACKS_NONE and must_be_on_disk
+        pending = waits_for_replicas or waits_for_disk
+        outcome = AppendOutcome(
+            ErrorCode.REQUEST_TIMED_OUT if pending else ErrorCode.NONE,
+            info.first_offset,
+            info.log_append_time_ms,
+            info.log_start_offset,
+        )
+        # Set one by one: arguments by name would triple what this object costs.
+        status = ProduceStatus(partition.topic_partition, outcome)
+        status.is_appended = True
+        status.required_offset = info.last_offset + 1
+        status.waits_for_replicas = waits_for_replicas
+        status.waits_for_disk = waits_for_disk
+        status.flush_due = info.flush_due or waits_for_disk
+        status.high_watermark_rose = partition.raise_high_watermark(self._clock.monotonic_ms())
+        status.acks_pending = pending
+        return status
+
+
+def _refused(topic_partition: TopicPartition, error_code: ErrorCode) -> ProduceStatus:
+    return ProduceStatus(topic_partition, AppendOutcome(error_code=error_code))
+
+
+def _refusal(partition: Partition, error: OdradekError) -> AppendOutcome:
+    """What to tell a producer: of what can be its own fault also where the log begins (KIP-360)."""
+    code = code_of(error)
+    return AppendOutcome(
+        code,
+        log_start_offset=NO_OFFSET if code in _WITHOUT_LOG_START else partition.log.log_start_offset,
+        error_message=str(error) or None,
+        record_errors=error.records if isinstance(error, RecordError) else (),
+    )

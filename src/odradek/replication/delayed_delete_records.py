@@ -1,0 +1,83 @@
+"""A DeleteRecords that waits until every live replica has dropped the records (KIP-107).
+
+Law: like a produce, it is answered when no partition is pending; each is closed by its own low watermark, the
+least log start over the leader and the live followers, or by its own error.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.outcomes import DeleteRecordsOutcome
+from odradek.timer import DelayedOperation
+
+
+@dataclass(slots=True)
+class DeletionStatus:
+    """One partition of a DeleteRecords."""
+
+    topic_partition: TopicPartition
+    outcome: DeleteRecordsOutcome
+    """What will be answered; while pending it holds the error of an expiry."""
+    required_offset: Offset = NO_OFFSET
+    """The low watermark must reach it."""
+    is_pending: bool = False
+    """Whether the answer for this partition is still open."""
+
+
+DeleteRecordsResponse = Callable[[dict[TopicPartition, DeleteRecordsOutcome]], None]
+
+
+class DelayedDeleteRecords(DelayedOperation):
+    """One DeleteRecords request; watched under all partitions of the request (D3)."""
+
+    __slots__ = ("_hosted", "_respond", "_statuses")
+
+    kind: ClassVar[str] = "delete-records"
+
+    def __init__(
+        self,
+        deadline_ms: int,
+        statuses: Mapping[TopicPartition, DeletionStatus],
+        hosted: HostedPartitions,
+        respond: DeleteRecordsResponse,
+    ) -> None:
+        super().__init__(deadline_ms)
+        self._statuses = statuses
+        self._hosted = hosted
+        self._respond = respond
+
+    def try_complete(self) -> bool:
+        """Complete once nothing is pending."""
+        is_open = False
+        for status in self._statuses.values():
+            if status.is_pending:
+                self._look_at(status)
+                is_open = is_open or status.is_pending
+        return not is_open and self.force_complete()
+
+    def _look_at(self, status: DeletionStatus) -> None:
+        found = self._hosted.replica(status.topic_partition)
+        if isinstance(found, ErrorCode):
+            status.outcome = DeleteRecordsOutcome(found)
+            status.is_pending = False
+            return
+        status.outcome.low_watermark = found.low_watermark()
+        if status.outcome.low_watermark >= status.required_offset:
+            status.outcome.error_code = ErrorCode.NONE
+            status.is_pending = False
+
+    def on_complete(self) -> None:
+        """Answer every partition, once."""
+        self._respond({status.topic_partition: status.outcome for status in self._statuses.values()})
+
+    def waits_for(self) -> str:
+        """D7: "topic-0: low watermark 3 < 10"."""
+        return "; ".join(
+            f"{key}: low watermark {status.outcome.low_watermark} < {status.required_offset}"
+            for key, status in self._statuses.items()
+            if status.is_pending
+        )

@@ -1,0 +1,145 @@
+"""A fetch that waits until there is enough to read (F1-F7).
+
+Law: it looks at positions, not at data: whether to complete is subtraction, and only on completion is
+anything read. It completes by the *sum* over its partitions: contrast a produce. The cases, by partition:
+
+    A  led elsewhere by now (leader-only fetches)    at once
+    B  no replica here                               at once
+    C  unknown                                       at once
+    D  its log directory is offline                  at once
+    E  the fetcher's leader epoch is not ours        at once
+    F  start and end lie in two segments             at once: bytes between them cannot be told by subtraction
+       a fetch offset above the log's end            at once: truncated
+       the fetcher's last epoch diverged (F9)        at once
+    G  the sum of bytes over all partitions ≥ min    now
+    H  a follower that has not been told of HW yet   at once, where `replica.selector.class` is set
+
+A consumer fetches P1 at 0 and P2 at 4, min bytes 100:
+
+    P1 HW (5, segment 0, byte 60)    P2 HW (4, segment 0, byte 55), start the same    60 + 0  → waits
+    P2 HW (7, segment 0, byte 95)                                                     60 + 40 → G
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH, NO_OFFSET
+from odradek.replication.fetch_request import FetchParams, PartitionFetch
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.metering import Meters
+from odradek.replication.outcomes import FetchOutcome
+from odradek.replication.partition import Partition
+from odradek.replication.reading import diverging_epoch, find_replica, is_throttled
+from odradek.storage import LogPosition
+from odradek.timer import DelayedOperation
+
+COMPLETES_AT_ONCE = -1
+"""In place of a number of bytes: whatever was gathered, the fetch completes."""
+
+
+class DelayedFetch(DelayedOperation):
+    """One fetch request; watched under all of its partitions (D3)."""
+
+    __slots__ = (
+        "_answer",
+        "_fetches",
+        "_hosted",
+        "_meters",
+        "_params",
+        "_sends_high_watermarks",
+        "_starts",
+        "gathered_bytes",
+    )
+
+    kind: ClassVar[str] = "fetch"
+
+    def __init__(
+        self,
+        deadline_ms: int,
+        params: FetchParams,
+        fetches: Sequence[PartitionFetch],
+        first_read: Sequence[FetchOutcome],
+        hosted: HostedPartitions,
+        meters: Meters,
+        answer: Callable[[], None],
+        *,
+        sends_high_watermarks: bool,
+    ) -> None:
+        super().__init__(deadline_ms)
+        self._params = params
+        self._fetches = fetches
+        self._starts = [outcome.position for outcome in first_read]
+        """Where each partition's fetch offset lay at the first read; unknown ones are skipped (F3)."""
+        self._hosted = hosted
+        self._meters = meters
+        self._answer = answer
+        """Reads again and answers (F7)."""
+        self._sends_high_watermarks = sends_high_watermarks
+        """Case H."""
+        self.gathered_bytes = 0
+        """The sum at the last try that added all up; for people."""
+
+    def try_complete(self) -> bool:
+        """F2-F6."""
+        gathered_bytes = 0
+        for fetch, start in zip(self._fetches, self._starts, strict=True):
+            found = find_replica(self._hosted, self._params, fetch)
+            if isinstance(found, ErrorCode):  # Cases A-E
+                return self.force_complete()
+            readable_bytes = self._readable_bytes(found, fetch, start)
+            if readable_bytes == COMPLETES_AT_ONCE:  # Cases F and H
+                return self.force_complete()
+            gathered_bytes += readable_bytes
+            if gathered_bytes >= self._params.min_bytes:  # Case G, whatever the others have
+                return self.force_complete()
+        self.gathered_bytes = gathered_bytes
+        return False
+
+    def _readable_bytes(self, partition: Partition, fetch: PartitionFetch, start: LogPosition) -> int:
+        """What the partition adds to the sum, or COMPLETES_AT_ONCE."""
+        params = self._params
+        if start.offset == NO_OFFSET:
+            return 0
+        if self._sends_high_watermarks and self._owes_high_watermark(partition):
+            return COMPLETES_AT_ONCE
+        log = partition.log
+        if fetch.last_fetched_epoch != NO_EPOCH and diverging_epoch(log, fetch) is not None:
+            return COMPLETES_AT_ONCE
+        end = partition.bound(params.isolation)
+        if end.offset == fetch.fetch_offset:
+            return 0
+        if end.is_in_older_segment_than(start):
+            return COMPLETES_AT_ONCE
+        if start.is_in_older_segment_than(end):
+            return 0 if is_throttled(params, partition) else COMPLETES_AT_ONCE
+        if end.offset < fetch.fetch_offset:
+            return COMPLETES_AT_ONCE if fetch.fetch_offset > log.end_offset else 0
+        if is_throttled(params, partition):
+            return 0
+        return min(max(0, end.bytes_since(start)), fetch.max_bytes)
+
+    def _owes_high_watermark(self, partition: Partition) -> bool:
+        leadership = partition.leadership
+        remote = None if leadership is None else leadership.remotes.get(self._params.replica_id)
+        return remote is not None and partition.log.high_watermark.offset > remote.high_watermark_sent
+
+    def on_complete(self) -> None:
+        """F7: read again and answer, once."""
+        self._answer()
+
+    def on_expiration(self) -> None:
+        """Meter it."""
+        if self._params.is_from_follower:
+            self._meters.follower_fetch_expirations += 1
+        else:
+            self._meters.consumer_fetch_expirations += 1
+
+    def waits_for(self) -> str:
+        """D7: "fetch by broker 3 to the log end: 120 of 500 bytes over 2 partitions"."""
+        params = self._params
+        reader = f"broker {params.replica_id}" if params.is_from_follower else "a consumer"
+        return (
+            f"fetch by {reader} to the {params.isolation.value}: "
+            f"{self.gathered_bytes} of {params.min_bytes} bytes over {len(self._fetches)} partitions"
+        )

@@ -1,0 +1,78 @@
+"""A produce that waits for its records to be replicated, or to be on disk (P1-P4).
+
+Law: it is answered when *no* partition is pending any more, each by itself: contrast a fetch, which is
+answered by the sum over its partitions.
+
+    acks=all to P1 and P2, appended below 42 and below 7; three in-sync replicas each
+      HW of P1 → 42          P1 closed: NONE; P2 pending → still open
+      P2 loses its leader    P2 closed: NOT_LEADER_OR_FOLLOWER → answered
+    or the deadline          P2 answers the REQUEST_TIMED_OUT that was set when it was appended
+"""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from odradek.base.clock import Clock
+from odradek.base.ids import TopicPartition
+from odradek.replication.describe import replication_gap
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.metering import Meters
+from odradek.replication.outcomes import AppendOutcome
+from odradek.replication.produce_status import ProduceStatus, settle
+from odradek.timer import DelayedOperation
+
+ProduceResponse = Callable[[dict[TopicPartition, AppendOutcome]], None]
+
+
+class DelayedProduce(DelayedOperation):
+    """One produce request; watched under all partitions of the request (D3)."""
+
+    __slots__ = ("_clock", "_hosted", "_meters", "_pending", "_respond", "_statuses")
+
+    kind: ClassVar[str] = "produce"
+
+    def __init__(
+        self,
+        deadline_ms: int,
+        statuses: Sequence[ProduceStatus],
+        hosted: HostedPartitions,
+        clock: Clock,
+        meters: Meters,
+        respond: ProduceResponse,
+    ) -> None:
+        super().__init__(deadline_ms)
+        self._statuses = statuses
+        """Every partition of the request, in its order."""
+        self._pending = [status for status in statuses if status.acks_pending]
+        """Those whose answer is open; only ever shrinks."""
+        self._hosted = hosted
+        self._clock = clock
+        self._meters = meters
+        self._respond = respond
+
+    def try_complete(self) -> bool:
+        """P4: complete once nothing is pending."""
+        self._pending = settle(self._pending, self._hosted)
+        return not self._pending and self.force_complete()
+
+    def on_complete(self) -> None:
+        """Answer every partition, once."""
+        self._respond(outcomes_of(self._statuses))
+
+    def on_expiration(self) -> None:
+        """P4: meter what was still pending; the error of each was set when it was appended (P2)."""
+        for status in self._pending:
+            self._meters.note_produce_expiration(status.topic_partition)
+
+    def waits_for(self) -> str:
+        """D7: per pending partition, how far HW is and who is behind."""
+        now_ms = self._clock.monotonic_ms()
+        return "; ".join(
+            f"{status.topic_partition}: {replication_gap(status, self._hosted, now_ms)}"
+            for status in self._pending
+        )
+
+
+def outcomes_of(statuses: Sequence[ProduceStatus]) -> dict[TopicPartition, AppendOutcome]:
+    """The answer, in the order of the request."""
+    return {status.topic_partition: status.outcome for status in statuses}

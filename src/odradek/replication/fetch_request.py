@@ -1,0 +1,101 @@
+"""A fetch as replication sees it: limits for the whole, and one line per partition (F1).
+
+Law: plain data, the same for a consumer, a follower and a session's answer; no wire versions here.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from odradek.base.ids import (
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_TOPIC_ID,
+    BrokerId,
+    LeaderEpoch,
+    Offset,
+    TopicId,
+    TopicPartition,
+)
+from odradek.replication.ports import ReplicationQuota
+
+CONSUMER_ID: Final = -1
+DEBUGGING_CONSUMER_ID: Final = -2
+
+
+class Isolation(Enum):
+    """How far a reader may see (F3)."""
+
+    LOG_END = "log end"
+    HIGH_WATERMARK = "high watermark"
+    LAST_STABLE = "last stable offset"
+
+
+@dataclass(slots=True)
+class ClientMetadata:
+    """Who fetches, for choosing a replica near to it (R13)."""
+
+    rack_id: str = ""
+    client_id: str = ""
+
+
+@dataclass(slots=True)
+class FetchParams:
+    """What holds for a fetch as a whole. Nobody changes it; freezing it would cost a small fetch 1 µs."""
+
+    replica_id: BrokerId = CONSUMER_ID
+    """R9: >= 0 a follower, -1 a consumer, -2 a debugging consumer."""
+    max_wait_ms: int = 0
+    min_bytes: int = 1
+    max_bytes: int = 0x7FFFFFFF
+    """Over all partitions, which are read in their order until it is used up."""
+    hard_max_bytes: bool = False
+    """Fetch < 3: not even the first batch may exceed the limits."""
+    isolation: Isolation = Isolation.HIGH_WATERMARK
+    """For a follower always the log end."""
+    leader_only: bool = True
+    """Only the leader may answer: false for a consumer from Fetch 11 on, and for a debugging consumer."""
+    client: ClientMetadata | None = None
+    quota: ReplicationQuota | None = None
+    """For a follower, the limit under which those out of sync are served (F8)."""
+
+    @property
+    def is_from_follower(self) -> bool:
+        """Whether the fetch moves the leader's picture of a replica (R10)."""
+        return self.replica_id >= 0
+
+
+@dataclass(slots=True)
+class PartitionFetch:
+    """What is asked of one partition."""
+
+    topic_partition: TopicPartition
+    fetch_offset: Offset
+    max_bytes: int
+    current_leader_epoch: LeaderEpoch = NO_EPOCH
+    """The epoch that the fetcher believes in; -1: it does not say."""
+    last_fetched_epoch: LeaderEpoch = NO_EPOCH
+    """The epoch of the fetcher's last record (F9); -1: it does not say."""
+    log_start_offset: Offset = NO_OFFSET
+    """A follower's own log start."""
+    topic_id: TopicId = NO_TOPIC_ID
+    """From Fetch 13 on; zero: the topic goes by its name."""
+
+
+def params_for_follower(
+    replica_id: BrokerId,
+    *,
+    max_wait_ms: int,
+    min_bytes: int,
+    max_bytes: int,
+    quota: ReplicationQuota | None = None,
+) -> FetchParams:
+    """A follower's fetch: from the leader only, to the log's end (R9)."""
+    return FetchParams(
+        replica_id=replica_id,
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        isolation=Isolation.LOG_END,
+        quota=quota,
+    )

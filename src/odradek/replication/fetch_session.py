@@ -1,0 +1,207 @@
+"""Fetch sessions: a fetch says what changed since the last one, and so does the answer (F10, KIP-227).
+
+Law: sessions know what was asked and what was sent, never a log. How a client's request is taken, by the
+session id and epoch that it carries:
+
+    epoch 0            full: all partitions are listed; a session is opened if there is room
+                       (id not 0: and that session is closed)
+    epoch -1           full, and no session afterwards; the one named is closed
+    id i, epoch n      incremental: partitions added, changed, forgotten; n must be the epoch expected
+      unknown i        FETCH_SESSION_ID_NOT_FOUND
+      unexpected n     INVALID_FETCH_SESSION_EPOCH
+      ids for names    FETCH_SESSION_TOPIC_ID_ERROR: Fetch 13 names topics by id, 12 by name
+
+An idle incremental fetch of 1,000 partitions asks for nothing and is answered nothing, and still all 1,000
+are looked at (F1-F9). A partition that returned records goes to the end of its session's order: when an
+answer is full, the others come first next time.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, NO_OFFSET, NO_TOPIC_ID, Offset, TopicId, TopicPartition
+from odradek.replication.fetch_request import PartitionFetch
+from odradek.replication.outcomes import FetchOutcome
+
+NO_SESSION_ID: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+EPOCH_MAX: Final = 0x7FFFFFFF
+
+SessionKey: TypeAlias = tuple[TopicId | str, int]
+"""A partition within a session: by the topic's id from Fetch 13 on, else by its name."""
+
+
+def key_of(fetch: PartitionFetch) -> SessionKey:
+    """Under which key a session keeps this partition."""
+    topic = fetch.topic_partition.topic if fetch.topic_id == NO_TOPIC_ID else fetch.topic_id
+    return (topic, fetch.topic_partition.partition)
+
+
+def epoch_after(epoch: int) -> int:
+    """The next epoch of a session; after the largest comes 1, for 0 would open another."""
+    return 1 if epoch >= EPOCH_MAX else epoch + 1
+
+
+@dataclass(slots=True)
+class SessionPartition:
+    """One partition of a session: what is asked for, and what its client was told last."""
+
+    fetch: PartitionFetch
+    high_watermark: Offset = NO_OFFSET
+    """HW as last sent; -1 before the first answer, and after an error, so that the next one is news."""
+    last_stable_offset: Offset = NO_OFFSET
+    log_start_offset: Offset = NO_OFFSET
+
+    def is_news(self, outcome: FetchOutcome) -> bool:
+        """Whether an incremental answer must hold this outcome."""
+        return (
+            len(outcome.records) > 0
+            or outcome.high_watermark != self.high_watermark
+            or outcome.last_stable_offset != self.last_stable_offset
+            or outcome.log_start_offset != self.log_start_offset
+            or outcome.error_code is not ErrorCode.NONE
+            or outcome.diverging_epoch is not None
+            or outcome.preferred_read_replica != NO_BROKER
+        )
+
+    def note_sent(self, outcome: FetchOutcome) -> None:
+        """The client is told this outcome."""
+        failed = outcome.error_code is not ErrorCode.NONE
+        self.high_watermark = NO_OFFSET if failed else outcome.high_watermark
+        self.last_stable_offset = outcome.last_stable_offset
+        self.log_start_offset = outcome.log_start_offset
+
+
+@dataclass(slots=True)
+class FetchSession:
+    """What one client fetches, over many requests. Times are on the monotonic clock."""
+
+    session_id: int
+    """Random, in [1, 2^31): a client cannot come upon another's by counting."""
+    is_follower: bool
+    """Followers are worth more than consumers when the cache is full."""
+    uses_topic_ids: bool
+    created_ms: int
+    last_used_ms: int
+    """When its last request came; never below `created_ms`."""
+    expected_epoch: int = 1
+    """What the next request must carry."""
+    partitions: dict[SessionKey, SessionPartition] = field(default_factory=dict)
+    """In the order in which they are read."""
+
+    def change(self, changed: Iterable[PartitionFetch], forgotten: Iterable[SessionKey]) -> None:
+        """Take an incremental request: ask differently or for more, or no longer."""
+        for fetch in changed:
+            known = self.partitions.get(key_of(fetch))
+            if known is None:
+                self.partitions[key_of(fetch)] = SessionPartition(fetch)
+            else:
+                known.fetch = fetch
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+    def move_to_end(self, partition: SessionPartition) -> None:
+        """Let the others be read first next time; nothing for one that was forgotten meanwhile."""
+        key = key_of(partition.fetch)
+        if self.partitions.get(key) is partition:
+            del self.partitions[key]
+            self.partitions[key] = partition
+
+
+@dataclass(slots=True)
+class FetchAnswer:
+    """What goes on the wire."""
+
+    session_id: int = NO_SESSION_ID
+    """0: there is no session, the next fetch is a full one."""
+    error_code: ErrorCode = ErrorCode.NONE
+    """Of the fetch as a whole."""
+    partitions: Sequence[tuple[PartitionFetch, FetchOutcome]] = ()
+
+
+class FetchContext(Protocol):
+    """How one request relates to a session: what to read, and what of it to answer."""
+
+    @property
+    def fetches(self) -> Sequence[PartitionFetch]:
+        """Every partition to read, in order."""
+
+    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
+        """Called once, with the outcomes in the order of `fetches`."""
+
+
+class SessionlessFetch:
+    """All that was asked for is answered, and nothing remembered."""
+
+    __slots__ = ("fetches",)
+
+    def __init__(self, fetches: Sequence[PartitionFetch]) -> None:
+        self.fetches = fetches
+
+    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
+        """See `FetchContext.answer`."""
+        return FetchAnswer(partitions=list(zip(self.fetches, outcomes, strict=True)))
+
+
+class FullFetch:
+    """All that was asked for is answered; `open_session` then makes a session of it, if there is room."""
+
+    __slots__ = ("_open_session", "fetches")
+
+    def __init__(
+        self,
+        fetches: Sequence[PartitionFetch],
+        open_session: Callable[[dict[SessionKey, SessionPartition]], int],
+    ) -> None:
+        self.fetches = fetches
+        self._open_session = open_session
+
+    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
+        """See `FetchContext.answer`."""
+        answered = list(zip(self.fetches, outcomes, strict=True))
+        partitions = {}
+        for fetch, outcome in answered:
+            partition = partitions[key_of(fetch)] = SessionPartition(fetch)
+            partition.note_sent(outcome)
+        session_id = self._open_session(partitions) if partitions else NO_SESSION_ID
+        return FetchAnswer(session_id, partitions=answered)
+
+
+class IncrementalFetch:
+    """All partitions of the session are read, those with news are answered."""
+
+    __slots__ = ("_epoch_after", "_partitions", "_session", "fetches")
+
+    def __init__(self, session: FetchSession) -> None:
+        self._session = session
+        self._epoch_after = session.expected_epoch
+        """The epoch of the request that may follow; another one in between voids this answer."""
+        self._partitions = list(session.partitions.values())
+        self.fetches = [partition.fetch for partition in self._partitions]
+
+    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
+        """See `FetchContext.answer`."""
+        session = self._session
+        if session.expected_epoch != self._epoch_after:
+            return FetchAnswer(session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        news = []
+        for partition, outcome in zip(self._partitions, outcomes, strict=True):
+            if partition.is_news(outcome):
+                partition.note_sent(outcome)
+                news.append((partition.fetch, outcome))
+                if len(outcome.records) > 0:
+                    session.move_to_end(partition)
+        return FetchAnswer(session.session_id, partitions=news)
+
+
+def resolve_names(partitions: Iterable[SessionPartition], name_of: Callable[[TopicId], str | None]) -> None:
+    """Name the topics whose id was not known here when they were asked for."""
+    for partition in partitions:
+        fetch = partition.fetch
+        if not fetch.topic_partition.topic:
+            name = name_of(fetch.topic_id)
+            if name is not None:
+                fetch.topic_partition = TopicPartition(name, fetch.topic_partition.partition)

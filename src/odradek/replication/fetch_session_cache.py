@@ -1,0 +1,174 @@
+"""The fetch sessions of a broker, at most so many, of at most so many partitions (F10, KIP-227).
+
+Law: a session is a favour; without one a client is served just as well with full fetches. When all slots are
+taken a new session may push out another, the first of these that there is:
+
+    one not used for 2 minutes                           for anybody
+    a consumer's, with the fewest partitions             for a follower
+    a consumer's older than 2 minutes, with the fewest   for a consumer that fetches more than it
+    and else                                             no session is made
+
+The two minutes keep clients that outnumber the slots from pushing each other out with every request. A
+session that would grow beyond what all may hold together is closed: its client goes on with a full fetch.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from odradek.base.chance import Chance
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicId
+from odradek.replication.fetch_request import PartitionFetch
+from odradek.replication.fetch_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    NO_SESSION_ID,
+    FetchContext,
+    FetchSession,
+    FullFetch,
+    IncrementalFetch,
+    SessionKey,
+    SessionlessFetch,
+    SessionPartition,
+    epoch_after,
+    resolve_names,
+)
+
+EVICTION_MS: Final = 120_000
+SESSION_ID_MAX: Final = 0x7FFFFFFF
+PARTITIONS_MAX: Final = 500_000
+"""Over all sessions; some 400 bytes each. A slot alone would not bound what a client may fill it with."""
+
+
+class FetchSessionCache:
+    """The sessions by id. `name_of` gives the name behind a topic id, once it is known here."""
+
+    __slots__ = (
+        "_chance",
+        "_clock",
+        "_name_of",
+        "_partitions_max",
+        "_sessions",
+        "_slots",
+        "evictions",
+        "partitions",
+    )
+
+    def __init__(
+        self,
+        slots: int,
+        *,
+        clock: Clock,
+        chance: Chance,
+        name_of: Callable[[TopicId], str | None],
+        partitions_max: int = PARTITIONS_MAX,
+    ) -> None:
+        self._slots = slots
+        """`max.incremental.fetch.session.cache.slots`."""
+        self._partitions_max = partitions_max
+        self._clock = clock
+        self._chance = chance
+        self._name_of = name_of
+        self._sessions: dict[int, FetchSession] = {}
+        """The least recently used first: stale ones are found without looking at the others."""
+        self.partitions = 0
+        """How many partitions all sessions hold together, at most `partitions_max`; a metric."""
+        self.evictions = 0
+        """How many sessions were pushed out; a metric."""
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def context(
+        self,
+        session_id: int,
+        epoch: int,
+        fetches: Sequence[PartitionFetch],
+        forgotten: Sequence[SessionKey] = (),
+        *,
+        is_follower: bool,
+        uses_topic_ids: bool,
+    ) -> FetchContext | ErrorCode:
+        """How to take a fetch that carries this session id and epoch."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._close(session_id)
+            if epoch == FINAL_EPOCH:
+                return SessionlessFetch(fetches)
+
+            def open_session(partitions: dict[SessionKey, SessionPartition]) -> int:
+                return self._open(partitions, is_follower, uses_topic_ids)
+
+            return FullFetch(fetches, open_session)
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        if epoch != session.expected_epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if self.partitions + len(fetches) > self._partitions_max:
+            self._close(session_id)
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        self.partitions -= len(session.partitions)
+        session.change(fetches, forgotten)
+        self.partitions += len(session.partitions)
+        self._touch(session)
+        if not session.partitions:
+            self._close(session_id)
+            return SessionlessFetch(())
+        session.expected_epoch = epoch_after(epoch)
+        resolve_names(session.partitions.values(), self._name_of)
+        return IncrementalFetch(session)
+
+    def _close(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self.partitions -= len(session.partitions)
+
+    def _touch(self, session: FetchSession) -> None:
+        session.last_used_ms = self._clock.monotonic_ms()
+        del self._sessions[session.session_id]
+        self._sessions[session.session_id] = session
+
+    def _open(
+        self, partitions: dict[SessionKey, SessionPartition], is_follower: bool, uses_topic_ids: bool
+    ) -> int:
+        if not self._has_room_for(is_follower, len(partitions)):
+            return NO_SESSION_ID
+        session_id = 1 + self._chance.below(SESSION_ID_MAX)
+        while session_id in self._sessions:
+            session_id = 1 + self._chance.below(SESSION_ID_MAX)
+        now_ms = self._clock.monotonic_ms()
+        self._sessions[session_id] = FetchSession(
+            session_id, is_follower, uses_topic_ids, now_ms, now_ms, partitions=partitions
+        )
+        self.partitions += len(partitions)
+        return session_id
+
+    def _has_room_for(self, is_follower: bool, size: int) -> bool:
+        if self.partitions + size > self._partitions_max:
+            return False
+        if len(self._sessions) < self._slots:
+            return True
+        loser = self._least_worth(is_follower, size)
+        if loser is None:
+            return False
+        self._close(loser.session_id)
+        self.evictions += 1
+        return True
+
+    def _least_worth(self, is_follower: bool, size: int) -> FetchSession | None:
+        now_ms = self._clock.monotonic_ms()
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None or now_ms - oldest.last_used_ms > EVICTION_MS:
+            return oldest
+        candidates = [
+            session
+            for session in self._sessions.values()
+            if not session.is_follower and (is_follower or now_ms - session.created_ms > EVICTION_MS)
+        ]
+        smallest = min(candidates, key=lambda session: len(session.partitions), default=None)
+        if smallest is None or (not is_follower and len(smallest.partitions) >= size):
+            return None
+        return smallest

@@ -1,0 +1,171 @@
+"""A fetch from its arrival to its answer: read, note the follower, answer or park (R9, R10, F1, F7).
+
+Law: the order matters, and is the file's whole content.
+
+    1  read every partition         HW in the answer is the one from before (R10)
+    2  note where the follower is   its LEO, its time caught up; it may join the ISR, then HW may rise
+    3  wake what that completes     produces wait for this fetch; it itself is not parked yet
+    4  answer, or park              a parked fetch tries first: step 3 may have brought it data
+    5  when it completes            read again, note nothing: its offset is old news by then (F7)
+"""
+
+from collections.abc import Callable, Sequence
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import StorageFailure
+from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.replication.delayed_fetch import DelayedFetch
+from odradek.replication.fetch_request import FetchParams, PartitionFetch
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.isr_maintenance import IsrMaintenance
+from odradek.replication.metering import Meters
+from odradek.replication.outcomes import FetchOutcome
+from odradek.replication.partition import Partition
+from odradek.replication.purgatories import Purgatories
+from odradek.replication.reading import Reader
+
+FetchResponse = Callable[[list[FetchOutcome]], None]
+
+
+class Fetching:
+    """Serves fetches from the partitions hosted here."""
+
+    __slots__ = (
+        "_clock",
+        "_hosted",
+        "_isr_maintenance",
+        "_meters",
+        "_purgatories",
+        "_reader",
+        "_sends_high_watermarks",
+    )
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        purgatories: Purgatories,
+        isr_maintenance: IsrMaintenance,
+        meters: Meters,
+        clock: Clock,
+        on_storage_failure: Callable[[Partition, StorageFailure], None],
+        *,
+        sends_high_watermarks: bool,
+    ) -> None:
+        self._hosted = hosted
+        self._purgatories = purgatories
+        self._isr_maintenance = isr_maintenance
+        self._meters = meters
+        self._clock = clock
+        self._reader = Reader(hosted, on_storage_failure)
+        self._sends_high_watermarks = sends_high_watermarks
+        """F6, case H."""
+
+    def fetch(self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse) -> None:
+        """Read and answer, now or when there is enough."""
+        outcomes = self._reader.read(params, fetches)
+        self._meter_reads(fetches, outcomes)
+        if params.is_from_follower:
+            for topic_partition in self._note_follower(params, fetches, outcomes):
+                self._purgatories.wake(topic_partition)
+        if may_wait(params, outcomes):
+            self._park(params, fetches, outcomes, respond)
+        else:
+            self._answer(params, fetches, outcomes, respond)
+
+    def _note_follower(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
+    ) -> list[TopicPartition]:
+        """R10, R3: take the fetch as news of the follower; the partitions whose HW or low watermark rose."""
+        now_ms = self._clock.monotonic_ms()
+        risen = []
+        for fetch, outcome in zip(fetches, outcomes, strict=True):
+            if outcome.error_code is not ErrorCode.NONE or outcome.diverging_epoch is not None:
+                continue
+            partition = self._hosted.get(fetch.topic_partition)
+            # It is gone when its directory failed while a later partition was read.
+            if partition is None or not partition.has_follower(params.replica_id):
+                continue
+            low_watermark_rose = partition.note_fetch(
+                params.replica_id, outcome.position, fetch.log_start_offset, now_ms
+            )
+            self._isr_maintenance.consider_joining(partition, params.replica_id)
+            if partition.raise_high_watermark(now_ms) or low_watermark_rose:
+                risen.append(fetch.topic_partition)
+        return risen
+
+    def _park(
+        self,
+        params: FetchParams,
+        fetches: Sequence[PartitionFetch],
+        outcomes: Sequence[FetchOutcome],
+        respond: FetchResponse,
+    ) -> None:
+        def read_and_answer() -> None:
+            self._answer(params, fetches, self._reader.read(params, fetches), respond)
+
+        operation = DelayedFetch(
+            self._clock.monotonic_ms() + params.max_wait_ms,
+            params,
+            fetches,
+            outcomes,
+            self._hosted,
+            self._meters,
+            read_and_answer,
+            sends_high_watermarks=self._sends_high_watermarks,
+        )
+        keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
+        self._purgatories.fetch.try_complete_else_watch(operation, keys)
+
+    def _answer(
+        self,
+        params: FetchParams,
+        fetches: Sequence[PartitionFetch],
+        outcomes: list[FetchOutcome],
+        respond: FetchResponse,
+    ) -> None:
+        is_from_follower = params.is_from_follower
+        for fetch, outcome in zip(fetches, outcomes, strict=True):
+            size_bytes = len(outcome.records)
+            if size_bytes > 0:
+                meter = self._meters.of_topic(fetch.topic_partition.topic)
+                if is_from_follower:
+                    meter.replication_bytes_out += size_bytes
+                else:
+                    meter.bytes_out += size_bytes
+            if is_from_follower and self._sends_high_watermarks:
+                self._note_high_watermark_sent(params, fetch, outcome)
+        respond(outcomes)
+
+    def _note_high_watermark_sent(
+        self, params: FetchParams, fetch: PartitionFetch, outcome: FetchOutcome
+    ) -> None:
+        partition = self._hosted.get(fetch.topic_partition)
+        leadership = None if partition is None else partition.leadership
+        remote = None if leadership is None else leadership.remotes.get(params.replica_id)
+        if remote is not None and outcome.error_code is ErrorCode.NONE:
+            remote.high_watermark_sent = outcome.high_watermark
+
+    def _meter_reads(self, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]) -> None:
+        for fetch, outcome in zip(fetches, outcomes, strict=True):
+            if self._hosted.get(fetch.topic_partition) is not None:
+                meter = self._meters.of_topic(fetch.topic_partition.topic)
+                meter.fetch_requests += 1
+                if outcome.error_code is not ErrorCode.NONE:
+                    meter.note_fetch_error(outcome.error_code)
+
+
+def may_wait(params: FetchParams, outcomes: Sequence[FetchOutcome]) -> bool:
+    """F1: whether the fetch is parked rather than answered at once."""
+    if params.max_wait_ms <= 0 or not outcomes:
+        return False
+    read_bytes = 0
+    for outcome in outcomes:
+        if (
+            outcome.error_code is not ErrorCode.NONE
+            or outcome.diverging_epoch is not None
+            or outcome.preferred_read_replica != NO_BROKER
+        ):
+            return False
+        read_bytes += len(outcome.records)
+    return read_bytes < params.min_bytes

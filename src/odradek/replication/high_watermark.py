@@ -1,0 +1,42 @@
+"""How far the high watermark may go (R7): a pure rule.
+
+Law: it proposes; that HW never moves back and never passes LEO is the log's own to hold (R11).
+
+Broker 1 leads with LEO 10, ISR = {1, 2}; broker 3 is assigned, out of the ISR, and fetches again:
+
+    LEO of 2   LEO of 3                      candidate
+    8          3, caught up 20 s ago         8     too far behind to count
+    8          7, caught up 1 s ago          7     about to join: HW must not run away from it
+    unknown    -                             none  2 has not fetched in this epoch yet
+"""
+
+from collections.abc import Iterable
+
+from odradek.base.ids import BrokerId
+from odradek.replication.ports import ClusterView
+from odradek.replication.remote_replica import RemoteReplica
+from odradek.storage.positions import LogPosition
+
+
+def high_watermark_candidate(
+    leader_end: LogPosition,
+    remotes: Iterable[RemoteReplica],
+    isr: tuple[BrokerId, ...],
+    cluster: ClusterView,
+    now_ms: int,
+    lag_time_max_ms: int,
+) -> LogPosition:
+    """R7: the least LEO over the leader, the ISR, and those about to join it.
+
+    `isr` holds a joining member already and a leaving one still. The answer is unknown (offset -1) while a
+    member has not fetched yet, which is below every HW and moves nothing.
+    """
+    lowest = leader_end
+    for remote in remotes:
+        if remote.log_end.offset >= lowest.offset:
+            continue
+        if remote.broker_id in isr or (
+            now_ms - remote.last_caught_up_ms <= lag_time_max_ms and cluster.is_live(remote.broker_id)
+        ):
+            lowest = remote.log_end
+    return lowest

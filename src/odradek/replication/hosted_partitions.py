@@ -1,0 +1,74 @@
+"""The partitions hosted here, and the lookup that every operation begins with (P3 case A, R6, R9).
+
+Law: a lookup gives the partition or the error that says why not; it is a dict access when all is well. Why a
+partition is not to be had, in this order:
+
+    its log directory has failed                        KAFKA_STORAGE_ERROR
+    not here, but somewhere in the cluster              NOT_LEADER_OR_FOLLOWER
+    nowhere                                             UNKNOWN_TOPIC_OR_PARTITION
+    the asker's leader epoch is older than ours         FENCED_LEADER_EPOCH
+    the asker's leader epoch is newer than ours         UNKNOWN_LEADER_EPOCH
+    here, led elsewhere, and only the leader will do    NOT_LEADER_OR_FOLLOWER
+"""
+
+from collections.abc import Iterable
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH, LeaderEpoch, TopicPartition
+from odradek.replication.partition import Partition
+from odradek.replication.ports import ClusterView, Logs
+
+
+class HostedPartitions:
+    """The partitions by name. Those in a failed directory are not among them."""
+
+    __slots__ = ("_cluster", "_logs", "_online")
+
+    def __init__(self, logs: Logs, cluster: ClusterView) -> None:
+        self._logs = logs
+        self._cluster = cluster
+        self._online: dict[TopicPartition, Partition] = {}
+        """Partitions whose logs work, in the order in which they came."""
+
+    def get(self, topic_partition: TopicPartition) -> Partition | None:
+        """The partition in whatever role, when it is here and its log works."""
+        return self._online.get(topic_partition)
+
+    def all(self) -> Iterable[Partition]:
+        """All of them; take a copy before anything that may add or remove one."""
+        return self._online.values()
+
+    def add(self, partition: Partition) -> None:
+        """Host a partition that was not here."""
+        assert partition.topic_partition not in self._online, f"{partition.topic_partition} is here already"
+        self._online[partition.topic_partition] = partition
+
+    def remove(self, topic_partition: TopicPartition) -> None:
+        """Host it no longer: stopped, deleted, or lost with its directory."""
+        self._online.pop(topic_partition, None)
+
+    def replica(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        leader_only: bool = True,
+        current_leader_epoch: LeaderEpoch = NO_EPOCH,
+    ) -> Partition | ErrorCode:
+        """The partition, or why it cannot serve an asker that believes in that leader epoch (-1: any)."""
+        partition = self._online.get(topic_partition)
+        if partition is None:
+            return self._absence(topic_partition)
+        if current_leader_epoch not in (NO_EPOCH, partition.leader_epoch):
+            if current_leader_epoch < partition.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if leader_only and partition.leadership is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return partition
+
+    def _absence(self, topic_partition: TopicPartition) -> ErrorCode:
+        if self._logs.is_offline(topic_partition):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if self._cluster.partition(topic_partition) is not None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

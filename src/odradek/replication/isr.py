@@ -1,0 +1,87 @@
+"""Who belongs in the in-sync replica set: pure decisions (R2, R3); and what to do after a lost race.
+
+Law: nothing here changes anything. ISRs are tuples in the order of their assignment, so that equal histories
+give equal writes; they have a handful of members, and nobody iterates over a set.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.replication.remote_replica import RemoteReplica
+
+
+@dataclass(frozen=True, slots=True)
+class IsrChange:
+    """An ISR to be written, provided that the stored state still has this version."""
+
+    topic_partition: TopicPartition
+    leader_id: BrokerId
+    leader_epoch: LeaderEpoch
+    """The epoch in which it was decided; a later one voids it."""
+    old_isr: tuple[BrokerId, ...]
+    new_isr: tuple[BrokerId, ...]
+    state_version: int
+    """The version of the stored state that it replaces."""
+
+    @property
+    def is_expansion(self) -> bool:
+        """Whether somebody joins; a change either joins one replica or drops some."""
+        return len(self.new_isr) > len(self.old_isr)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """A partition's state as a lost race found it in the store."""
+
+    leader_id: BrokerId
+    leader_epoch: LeaderEpoch
+    controller_epoch: int
+    isr: tuple[BrokerId, ...]
+    version: int
+
+
+class LostRace(Enum):
+    """What a failed conditional write turned out to be (R2)."""
+
+    ALREADY_WRITTEN = "our own data is there: the first answer was lost"
+    TRY_NEXT_ROUND = "somebody wrote in our epoch: take the version, decide again next round"
+    SUPERSEDED = "a newer leader or controller decides: no change of ours until LeaderAndIsr"
+
+
+def settle_lost_race(change: IsrChange, stored: StoredState, controller_epoch: int) -> LostRace:
+    """R2: compare what was to be written with what is there; `controller_epoch` is the last one obeyed."""
+    if stored.leader_epoch > change.leader_epoch or stored.controller_epoch > controller_epoch:
+        return LostRace.SUPERSEDED
+    if stored.leader_id == change.leader_id and stored.isr == change.new_isr:
+        return LostRace.ALREADY_WRITTEN
+    return LostRace.TRY_NEXT_ROUND
+
+
+def replicas_out_of_sync(
+    remotes: Iterable[RemoteReplica],
+    isr: tuple[BrokerId, ...],
+    leader_end: Offset,
+    now_ms: int,
+    lag_time_max_ms: int,
+) -> tuple[BrokerId, ...]:
+    """R2: the members of the ISR to drop, stuck and slow alike; one whose LEO equals the leader's never."""
+    return tuple(
+        remote.broker_id
+        for remote in remotes
+        if remote.broker_id in isr
+        and remote.log_end.offset != leader_end
+        and now_ms - remote.last_caught_up_ms > lag_time_max_ms
+    )
+
+
+def may_join(
+    replica: RemoteReplica, isr: tuple[BrokerId, ...], high_watermark: Offset, epoch_start_offset: Offset
+) -> bool:
+    """R3: whether it has all that is committed and all that was written before this epoch."""
+    return (
+        replica.broker_id not in isr
+        and replica.log_end.offset >= high_watermark
+        and replica.log_end.offset >= epoch_start_offset
+    )

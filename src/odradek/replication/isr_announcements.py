@@ -1,0 +1,47 @@
+"""Collecting ISR changes until it is worth telling the controller (R4).
+
+Law: it counts time and partitions; who writes the announcement is the caller's business. Changes come in
+bursts, therefore they are held until they have stopped for a while, though never for ever:
+
+    changes at 0, 1, 2, 3 s, then quiet           announced at 10 s: the first round over 5 s after the last
+    a change every second, last announced at 0    announced at 62.5 s: the first round over 60 s
+"""
+
+from typing import Final
+
+from odradek.base.ids import TopicPartition
+from odradek.replication.remote_replica import NEVER_MS
+
+QUIET_MS: Final = 5_000
+"""How long no change must have come."""
+ANNOUNCEMENT_INTERVAL_MAX_MS: Final = 60_000
+"""After how long changes are announced although they keep coming."""
+
+
+class IsrAnnouncements:
+    """The changes since the last announcement."""
+
+    __slots__ = ("_changed", "_last_announced_ms", "_last_changed_ms")
+
+    def __init__(self) -> None:
+        self._changed: dict[TopicPartition, None] = {}
+        """Partitions in the order of their first change; a dict for want of an ordered set."""
+        self._last_changed_ms = NEVER_MS
+        self._last_announced_ms = NEVER_MS
+
+    def note(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        """A partition's ISR was written."""
+        self._changed[topic_partition] = None
+        self._last_changed_ms = now_ms
+
+    def take_due(self, now_ms: int) -> list[TopicPartition]:
+        """What to announce now, which then counts as announced; mostly nothing."""
+        if not self._changed:
+            return []
+        is_quiet = now_ms - self._last_changed_ms > QUIET_MS
+        if not is_quiet and now_ms - self._last_announced_ms <= ANNOUNCEMENT_INTERVAL_MAX_MS:
+            return []
+        due = list(self._changed)
+        self._changed.clear()
+        self._last_announced_ms = now_ms
+        return due

@@ -1,0 +1,123 @@
+"""Keeping the stored ISRs true: shrinking, expanding, and taking the store's answers (R2, R3, R4).
+
+Law: it decides through `Leadership` and writes through `Effects.write_isr`; an answer that comes after its
+epoch has passed is ignored, for LeaderAndIsr has said since what holds.
+"""
+
+from odradek.base.clock import Clock
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.isr import IsrChange, LostRace, StoredState, settle_lost_race
+from odradek.replication.isr_announcements import IsrAnnouncements
+from odradek.replication.leadership import Leadership
+from odradek.replication.metering import Meters
+from odradek.replication.partition import Partition
+from odradek.replication.ports import Effects
+from odradek.replication.purgatories import Purgatories
+from odradek.replication.role_changes import RoleChanger
+
+
+class IsrMaintenance:
+    """The ISRs of the partitions led here."""
+
+    __slots__ = (
+        "_announcements",
+        "_clock",
+        "_effects",
+        "_hosted",
+        "_meters",
+        "_purgatories",
+        "_role_changer",
+    )
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        role_changer: RoleChanger,
+        purgatories: Purgatories,
+        meters: Meters,
+        clock: Clock,
+        effects: Effects,
+    ) -> None:
+        self._hosted = hosted
+        self._role_changer = role_changer
+        self._purgatories = purgatories
+        self._meters = meters
+        self._clock = clock
+        self._effects = effects
+        self._announcements = IsrAnnouncements()
+
+    def expire(self) -> None:
+        """R2, every half `replica.lag.time.max.ms`: drop who is out of sync, for every partition led here.
+
+        HW is looked at again too: a replica that was about to join and has died since holds it back no longer
+        (R7), and nothing else would say so on a partition without traffic.
+        """
+        now_ms = self._clock.monotonic_ms()
+        risen = []
+        for partition in self._hosted.all():
+            leadership = partition.leadership
+            if leadership is None or not leadership.remotes:
+                continue
+            change = leadership.propose_shrink(partition.log.end_offset, now_ms)
+            if change is not None:
+                self._effects.write_isr(change)
+            if partition.raise_high_watermark(now_ms):
+                risen.append(partition.topic_partition)
+        for topic_partition in risen:
+            self._purgatories.wake(topic_partition)
+
+    def consider_joining(self, partition: Partition, broker_id: BrokerId) -> None:
+        """R3: after a fetch of this follower, add it to the ISR if it has caught up."""
+        leadership = partition.leadership
+        if leadership is None or broker_id in leadership.isr:
+            return
+        change = leadership.propose_expansion(broker_id, partition.log.high_watermark.offset)
+        if change is not None:
+            self._effects.write_isr(change)
+
+    def on_written(self, change: IsrChange, state_version: int) -> None:
+        """The store holds the new ISR: memory, R4's set, meter, HW, delayed requests, in this order."""
+        leadership = self._leadership_of(change)
+        if leadership is None:
+            return
+        leadership.settle_written(state_version)
+        now_ms = self._clock.monotonic_ms()
+        self._announcements.note(change.topic_partition, now_ms)
+        if change.is_expansion:
+            self._meters.isr_expansions += 1
+        else:
+            self._meters.isr_shrinks += 1
+        partition = self._hosted.get(change.topic_partition)
+        assert partition is not None, f"{change.topic_partition} leads without being here"
+        if partition.raise_high_watermark(now_ms):
+            self._purgatories.wake(change.topic_partition)
+
+    def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
+        """R2: the state had another version; `stored` is what a new read found."""
+        leadership = self._leadership_of(change)
+        if leadership is None:
+            return
+        match settle_lost_race(change, stored, self._role_changer.controller_epoch):
+            case LostRace.ALREADY_WRITTEN:
+                self.on_written(change, stored.version)
+            case LostRace.TRY_NEXT_ROUND:
+                leadership.settle_unwritten(stored.version)
+            case LostRace.SUPERSEDED:
+                leadership.settle_unwritten(leadership.state_version, freeze=True)
+
+    def on_failed(self, change: IsrChange) -> None:
+        """The store was not to be reached: nothing changed; the next round decides again."""
+        leadership = self._leadership_of(change)
+        if leadership is not None:
+            leadership.settle_unwritten(leadership.state_version)
+
+    def take_due_announcement(self) -> list[TopicPartition]:
+        """R4, every 2.5 s: the partitions to announce in one notification now; mostly none."""
+        return self._announcements.take_due(self._clock.monotonic_ms())
+
+    def _leadership_of(self, change: IsrChange) -> Leadership | None:
+        """The leadership that waits for the answer to `change`, if it still does."""
+        partition = self._hosted.get(change.topic_partition)
+        leadership = None if partition is None else partition.leadership
+        return leadership if leadership is not None and leadership.pending is change else None

@@ -1,0 +1,55 @@
+"""Offsets by timestamp, and the five that have a negative number for a name (L6, KIP-207, KIP-734).
+
+Law: a reader is never told of an offset that its isolation does not let it read.
+
+    -1 latest          how far the reader may see: LEO, HW or LSO
+    -2 earliest        log start
+    -3 max timestamp   the first record with the largest timestamp
+    -4 earliest local  log start
+    -5 latest tiered   -1: nothing is tiered
+    t                  the first record whose timestamp is at least t
+"""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.replication.fetch_request import Isolation
+from odradek.replication.outcomes import ListedOffset
+from odradek.replication.partition import Partition
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+
+
+def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
+    """The offset for `timestamp_ms`; raises StorageFailure."""
+    log = partition.log
+    if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):
+        start = log.log_start_offset
+        return ListedOffset(offset=start, leader_epoch=log.epoch_of(start))
+    if timestamp_ms == LATEST_TIERED:
+        return ListedOffset()
+    readable_end = partition.bound(isolation).offset
+    leadership = partition.leadership
+    # A new leader's HW may still lag behind what readers were told before it was elected (KIP-207). LSO may
+    # too, for as long as a transaction of before is open; that is nothing to wait for.
+    is_behind_epoch = (
+        leadership is not None
+        and isolation is not Isolation.LOG_END
+        and leadership.epoch_start_offset > log.high_watermark.offset
+    )
+    if timestamp_ms == LATEST:
+        if is_behind_epoch:
+            return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
+        return ListedOffset(offset=readable_end, leader_epoch=partition.leader_epoch)
+    found = (
+        log.max_timestamp_offset()
+        if timestamp_ms == MAX_TIMESTAMP
+        else log.offset_for_timestamp(timestamp_ms)
+    )
+    if found is not None and found.offset < readable_end:
+        return ListedOffset(ErrorCode.NONE, found.timestamp_ms, found.offset, found.leader_epoch)
+    return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE if is_behind_epoch else ErrorCode.NONE)

@@ -1,0 +1,120 @@
+"""Counts of what went through replication (R8), for the server to export and to turn into rates.
+
+Law: plain integers that only rise; adding to one is all that the hot paths pay. Totals are sums over the
+topics, made when somebody asks.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+
+EXPECTED_ERRORS: Final = frozenset(
+    {
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+    }
+)
+"""Errors of clients or of a cluster on the move: a failure of the broker is anything else."""
+
+
+@dataclass(slots=True)
+class TopicMeter:
+    """What went through one topic's partitions here since the start."""
+
+    produce_requests: int = 0
+    """Appends asked for, one per partition of a request."""
+    fetch_requests: int = 0
+    """Reads asked for, one per partition of a request; the second read of a parked fetch is not counted."""
+    failed_produce_requests: int = 0
+    failed_fetch_requests: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    """Given to consumers."""
+    replication_bytes_out: int = 0
+    """Given to followers."""
+    messages_in: int = 0
+    """Last offset - first + 1, summed."""
+
+    def add(self, other: "TopicMeter") -> None:
+        """Add another's counts to these."""
+        self.produce_requests += other.produce_requests
+        self.fetch_requests += other.fetch_requests
+        self.failed_produce_requests += other.failed_produce_requests
+        self.failed_fetch_requests += other.failed_fetch_requests
+        self.bytes_in += other.bytes_in
+        self.bytes_out += other.bytes_out
+        self.replication_bytes_out += other.replication_bytes_out
+        self.messages_in += other.messages_in
+
+    def note_produce_error(self, error_code: ErrorCode) -> None:
+        """Count a failed append, unless the error is one that is to be expected."""
+        if error_code not in EXPECTED_ERRORS:
+            self.failed_produce_requests += 1
+
+    def note_fetch_error(self, error_code: ErrorCode) -> None:
+        """Count a failed read, unless the error is one that is to be expected."""
+        if error_code not in EXPECTED_ERRORS:
+            self.failed_fetch_requests += 1
+
+
+class Meters:
+    """All counts of one broker. Only topics hosted here are counted: no name from the wire alone grows it."""
+
+    __slots__ = (
+        "_topics",
+        "consumer_fetch_expirations",
+        "follower_fetch_expirations",
+        "isr_expansions",
+        "isr_shrinks",
+        "produce_expirations",
+    )
+
+    def __init__(self) -> None:
+        self._topics: dict[str, TopicMeter] = {}
+        self.isr_shrinks = 0
+        self.isr_expansions = 0
+        self.produce_expirations: dict[TopicPartition, int] = {}
+        """Partitions that were still pending when their produce expired (P4)."""
+        self.consumer_fetch_expirations = 0
+        self.follower_fetch_expirations = 0
+
+    def of_topic(self, topic: str) -> TopicMeter:
+        """The counts of a topic hosted here, made on first use."""
+        meter = self._topics.get(topic)
+        if meter is None:
+            meter = self._topics[topic] = TopicMeter()
+        return meter
+
+    def topics(self) -> Iterable[tuple[str, TopicMeter]]:
+        """All topics counted so far, with their counts."""
+        return self._topics.items()
+
+    def forget_topic(self, topic: str) -> None:
+        """The topic is hosted here no longer."""
+        self._topics.pop(topic, None)
+        for topic_partition in [known for known in self.produce_expirations if known.topic == topic]:
+            del self.produce_expirations[topic_partition]
+
+    def note_produce_expiration(self, topic_partition: TopicPartition) -> None:
+        """A produce expired while this partition was pending."""
+        self.produce_expirations[topic_partition] = self.produce_expirations.get(topic_partition, 0) + 1
+
+    def total(self) -> TopicMeter:
+        """The counts over all topics."""
+        total = TopicMeter()
+        for meter in self._topics.values():
+            total.add(meter)
+        return total

@@ -1,0 +1,77 @@
+"""What each operation answers per partition: plain data, which the handlers turn into wire messages.
+
+Law: no behaviour. A new outcome says that all went well and nothing was found; errors are set over it.
+"""
+
+from dataclasses import dataclass
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from odradek.storage import AbortedTransaction, EpochEnd, LogPosition
+from odradek.storage.positions import UNKNOWN_POSITION
+
+NO_TIMESTAMP = -1
+
+
+@dataclass(slots=True)
+class AppendOutcome:
+    """A partition's part of the answer to a produce."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    base_offset: Offset = NO_OFFSET
+    """Of the first record; -1 when the append failed (P1)."""
+    log_append_time_ms: int = NO_TIMESTAMP
+    """The time given to the records under `message.timestamp.type=LogAppendTime`, else -1."""
+    log_start_offset: Offset = NO_OFFSET
+    error_message: str | None = None
+    """What was wrong, for a person; None where there is nothing to add to the code."""
+    record_errors: tuple[tuple[int, str], ...] = ()
+    """Indexes of the records that made the batch fail, each with its message (Produce 8)."""
+
+
+@dataclass(slots=True)
+class FetchOutcome:
+    """A partition's part of the answer to a fetch."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    high_watermark: Offset = NO_OFFSET
+    """HW from before the fetch was taken as news of a follower (R10); -1 with an error (R9)."""
+    last_stable_offset: Offset = NO_OFFSET
+    log_start_offset: Offset = NO_OFFSET
+    records: bytes | memoryview = b""
+    aborted_transactions: list[AbortedTransaction] | None = None
+    """Of a read-committed fetch; None for any other."""
+    preferred_read_replica: BrokerId = NO_BROKER
+    """Where this consumer had better read (R13), or -1."""
+    diverging_epoch: EpochEnd | None = None
+    """Where the log parted from the fetcher's (F9); None while it has not."""
+    position: LogPosition = UNKNOWN_POSITION
+    """Of the offset asked for; unknown with an error. Not for the wire."""
+
+
+@dataclass(slots=True)
+class DeleteRecordsOutcome:
+    """A partition's part of the answer to a DeleteRecords."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    low_watermark: Offset = NO_OFFSET
+    """The least log start over the live replicas; -1 with an error."""
+
+
+@dataclass(slots=True)
+class ListedOffset:
+    """The answer to a ListOffsets for one partition; offset -1 without an error means: no such record."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    timestamp_ms: int = NO_TIMESTAMP
+    offset: Offset = NO_OFFSET
+    leader_epoch: LeaderEpoch = NO_EPOCH
+
+
+@dataclass(slots=True)
+class EpochEndOutcome:
+    """The answer to an OffsetForLeaderEpoch for one partition; (-1, -1) when the epoch is unknown."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    leader_epoch: LeaderEpoch = NO_EPOCH
+    end_offset: Offset = NO_OFFSET

@@ -1,0 +1,191 @@
+"""One partition hosted here: its log, its role, and what the role may do (R5b, R5c, R7, R10, R11).
+
+Law: it changes state and says what changed; who waits for the change is the caller's business (R14). The log
+holds log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
+"""
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import StorageFailure
+from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
+from odradek.metadata.image import PartitionImage
+from odradek.replication.fetch_request import Isolation
+from odradek.replication.leadership import Leadership
+from odradek.replication.ports import ClusterView, ReplicatedLog
+from odradek.storage import AppendInfo, LogPosition, Origin
+from odradek.storage.files import Buffer
+
+
+class Partition:
+    """A replica, leading or following."""
+
+    __slots__ = (
+        "_lag_time_max_ms",
+        "broker_id",
+        "leader_epoch",
+        "leader_id",
+        "leadership",
+        "log",
+        "replicas",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: TopicId,
+        broker_id: BrokerId,
+        log: ReplicatedLog,
+        lag_time_max_ms: int,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        """Zero while the topic has none; never changes otherwise."""
+        self.broker_id = broker_id
+        """This broker."""
+        self.log = log
+        self.leader_id: BrokerId = NO_BROKER
+        """Who leads, as the controller said last; -1 while nobody does."""
+        self.leader_epoch: LeaderEpoch = NO_EPOCH
+        """The epoch of that; never falls."""
+        self.replicas: tuple[BrokerId, ...] = ()
+        """The assignment, the preferred leader first."""
+        self.leadership: Leadership | None = None
+        """What a leader knows; None exactly while this broker does not lead."""
+        self._lag_time_max_ms = lag_time_max_ms
+
+    # --- roles
+
+    def make_leader(self, state: PartitionImage, cluster: ClusterView, now_ms: int) -> None:
+        """R5b: lead, under a new epoch that begins at LEO."""
+        assert state.leader_epoch > self.leader_epoch, f"{self.topic_partition}: an epoch begins once"
+        epoch_start_offset = self.log.end_offset
+        self.log.assign_epoch_start(state.leader_epoch, epoch_start_offset)
+        self._take(state)
+        self.leadership = Leadership(
+            self.topic_partition,
+            self.broker_id,
+            state,
+            epoch_start_offset,
+            cluster,
+            now_ms,
+            self._lag_time_max_ms,
+        )
+        self.raise_high_watermark(now_ms)
+
+    def make_follower(self, state: PartitionImage) -> None:
+        """R5c: follow, or wait for a leader; truncation is the fetcher's to begin."""
+        assert state.leader_epoch > self.leader_epoch, f"{self.topic_partition}: an epoch begins once"
+        self._take(state)
+        self.leadership = None
+
+    def _take(self, state: PartitionImage) -> None:
+        self.leader_id = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.replicas = state.replicas
+
+    # --- as the leader
+
+    @property
+    def min_isr(self) -> int:
+        """How many must be in sync for acks=all: `min.insync.replicas`, at most all replicas (P3)."""
+        return min(self.log.config.min_insync_replicas, len(self.replicas))
+
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether acks=all is refused at present; never for a partition that is led elsewhere."""
+        leadership = self.leadership
+        if leadership is None or len(leadership.isr) == len(self.replicas):
+            return False
+        return len(leadership.isr) < self.min_isr
+
+    def append(self, batches: Buffer, origin: Origin, wall_ms: int) -> AppendInfo:
+        """Append as the leader; a LogError means that nothing was written."""
+        assert self.leadership is not None, f"{self.topic_partition} is led by {self.leader_id}"
+        return self.log.append_as_leader(batches, self.leader_epoch, origin=origin, now_ms=wall_ms)
+
+    def raise_high_watermark(self, now_ms: int) -> bool:
+        """R7, R11: move HW as far as it may go; True when it moved.
+
+        On a disk that has failed it stays; whoever reads or writes next says so (R6).
+        """
+        leadership = self.leadership
+        if leadership is None:
+            return False
+        log = self.log
+        candidate = leadership.high_watermark_candidate(log.end_position, now_ms)
+        high_watermark = log.high_watermark
+        if candidate.offset < high_watermark.offset or candidate == high_watermark:
+            return False
+        try:
+            return log.advance_high_watermark(candidate)
+        except StorageFailure:
+            return False
+
+    def has_follower(self, replica_id: BrokerId) -> bool:
+        """Whether this broker leads the replica; one that is not assigned moves nothing (R10)."""
+        return self.leadership is not None and replica_id in self.leadership.remotes
+
+    def note_fetch(
+        self, replica_id: BrokerId, fetched: LogPosition, log_start_offset: Offset, now_ms: int
+    ) -> bool:
+        """R10: a follower read from `fetched` without error; True when the low watermark rose.
+
+        It may join the ISR by that, and HW may rise, in this order: a joining member holds HW back.
+        """
+        leadership = self.leadership
+        assert leadership is not None, f"{self.topic_partition} is led by {self.leader_id}"
+        remote, log = leadership.remotes[replica_id], self.log
+        low_watermark = leadership.low_watermark(log.log_start_offset)
+        remote.note_fetch(fetched, log_start_offset, log.end_offset, now_ms)
+        return leadership.low_watermark(log.log_start_offset) > low_watermark
+
+    def acknowledgement(
+        self, required_offset: Offset, *, by_replicas: bool, on_disk: bool
+    ) -> ErrorCode | None:
+        """P3 case B: how records below `required_offset` may be acknowledged, or None: not yet."""
+        if by_replicas and self.log.high_watermark.offset < required_offset:
+            return None
+        if on_disk and self.log.flushed_offset < required_offset:
+            return None
+        if by_replicas and self.is_under_min_isr:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    def low_watermark(self) -> Offset:
+        """See `Leadership.low_watermark`; a follower knows only its own log start."""
+        log_start_offset = self.log.log_start_offset
+        return (
+            log_start_offset if self.leadership is None else self.leadership.low_watermark(log_start_offset)
+        )
+
+    # --- as a follower
+
+    def append_from_leader(self, batches: Buffer) -> AppendInfo:
+        """Write what the leader answered, with its offsets; raises what the log refuses (X5)."""
+        assert self.leadership is None, f"{self.topic_partition} is led here"
+        return self.log.append_as_follower(batches)
+
+    def follow_leader(self, high_watermark: Offset, log_start_offset: Offset) -> bool:
+        """R11: take over the HW and the log start of the leader's answer; True when either moved."""
+        assert self.leadership is None, f"{self.topic_partition} is led here"
+        log = self.log
+        reachable = min(high_watermark, log.end_offset)
+        moved = reachable > log.high_watermark.offset and log.advance_high_watermark(
+            log.position_of(reachable)
+        )
+        return log.advance_log_start(log_start_offset) or moved
+
+    # --- in either role
+
+    def bound(self, isolation: Isolation) -> LogPosition:
+        """How far a reader may see (F3)."""
+        if isolation is Isolation.HIGH_WATERMARK:
+            return self.log.high_watermark
+        if isolation is Isolation.LAST_STABLE:
+            return self.log.last_stable
+        return self.log.end_position
+
+    def is_in_sync(self, broker_id: BrokerId) -> bool:
+        """Whether the broker is in the ISR, as far as a leader knows."""
+        return self.leadership is not None and broker_id in self.leadership.isr

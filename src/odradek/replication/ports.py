@@ -1,0 +1,175 @@
+"""What replication needs of its surroundings: logs, the cluster as this broker sees it, and somebody to act.
+
+Law: everything here is a Protocol. `storage.Log`, `storage.LogManager` and `metadata`'s `ClusterImage`
+satisfy the first three, the server the others; tests and the simulator bring their own.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+from uuid import UUID
+
+from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.settings import TopicConfig
+from odradek.metadata.image import PartitionImage
+from odradek.replication.isr import IsrChange
+from odradek.storage import AppendInfo, EpochEnd, LogPosition, LogRead, Origin, TimestampOffset
+from odradek.storage.files import Buffer
+
+
+class ReplicatedLog(Protocol):
+    """One partition's log, as `storage.Log` documents it."""
+
+    @property
+    def config(self) -> TopicConfig:
+        """The topic's settings in force."""
+
+    @property
+    def directory(self) -> str:
+        """The log directory that fails when this log fails."""
+
+    @property
+    def log_start_offset(self) -> Offset:
+        """The first offset that may be read."""
+
+    @property
+    def end_offset(self) -> Offset:
+        """LEO."""
+
+    @property
+    def end_position(self) -> LogPosition:
+        """The position of LEO."""
+
+    @property
+    def high_watermark(self) -> LogPosition:
+        """HW."""
+
+    @property
+    def last_stable(self) -> LogPosition:
+        """LSO."""
+
+    @property
+    def latest_epoch(self) -> LeaderEpoch:
+        """The leader epoch of the last batch or assignment, or -1."""
+
+    @property
+    def flushed_offset(self) -> Offset:
+        """All records below this offset are on disk."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all segments."""
+
+    def append_as_leader(
+        self, batches: Buffer, leader_epoch: LeaderEpoch, *, origin: Origin = Origin.CLIENT, now_ms: int
+    ) -> AppendInfo:
+        """Validate, give offsets and write; a LogError means that nothing was written."""
+
+    def append_as_follower(self, batches: Buffer) -> AppendInfo:
+        """Write a leader's batches with their own offsets."""
+
+    def read(
+        self,
+        start_offset: Offset,
+        max_bytes: int,
+        bound: LogPosition,
+        *,
+        at_least_one: bool,
+        committed_only: bool = False,
+    ) -> LogRead:
+        """L3."""
+
+    def position_of(self, offset: Offset) -> LogPosition:
+        """Where `offset` lies."""
+
+    def restore_high_watermark(self, offset: Offset) -> None:
+        """Set HW to `offset`, clamped to [log start, LEO]."""
+
+    def advance_high_watermark(self, position: LogPosition) -> bool:
+        """R11: move HW up to `position`; whether it moved."""
+
+    def advance_log_start(self, offset: Offset) -> bool:
+        """A follower's log start follows the leader's; whether it rose."""
+
+    def delete_records_before(self, offset: Offset) -> Offset:
+        """Raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
+        """The first record whose timestamp is at least `timestamp_ms`."""
+
+    def max_timestamp_offset(self) -> TimestampOffset | None:
+        """The first record that has the largest timestamp of the log."""
+
+    def end_offset_for_epoch(self, epoch: LeaderEpoch) -> EpochEnd:
+        """The largest epoch not above `epoch`, and where it ends."""
+
+    def epoch_of(self, offset: Offset) -> LeaderEpoch:
+        """The leader epoch in force at `offset`, or -1."""
+
+    def assign_epoch_start(self, epoch: LeaderEpoch, offset: Offset) -> None:
+        """Note that `epoch` begins at `offset`."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """The log in words and numbers."""
+
+
+class Logs(Protocol):
+    """All logs of the broker, as `storage.LogManager` documents them."""
+
+    def create(
+        self, topic_partition: TopicPartition, topic_id: UUID | None = None, *, is_new: bool = True
+    ) -> ReplicatedLog:
+        """The partition's log, made when missing; StorageFailure when that cannot or must not be."""
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Take a log away."""
+
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition's log lies in a directory that has failed."""
+
+    def fail_directory(self, directory: str, reason: str) -> Iterable[TopicPartition]:
+        """Take a log directory offline; the partitions lost with it."""
+
+    def online_directories(self) -> list[str]:
+        """The log directories that still work."""
+
+    def why_offline(self, directory: str) -> str | None:
+        """What made a log directory fail; None while it works."""
+
+    def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
+        """What the checkpoint held at start, 0 when absent (R12)."""
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write the checkpoints (R12)."""
+
+
+class ClusterView(Protocol):
+    """The cluster image, as far as replication asks it anything."""
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionImage | None:
+        """The partition, when it exists anywhere in the cluster (P3)."""
+
+    def is_live(self, broker_id: BrokerId) -> bool:
+        """Whether the broker is registered now (R3, R7)."""
+
+
+class Effects(Protocol):
+    """What the replica manager wants done elsewhere; none of these may call back before it returns."""
+
+    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
+        """Run the log's `pending_flush` soon, together with others, then `on_flushed`: acks may wait."""
+
+    def write_isr(self, change: IsrChange) -> None:
+        """Write an ISR on its version (R2, R3); the answer goes to `IsrMaintenance.on_*`, later."""
+
+    def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
+        """A log directory went offline; a broker without any stops (R6)."""
+
+
+class ReplicationQuota(Protocol):
+    """The limit on what followers out of sync may take (F8)."""
+
+    def is_exceeded(self) -> bool:
+        """Whether the limit is used up at present."""
+
+    def throttles(self, topic_partition: TopicPartition, replica_id: BrokerId) -> bool:
+        """Whether the replica stands in the list of those throttled."""

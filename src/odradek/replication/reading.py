@@ -1,0 +1,139 @@
+"""Reading the partitions of a fetch, in their order, within its limits (R9, F7, F9).
+
+Law: it reads and moves nothing: neither a follower's picture (R10 comes after the first read, never after the
+second) nor the log. With max bytes 100 over all and 60 for each partition, batches of 40 bytes:
+
+    P1  holds 80   limit 60   → 40    what is left: 60
+    P2  holds 40   limit 60   → 40    what is left: 20
+    P3  holds 40   limit 20   → 0     not the first data of the answer: the limit holds
+    P4  ...        limit 20   → 0     its HW is answered all the same
+
+The first batch of the answer is given whole even when it is above every limit, or else a reader could never
+get past it (KIP-74).
+"""
+
+from collections.abc import Callable, Sequence
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError, StorageFailure, code_of
+from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID
+from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.outcomes import FetchOutcome
+from odradek.replication.partition import Partition
+from odradek.replication.ports import ReplicatedLog
+from odradek.storage import EpochEnd
+from odradek.storage.positions import UNKNOWN_EPOCH_END
+
+
+class Reader:
+    """Reads for fetches. `on_storage_failure` takes the log's directory offline."""
+
+    __slots__ = ("_hosted", "_on_storage_failure")
+
+    def __init__(
+        self, hosted: HostedPartitions, on_storage_failure: Callable[[Partition, StorageFailure], None]
+    ) -> None:
+        self._hosted = hosted
+        self._on_storage_failure = on_storage_failure
+
+    def read(self, params: FetchParams, fetches: Sequence[PartitionFetch]) -> list[FetchOutcome]:
+        """One outcome per partition, in order; the sum of the records stays within the fetch's limit."""
+        left_bytes = max(0, params.max_bytes)
+        at_least_one = not params.hard_max_bytes
+        outcomes = []
+        for fetch in fetches:
+            max_bytes = fetch.max_bytes if fetch.max_bytes < left_bytes else left_bytes
+            if max_bytes == 0 and at_least_one:
+                max_bytes = 1  # a reader that allows nothing must get past the first batch too
+            outcome = self._read_partition(params, fetch, max_bytes, at_least_one)
+            size_bytes = len(outcome.records)
+            if size_bytes > 0:
+                at_least_one = False
+                left_bytes = max(0, left_bytes - size_bytes)
+            outcomes.append(outcome)
+        return outcomes
+
+    def _read_partition(
+        self, params: FetchParams, fetch: PartitionFetch, max_bytes: int, at_least_one: bool
+    ) -> FetchOutcome:
+        found = find_replica(self._hosted, params, fetch)
+        if isinstance(found, ErrorCode):
+            return FetchOutcome(found)
+        log = found.log
+        try:
+            outcome = FetchOutcome(
+                ErrorCode.NONE, log.high_watermark.offset, log.last_stable.offset, log.log_start_offset
+            )
+            if fetch.last_fetched_epoch != NO_EPOCH:
+                diverged = diverging_epoch(log, fetch)
+                if diverged == UNKNOWN_EPOCH_END:
+                    return FetchOutcome(ErrorCode.OFFSET_OUT_OF_RANGE)
+                if diverged is not None:
+                    outcome.diverging_epoch = diverged
+                    return outcome
+            if params.quota is not None and is_throttled(params, found):
+                max_bytes, at_least_one = 0, False
+            read = log.read(
+                fetch.fetch_offset,
+                max_bytes,
+                found.bound(params.isolation),
+                at_least_one=at_least_one,
+                committed_only=params.isolation is Isolation.LAST_STABLE,
+            )
+        except OdradekError as error:
+            if isinstance(error, StorageFailure):
+                self._on_storage_failure(found, error)
+            return FetchOutcome(code_of(error))
+        outcome.position = read.position
+        outcome.aborted_transactions = read.aborted_transactions
+        # From Fetch 3 on a batch cut short would only be thrown away by its reader.
+        if not read.first_batch_incomplete or params.hard_max_bytes:
+            outcome.records = read.records
+        return outcome
+
+
+def find_replica(
+    hosted: HostedPartitions, params: FetchParams, fetch: PartitionFetch
+) -> Partition | ErrorCode:
+    """R9: the replica that may answer this partition, or why none may."""
+    topic_partition, topic_id = fetch.topic_partition, fetch.topic_id
+    if not topic_partition.topic and topic_id != NO_TOPIC_ID:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    found = hosted.replica(
+        topic_partition, leader_only=params.leader_only, current_leader_epoch=fetch.current_leader_epoch
+    )
+    if isinstance(found, ErrorCode):
+        if found is ErrorCode.NOT_LEADER_OR_FOLLOWER and params.replica_id == DEBUGGING_CONSUMER_ID:
+            return ErrorCode.REPLICA_NOT_AVAILABLE
+        return found
+    if params.is_from_follower and not found.has_follower(params.replica_id):
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if topic_id != NO_TOPIC_ID and found.topic_id not in (topic_id, NO_TOPIC_ID):
+        return ErrorCode.INCONSISTENT_TOPIC_ID
+    return found
+
+
+def diverging_epoch(log: ReplicatedLog, fetch: PartitionFetch) -> EpochEnd | None:
+    """F9: where this log parted from the fetcher's, or None while it has not; unknown when its epoch is.
+
+    Worth a fast way: a follower asks with every fetch, and mostly for the latest epoch.
+    """
+    if fetch.last_fetched_epoch == log.latest_epoch and fetch.fetch_offset <= log.end_offset:
+        return None
+    ours = log.end_offset_for_epoch(fetch.last_fetched_epoch)
+    if ours.epoch < fetch.last_fetched_epoch or ours.end_offset < fetch.fetch_offset:
+        return ours
+    return None
+
+
+def is_throttled(params: FetchParams, partition: Partition) -> bool:
+    """F8: whether it is a follower out of sync whose quota is used up."""
+    quota = params.quota
+    return (
+        quota is not None
+        and params.is_from_follower
+        and quota.throttles(partition.topic_partition, params.replica_id)
+        and not partition.is_in_sync(params.replica_id)
+        and quota.is_exceeded()
+    )

@@ -1,0 +1,96 @@
+"""DeleteRecords from its arrival to its answer (KIP-107).
+
+Law: the leader raises its own log start at once; followers hear of it in their fetches' answers and tell
+theirs in the next fetch, by which the low watermark rises.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError, StorageFailure, code_of
+from odradek.base.ids import Offset, TopicPartition
+from odradek.base.topic_names import INTERNAL_TOPICS
+from odradek.replication.delayed_delete_records import (
+    DelayedDeleteRecords,
+    DeleteRecordsResponse,
+    DeletionStatus,
+)
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.outcomes import DeleteRecordsOutcome
+from odradek.replication.partition import Partition
+from odradek.replication.purgatories import Purgatories
+
+HIGH_WATERMARK: Final[Offset] = -1
+"""In place of an offset: all that readers may see."""
+
+
+class RecordDeletion:
+    """Deletes from the front of logs led here. `on_storage_failure` takes the log's directory offline."""
+
+    __slots__ = ("_clock", "_hosted", "_on_storage_failure", "_purgatories")
+
+    def __init__(
+        self,
+        hosted: HostedPartitions,
+        purgatories: Purgatories,
+        clock: Clock,
+        on_storage_failure: Callable[[Partition, StorageFailure], None],
+    ) -> None:
+        self._hosted = hosted
+        self._purgatories = purgatories
+        self._clock = clock
+        self._on_storage_failure = on_storage_failure
+
+    def delete(
+        self,
+        offsets: Mapping[TopicPartition, Offset],
+        *,
+        timeout_ms: int,
+        respond: DeleteRecordsResponse,
+        internal_allowed: bool,
+    ) -> None:
+        """Delete now, answer when the live replicas followed."""
+        statuses = {
+            topic_partition: self._delete_from(topic_partition, offset, internal_allowed)
+            for topic_partition, offset in offsets.items()
+        }
+        if any(status.is_pending for status in statuses.values()):
+            deadline_ms = self._clock.monotonic_ms() + max(0, timeout_ms)
+            operation = DelayedDeleteRecords(deadline_ms, statuses, self._hosted, respond)
+            self._purgatories.delete_records.try_complete_else_watch(operation, list(offsets))
+        else:
+            respond({key: status.outcome for key, status in statuses.items()})
+
+    def _delete_from(
+        self, topic_partition: TopicPartition, offset: Offset, internal_allowed: bool
+    ) -> DeletionStatus:
+        found = self._hosted.replica(topic_partition)
+        if isinstance(found, ErrorCode):
+            return _refused(topic_partition, found)
+        if topic_partition.topic in INTERNAL_TOPICS and not internal_allowed:
+            return _refused(topic_partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        log = found.log
+        if "delete" not in log.config.cleanup_policy:
+            return _refused(topic_partition, ErrorCode.POLICY_VIOLATION)
+        if offset == HIGH_WATERMARK:
+            offset = log.high_watermark.offset
+        if offset < 0:
+            return _refused(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        try:
+            log.delete_records_before(offset)
+        except OdradekError as error:
+            if isinstance(error, StorageFailure):
+                self._on_storage_failure(found, error)
+            return _refused(topic_partition, code_of(error))
+        low_watermark = found.low_watermark()
+        is_pending = low_watermark < offset
+        error_code = ErrorCode.REQUEST_TIMED_OUT if is_pending else ErrorCode.NONE
+        return DeletionStatus(
+            topic_partition, DeleteRecordsOutcome(error_code, low_watermark), offset, is_pending
+        )
+
+
+def _refused(topic_partition: TopicPartition, error_code: ErrorCode) -> DeletionStatus:
+    return DeletionStatus(topic_partition, DeleteRecordsOutcome(error_code))

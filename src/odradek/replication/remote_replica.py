@@ -1,0 +1,63 @@
+"""What a leader knows of one follower, learned from its fetches alone (R5b, R10).
+
+Law: it moves only by `start_epoch` and `note_fetch`. Whether a replica is in sync is decided elsewhere.
+
+A follower is *caught up* at the time of a fetch that reaches the leader's end. Under a steady stream it never
+does: when it asks for 100, the leader is at 110 already. It is therefore also taken as caught up at its
+*previous* fetch once it asks for what was the leader's end then:
+
+    time  fetch offset  leader's end   caught up at
+    10    100           100            10            reached the end
+    20    100           110            10
+    30    110           125            20            110 was the end at 20
+    40    110           130            20            stuck: from here on its lag grows
+"""
+
+from dataclasses import dataclass
+
+from odradek.base.ids import NO_OFFSET, BrokerId, Offset
+from odradek.storage.positions import UNKNOWN_POSITION, LogPosition
+
+NEVER_MS = -(1 << 62)
+"""A time before all others: a replica not caught up since this leader began."""
+
+
+@dataclass(slots=True)
+class RemoteReplica:
+    """One follower as its leader sees it. Times are on the monotonic clock."""
+
+    broker_id: BrokerId
+    log_end: LogPosition = UNKNOWN_POSITION
+    """Its LEO: it has all records below its last fetch. Unknown until it fetches in this epoch."""
+    log_start_offset: Offset = NO_OFFSET
+    """Its log start, as it said in its last fetch; -1 until then."""
+    last_caught_up_ms: int = NEVER_MS
+    """The latest time at which it is known to have had all that the leader had."""
+    last_fetch_ms: int = NEVER_MS
+    """When it last fetched without error; never above now."""
+    leader_end_at_last_fetch: Offset = NO_OFFSET
+    """The leader's LEO at that time."""
+    high_watermark_sent: Offset = 0
+    """The HW in the last answer to it (F6, case H); 0 before the first."""
+
+    def start_epoch(self, now_ms: int, *, in_sync: bool) -> None:
+        """R5b: forget where it was; a member of the ISR gets the whole lag time to show itself."""
+        self.log_end = UNKNOWN_POSITION
+        self.log_start_offset = NO_OFFSET
+        self.last_caught_up_ms = now_ms if in_sync else NEVER_MS
+        self.last_fetch_ms = NEVER_MS
+        self.leader_end_at_last_fetch = NO_OFFSET
+        self.high_watermark_sent = 0
+
+    def note_fetch(
+        self, fetched: LogPosition, log_start_offset: Offset, leader_end: Offset, now_ms: int
+    ) -> None:
+        """R10: it asked without error for `fetched`, while the leader's log ends at `leader_end`."""
+        if fetched.offset >= leader_end:
+            self.last_caught_up_ms = now_ms
+        elif self.last_fetch_ms != NEVER_MS and fetched.offset >= self.leader_end_at_last_fetch:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+        self.log_end = fetched
+        self.log_start_offset = log_start_offset
+        self.last_fetch_ms = now_ms
+        self.leader_end_at_last_fetch = leader_end

@@ -1,0 +1,324 @@
+"""The front door of replication: what the server's handlers may ask of the partitions hosted here (R1).
+
+Law: it finds partitions, starts operations and wakes those that wait. What a leader knows and decides stands
+in `partition` and `leadership`; when an operation is complete, in the `delayed_*` files.
+
+A produce with acks=all and three in-sync replicas, and the fetches that complete it:
+
+    append(P1, acks=-1)       the log takes it: LEO 1, HW 0        the produce waits under P1
+    fetch(P1, replica 2, 1)   its LEO 1; HW candidate min(1,1,0)   HW stays
+    fetch(P1, replica 3, 1)   its LEO 1; HW candidate 1            HW 1 → wake(P1) → the produce is answered
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError, StorageFailure, code_of
+from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.settings import BrokerSettings
+from odradek.metadata.messages import LeaderAndIsr, StopReplica
+from odradek.replication.append import ACKS, Appender
+from odradek.replication.delayed_delete_records import DeleteRecordsResponse
+from odradek.replication.delayed_produce import DelayedProduce, ProduceResponse, outcomes_of
+from odradek.replication.describe import describe_partition
+from odradek.replication.fetch_request import FetchParams, Isolation, PartitionFetch
+from odradek.replication.fetching import Fetching, FetchResponse
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.isr_maintenance import IsrMaintenance
+from odradek.replication.list_offsets import list_offset
+from odradek.replication.metering import Meters
+from odradek.replication.outcomes import AppendOutcome, EpochEndOutcome, ListedOffset
+from odradek.replication.partition import Partition
+from odradek.replication.ports import ClusterView, Effects, Logs
+from odradek.replication.produce_status import ProduceStatus, settle
+from odradek.replication.purgatories import Purgatories
+from odradek.replication.record_deletion import RecordDeletion
+from odradek.replication.role_changes import RoleChanger, RoleChanges
+from odradek.storage import Origin
+from odradek.storage.files import Buffer
+from odradek.timer import Timer
+
+
+class ReplicaManager:
+    """Everything that this broker hosts; owned by one thread."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        settings: BrokerSettings,
+        *,
+        clock: Clock,
+        timer: Timer,
+        logs: Logs,
+        cluster: ClusterView,
+        effects: Effects,
+        defer: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
+        self.broker_id = broker_id
+        """This broker."""
+        self._clock = clock
+        self._logs = logs
+        self._effects = effects
+        self._failed_directories: dict[str, str] = {}
+        """Log directories that are offline until the broker starts again, and why."""
+        self.meters = Meters()
+        self.purgatories = Purgatories(timer, settings, defer)
+        self._hosted = HostedPartitions(logs, cluster)
+        self._role_changer = RoleChanger(
+            broker_id,
+            self._hosted,
+            logs,
+            cluster,
+            clock,
+            settings.replica_lag_time_max_ms,
+        )
+        self.isr_maintenance = IsrMaintenance(
+            self._hosted, self._role_changer, self.purgatories, self.meters, clock, effects
+        )
+        """Whose tasks the server runs, and to whom it brings the store's answers."""
+        self._appender = Appender(self._hosted, clock, self.meters, self._on_storage_failure)
+        self._fetching = Fetching(
+            self._hosted,
+            self.purgatories,
+            self.isr_maintenance,
+            self.meters,
+            clock,
+            self._on_storage_failure,
+            sends_high_watermarks=settings.replica_selector_class is not None,
+        )
+        self._record_deletion = RecordDeletion(
+            self._hosted, self.purgatories, clock, self._on_storage_failure
+        )
+
+    # --- records in and out
+
+    def append(
+        self,
+        entries: Mapping[TopicPartition, Buffer],
+        *,
+        acks: int,
+        timeout_ms: int,
+        respond: ProduceResponse,
+        origin: Origin = Origin.CLIENT,
+        internal_allowed: bool = False,
+    ) -> None:
+        """R6, P1: append to the partitions led here and answer each, once, as `acks` demands.
+
+        `respond` is called with acks=0 too, at once: the handler then sends nothing, and closes the
+        connection if any partition failed. `internal_allowed` is for coordinators and `__admin_client`.
+        """
+        if acks not in ACKS:
+            respond({key: AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS) for key in entries})
+            return
+        statuses = [
+            self._appender.append(
+                topic_partition, batches, acks=acks, origin=origin, internal_allowed=internal_allowed
+            )
+            for topic_partition, batches in entries.items()
+        ]
+        self._request_flushes(statuses)
+        try:
+            if settle(statuses, self._hosted):
+                self._park_produce(statuses, timeout_ms, respond)
+            else:
+                respond(outcomes_of(statuses))
+        finally:  # Whatever befell this producer, readers must not wait for their deadlines.
+            self._wake_readers(statuses)
+
+    def _wake_readers(self, statuses: Sequence[ProduceStatus]) -> None:
+        """R7: HW rose: all that waits; else the fetches alone, of those that read to the log end."""
+        for status in statuses:
+            if status.high_watermark_rose:
+                self.purgatories.wake(status.topic_partition)
+            elif status.is_appended:
+                self.purgatories.fetch.check_and_complete(status.topic_partition)
+
+    def _request_flushes(self, statuses: Sequence[ProduceStatus]) -> None:
+        for status in statuses:
+            if status.flush_due:
+                partition = self._hosted.get(status.topic_partition)
+                if partition is not None:
+                    self._effects.flush(status.topic_partition, partition.log)
+
+    def _park_produce(
+        self, statuses: Sequence[ProduceStatus], timeout_ms: int, respond: ProduceResponse
+    ) -> None:
+        operation = DelayedProduce(
+            self._clock.monotonic_ms() + max(0, timeout_ms),
+            statuses,
+            self._hosted,
+            self._clock,
+            self.meters,
+            respond,
+        )
+        keys = [status.topic_partition for status in statuses]
+        self.purgatories.produce.try_complete_else_watch(operation, keys)
+
+    def fetch(self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse) -> None:
+        """R9, F1: read the partitions in order; answer in that order, now or when there is enough."""
+        self._fetching.fetch(params, fetches, respond)
+
+    def delete_records(
+        self,
+        offsets: Mapping[TopicPartition, Offset],
+        *,
+        timeout_ms: int,
+        respond: DeleteRecordsResponse,
+        internal_allowed: bool = False,
+    ) -> None:
+        """Raise log starts to the offsets (-1: to HW); answered when all live replicas followed."""
+        self._record_deletion.delete(
+            offsets, timeout_ms=timeout_ms, respond=respond, internal_allowed=internal_allowed
+        )
+
+    # --- lookups
+
+    def list_offset(
+        self,
+        topic_partition: TopicPartition,
+        timestamp_ms: int,
+        *,
+        isolation: Isolation = Isolation.HIGH_WATERMARK,
+        current_leader_epoch: LeaderEpoch = NO_EPOCH,
+        leader_only: bool = True,
+    ) -> ListedOffset:
+        """L6: the offset for a timestamp or for one of -1 ... -5; offset -1 when there is none."""
+        found = self._hosted.replica(
+            topic_partition, leader_only=leader_only, current_leader_epoch=current_leader_epoch
+        )
+        if isinstance(found, ErrorCode):
+            return ListedOffset(found)
+        try:
+            return list_offset(found, timestamp_ms, isolation)
+        except OdradekError as error:
+            self._note_failure(found, error)
+            return ListedOffset(code_of(error))
+
+    def end_offset_for_epoch(
+        self,
+        topic_partition: TopicPartition,
+        epoch: LeaderEpoch,
+        *,
+        current_leader_epoch: LeaderEpoch = NO_EPOCH,
+    ) -> EpochEndOutcome:
+        """OffsetForLeaderEpoch (X4): the largest epoch not above `epoch` in the leader's log, and its end."""
+        found = self._hosted.replica(topic_partition, current_leader_epoch=current_leader_epoch)
+        if isinstance(found, ErrorCode):
+            return EpochEndOutcome(found)
+        end = found.log.end_offset_for_epoch(epoch)
+        return EpochEndOutcome(ErrorCode.NONE, end.epoch, end.end_offset)
+
+    def current_leader(self, topic_partition: TopicPartition) -> tuple[BrokerId, LeaderEpoch]:
+        """Leader and epoch of a partition hosted here, for NOT_LEADER_OR_FOLLOWER answers; else (-1, -1)."""
+        partition = self._hosted.get(topic_partition)
+        return (NO_BROKER, NO_EPOCH) if partition is None else (partition.leader_id, partition.leader_epoch)
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None:
+        """The partition, when it is hosted here and its log works."""
+        return self._hosted.get(topic_partition)
+
+    def partitions(self) -> Iterable[Partition]:
+        """The partitions hosted here whose logs work."""
+        return self._hosted.all()
+
+    def describe(self) -> Sequence[Mapping[str, Any]]:
+        """Every hosted partition in words and numbers, by name."""
+        now_ms = self._clock.monotonic_ms()
+        by_name = sorted(self._hosted.all(), key=lambda partition: partition.topic_partition)
+        return [describe_partition(partition, now_ms) for partition in by_name]
+
+    # --- the controller's orders
+
+    @property
+    def controller_epoch(self) -> int:
+        """The epoch of the controller last obeyed; 0 at start (R1)."""
+        return self._role_changer.controller_epoch
+
+    def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
+        """R5a-R5c: change roles, wake what waited, and say what the broker must do next."""
+        return self._settle_roles(self._role_changer.become_leader_or_follower(order))
+
+    def stop_replica(self, order: StopReplica) -> RoleChanges:
+        """R5d: stop hosting, wake what waited, and say what the broker must do next."""
+        return self._settle_roles(self._role_changer.stop_replica(order))
+
+    def _settle_roles(self, changes: RoleChanges) -> RoleChanges:
+        self._forget_meters(changes.stopped)
+        if ErrorCode.KAFKA_STORAGE_ERROR in changes.partition_errors.values():
+            self.notice_failed_directories()
+        self._wake_all(changes.changed())
+        return changes
+
+    def on_leader_answered(
+        self, topic_partition: TopicPartition, batches: Buffer, high_watermark: Offset, log_start: Offset
+    ) -> None:
+        """R11, for a fetcher: write what the leader of a partition followed here answered.
+
+        Raises what the log refuses (X5); whoever waits here is woken when HW or the log start moved.
+        """
+        partition = self._hosted.get(topic_partition)
+        if partition is None or partition.leadership is not None:
+            return
+        try:
+            info = partition.append_from_leader(batches) if len(batches) > 0 else None
+            moved = partition.follow_leader(high_watermark, log_start)
+        except OdradekError as error:
+            self._note_failure(partition, error)
+            raise
+        if info is not None and info.flush_due:
+            self._effects.flush(topic_partition, partition.log)
+        if moved or info is not None:
+            self.purgatories.wake(topic_partition)
+
+    # --- the disk
+
+    def on_flushed(self, topic_partition: TopicPartition) -> None:
+        """The log's flushed offset rose: acks that waited for the disk may go out."""
+        self.purgatories.produce.check_and_complete(topic_partition)
+
+    def directory_failed(self, directory: str, reason: str) -> None:
+        """Take a log directory offline, with every partition in it (R6, L7); a second report is ignored."""
+        if directory in self._failed_directories:
+            return
+        self._failed_directories[directory] = reason
+        self._logs.fail_directory(directory, reason)
+        lost = [
+            partition.topic_partition
+            for partition in self._hosted.all()
+            if partition.log.directory == directory
+        ]
+        for topic_partition in lost:
+            self._hosted.remove(topic_partition)
+        self._effects.directory_failed(directory, reason, is_last=not self._logs.online_directories())
+        self._wake_all(lost)
+
+    def checkpoint_high_watermarks(self) -> None:
+        """R12, every `replica.high.watermark.checkpoint.interval.ms` and on a clean stop."""
+        self._logs.checkpoint_high_watermarks()
+        self.notice_failed_directories()
+
+    def notice_failed_directories(self) -> None:
+        """After a task that wrote to logs by itself: give up the partitions whose directory failed in it."""
+        for directory in dict.fromkeys(partition.log.directory for partition in self._hosted.all()):
+            reason = self._logs.why_offline(directory)
+            if reason is not None:
+                self.directory_failed(directory, reason)
+
+    def _on_storage_failure(self, partition: Partition, error: StorageFailure) -> None:
+        self.directory_failed(partition.log.directory, str(error))
+
+    def _note_failure(self, partition: Partition, error: OdradekError) -> None:
+        if isinstance(error, StorageFailure):
+            self._on_storage_failure(partition, error)
+
+    def _wake_all(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        for topic_partition in topic_partitions:
+            self.purgatories.wake(topic_partition)
+
+    def _forget_meters(self, stopped: Iterable[TopicPartition]) -> None:
+        still_hosted = {partition.topic_partition.topic for partition in self._hosted.all()}
+        for topic_partition in stopped:
+            if topic_partition.topic not in still_hosted:
+                self.meters.forget_topic(topic_partition.topic)

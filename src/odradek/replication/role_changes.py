@@ -1,0 +1,171 @@
+"""Obeying the controller: leading, following and stopping partitions as it says (R5a-R5d).
+
+Law: orders come as `metadata`'s messages, what the broker must do next goes out as `RoleChanges`. The
+transitions of a partition, by what the order says and what is here:
+
+    here          order                        becomes
+    anything      leader epoch not above ours  unchanged: STALE_CONTROLLER_EPOCH for it
+    absent        leader is this broker        leading, HW from the checkpoint
+    absent        leader is another, or none   following, HW from the checkpoint
+    leading       leader is this broker        leading, under the new epoch, followers forgotten (R5b)
+    leading       leader is another, or none   following: its waiting produces are answered NOT_LEADER (R5c)
+    following     leader is this broker        leading
+    any of these  StopReplica                  absent
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import StorageFailure
+from odradek.base.ids import NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
+from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.partition import Partition
+from odradek.replication.ports import ClusterView, Logs
+
+NO_CONTROLLER_OBEYED: Final = 0
+EPOCH_DURING_DELETE: Final[LeaderEpoch] = -2
+"""The leader epoch of a StopReplica for a topic on its way out: above all others."""
+
+
+@dataclass(slots=True)
+class RoleChanges:
+    """The answer to an order, and what the broker must do next: fetchers, coordinators, tasks."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    """STALE_CONTROLLER_EPOCH: nothing was changed."""
+    partition_errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    """One entry per partition of the order, NONE included."""
+    leading: list[LeaderAndIsrPartition] = field(default_factory=list)
+    """Led here from now on, under a new epoch: stop fetching them (R5b)."""
+    following: list[LeaderAndIsrPartition] = field(default_factory=list)
+    """Followed from now on: truncate by epoch and fetch from their leader (R5c)."""
+    stopped: list[TopicPartition] = field(default_factory=list)
+    """No longer hosted: stop fetching them (R5d)."""
+    is_first: bool = False
+    """The first LeaderAndIsr since the start: begin to write HW checkpoints (R5a)."""
+
+    def changed(self) -> list[TopicPartition]:
+        """Every partition whose role changed, in the order's order: R14 is due on each."""
+        return [part.topic_partition for part in (*self.leading, *self.following)] + self.stopped
+
+
+class RoleChanger:
+    """Applies orders to the hosted partitions.
+
+    Left to the caller: waking what waits (R14), and giving up a directory when KAFKA_STORAGE_ERROR is among
+    the answers.
+    """
+
+    __slots__ = (
+        "_broker_id",
+        "_clock",
+        "_cluster",
+        "_has_obeyed",
+        "_hosted",
+        "_lag_time_max_ms",
+        "_logs",
+        "controller_epoch",
+    )
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        hosted: HostedPartitions,
+        logs: Logs,
+        cluster: ClusterView,
+        clock: Clock,
+        lag_time_max_ms: int,
+    ) -> None:
+        self._broker_id = broker_id
+        self._hosted = hosted
+        self._logs = logs
+        self._cluster = cluster
+        self._clock = clock
+        self._lag_time_max_ms = lag_time_max_ms
+        self.controller_epoch = NO_CONTROLLER_OBEYED
+        """The epoch of the controller last obeyed; never falls."""
+        self._has_obeyed = False
+        """Whether a LeaderAndIsr was obeyed since the start."""
+
+    def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
+        """R5a."""
+        if not self._obeys(order.controller_epoch):
+            return RoleChanges(ErrorCode.STALE_CONTROLLER_EPOCH)
+        changes = RoleChanges(is_first=not self._has_obeyed)
+        self._has_obeyed = True
+        for wanted in order.partitions:
+            changes.partition_errors[wanted.topic_partition] = self._change_role(wanted, changes)
+        return changes
+
+    def stop_replica(self, order: StopReplica) -> RoleChanges:
+        """R5d."""
+        if not self._obeys(order.controller_epoch):
+            return RoleChanges(ErrorCode.STALE_CONTROLLER_EPOCH)
+        changes = RoleChanges()
+        for wanted in order.partitions:
+            changes.partition_errors[wanted.topic_partition] = self._stop(wanted, changes)
+        return changes
+
+    def _obeys(self, controller_epoch: int) -> bool:
+        if controller_epoch < self.controller_epoch:
+            return False
+        self.controller_epoch = controller_epoch
+        return True
+
+    def _change_role(self, wanted: LeaderAndIsrPartition, changes: RoleChanges) -> ErrorCode:
+        topic_partition, state = wanted.topic_partition, wanted.state
+        partition = self._hosted.get(topic_partition)
+        if partition is not None:
+            if (
+                NO_TOPIC_ID not in (partition.topic_id, wanted.topic_id)
+                and partition.topic_id != wanted.topic_id
+            ):
+                return ErrorCode.INCONSISTENT_TOPIC_ID
+            if state.leader_epoch <= partition.leader_epoch:
+                return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self._broker_id not in state.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._logs.is_offline(topic_partition):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        try:
+            if partition is None:
+                partition = self._host(wanted)
+            now_ms = self._clock.monotonic_ms()
+            if state.leader == self._broker_id:
+                partition.make_leader(state, self._cluster, now_ms)
+                changes.leading.append(wanted)
+            else:
+                partition.make_follower(state)
+                changes.following.append(wanted)
+        except StorageFailure:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def _host(self, wanted: LeaderAndIsrPartition) -> Partition:
+        topic_partition = wanted.topic_partition
+        topic_id = None if wanted.topic_id == NO_TOPIC_ID else wanted.topic_id
+        log = self._logs.create(topic_partition, topic_id, is_new=wanted.is_new)
+        log.restore_high_watermark(self._logs.checkpointed_high_watermark(topic_partition))
+        partition = Partition(topic_partition, wanted.topic_id, self._broker_id, log, self._lag_time_max_ms)
+        self._hosted.add(partition)
+        return partition
+
+    def _stop(self, wanted: StopReplicaPartition, changes: RoleChanges) -> ErrorCode:
+        topic_partition = wanted.topic_partition
+        if self._logs.is_offline(topic_partition):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        partition = self._hosted.get(topic_partition)
+        if partition is not None:
+            if wanted.leader_epoch != EPOCH_DURING_DELETE and wanted.leader_epoch < partition.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            self._hosted.remove(topic_partition)
+            changes.stopped.append(topic_partition)
+        if wanted.delete:
+            try:
+                self._logs.delete(topic_partition)
+            except StorageFailure:
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE

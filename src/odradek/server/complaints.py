@@ -1,0 +1,45 @@
+"""What is said of peers that break the rules: the first few in a while, then only how many there were.
+
+Law: no peer decides how much is logged.
+
+    20 bad requests in a second        20 lines
+    another 4,980                      nothing
+    one more, ten seconds later        "4980 more connections were closed or refused", then its own line
+"""
+
+import logging
+from typing import Final
+
+from odradek.base.clock import Clock
+
+SAID_MAX: Final = 20
+WINDOW_MS: Final = 10_000
+
+
+class Complaints:
+    """Warnings about connections, at most `SAID_MAX` in `WINDOW_MS`."""
+
+    __slots__ = ("_clock", "_log", "_said", "_unsaid", "_window_ends_ms")
+
+    def __init__(self, log: logging.Logger, clock: Clock) -> None:
+        self._log = log
+        self._clock = clock
+        # How many were logged in this window, and how many were not since the last that was.
+        self._said = 0
+        self._unsaid = 0
+        self._window_ends_ms = 0
+
+    def say(self, sentence: str, *arguments: object) -> None:
+        """Log a warning, unless there were enough of them."""
+        now_ms = self._clock.monotonic_ms()
+        if now_ms >= self._window_ends_ms:
+            self._window_ends_ms = now_ms + WINDOW_MS
+            self._said = 0
+        if self._said >= SAID_MAX:
+            self._unsaid += 1
+            return
+        if self._unsaid:
+            self._log.warning("%d more connections were closed or refused", self._unsaid)
+            self._unsaid = 0
+        self._said += 1
+        self._log.warning(sentence, *arguments)

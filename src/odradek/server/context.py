@@ -1,0 +1,44 @@
+"""Who asks, in which version: what a handler may know of a request besides its body."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from odradek.net.framing import Buffer
+
+
+class Response(Protocol):
+    """A response message of `odradek.wire`."""
+
+    def encode_parts(self, version: int, head: bytes = b"") -> list[Buffer]:
+        """The body in that version, behind `head`; record batches are passed on as parts of their own."""
+
+
+Respond: TypeAlias = Callable[[Response | None], None]
+"""Answers a request, exactly once; None sends nothing."""
+
+
+class Client(Protocol):
+    """The connection that a request came on, as far as handlers may use it."""
+
+    listener: str
+    peer_host: str
+
+    def close(self) -> None:
+        """Handle no more of its requests."""
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request's header and where it came from."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    client: Client
+
+    @property
+    def listener(self) -> str:
+        """The name of the listener, by which advertised addresses are chosen."""
+        return self.client.listener

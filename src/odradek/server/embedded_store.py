@@ -1,0 +1,52 @@
+"""The embedded metadata store of a broker: where its file is, and whether it belongs to our log directories.
+
+Law: whoever is refused has changed nothing on disk. So the directories' `meta.properties` and the file's
+cluster are read before the file is opened as a store, which makes it when it is missing.
+"""
+
+import os
+from pathlib import Path
+
+from odradek.base.errors import DataDirectoryError
+from odradek.base.settings import BrokerSettings
+from odradek.metadata.embedded import EmbeddedEngine, peek_cluster_id
+from odradek.metadata.store import StoreEngine
+from odradek.storage.opening import stored_cluster_id
+from odradek.storage.os_files import OsFileSystem
+
+METADATA_FILE = "metadata.db"
+
+
+def open_embedded_engine(settings: BrokerSettings) -> StoreEngine:
+    """The embedded store in its file; raises DataDirectoryError."""
+    if settings.odradek_metadata_file is not None:
+        file = Path(settings.odradek_metadata_file)
+    else:
+        file = Path(settings.log_dirs[0]) / METADATA_FILE
+    _refuse_strangers(settings, file)
+    try:
+        os.makedirs(file.parent, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise DataDirectoryError(f"cannot make the directory {file.parent}: {reason}") from None
+    return EmbeddedEngine(file)
+
+
+def _refuse_strangers(settings: BrokerSettings, file: Path) -> None:
+    """DataDirectoryError when the directories belong to another broker, or to another cluster than the file.
+
+    A directory that cannot be read says nothing here; opening the logs finds out why.
+    """
+    stored = stored_cluster_id(OsFileSystem(), settings.log_dirs, settings.node_id)
+    if stored is None:
+        return
+    directories = ", ".join(settings.log_dirs)
+    if not file.exists():
+        raise DataDirectoryError(
+            f"{directories} belongs to cluster {stored}, whose metadata file {file} does not exist"
+        )
+    named = peek_cluster_id(file)
+    if named is not None and named != stored:
+        raise DataDirectoryError(
+            f"{directories} belongs to cluster {stored}, the metadata file {file} to cluster {named}"
+        )

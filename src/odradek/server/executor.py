@@ -1,0 +1,110 @@
+"""Threads for calls that block and release the interpreter lock: fsync, unlink, SQLite, cold starts.
+
+Law: nothing that runs here touches the broker's state; results come back to the loop as callbacks. Work that
+computes does not belong here: a busy Python thread beside the loop costs every request milliseconds.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+THREADS_MAX: Final = 4
+CALLS_WAITING_MAX: Final = 100_000
+
+
+class Executor:
+    """A `Background` of at most `THREADS_MAX` threads, which start when they are first needed."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="odradek-blocking")
+        # Submitted and not reported yet.
+        self._pending = 0
+        # Woken when `_pending` falls to 0.
+        self._idle: asyncio.Future[None] | None = None
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        """See `Background.submit`; calls may overtake each other (see `Lane`)."""
+        assert self._pending < CALLS_WAITING_MAX, "somebody submits work without waiting for any"
+        self._pending += 1
+
+        def run() -> None:
+            try:
+                result = call()
+            except Exception as error:
+                self._report(lambda error=error: failed(error))  # type: ignore[misc]
+            else:
+                self._report(lambda: done(result))
+
+        self._threads.submit(run)
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run one call and wait for it, for starting and stopping; raises what it raises."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self.submit(call, future.set_result, future.set_exception)
+        return await future
+
+    async def close(self) -> None:
+        """Wait for what was submitted, and end the threads."""
+        if self._pending:
+            self._idle = self._loop.create_future()
+            await self._idle
+        self._threads.shutdown(wait=True)
+
+    def _report(self, outcome: Callable[[], None]) -> None:
+        """From a worker thread: run `outcome` on the loop."""
+
+        def on_loop() -> None:
+            self._pending -= 1
+            try:
+                outcome()
+            finally:
+                if self._idle is not None and not self._pending and not self._idle.done():
+                    self._idle.set_result(None)
+
+        self._loop.call_soon_threadsafe(on_loop)
+
+
+class Lane:
+    """A `Background` whose calls run one at a time, in the order in which they were submitted."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._busy = False
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        """See `Background.submit`; `done` runs before the next call begins."""
+
+        def begin() -> None:
+            self._executor.submit(call, finish_with(done), finish_with(failed))
+
+        def finish_with(report: Callable[[T], None] | Callable[[Exception], None]) -> Callable[..., None]:
+            def finish(outcome: T) -> None:
+                try:
+                    report(outcome)  # type: ignore[arg-type]
+                finally:
+                    self._next()
+
+            return finish
+
+        if self._busy:
+            assert len(self._waiting) < CALLS_WAITING_MAX, "somebody submits work without waiting for any"
+            self._waiting.append(begin)
+        else:
+            self._busy = True
+            begin()
+
+    def _next(self) -> None:
+        if self._waiting:
+            self._waiting.popleft()()
+        else:
+            self._busy = False

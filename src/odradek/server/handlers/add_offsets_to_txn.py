@@ -1,0 +1,37 @@
+"""AddOffsetsToTxn: let a group's partition of `__consumer_offsets` be part of a transaction."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.groups import OFFSETS_TOPIC
+from odradek.coordinator.transactions import Producer, TransactionVersion
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.producer_errors import fencing_as_known
+from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+API_KEY: Final = 25
+
+_FIRST_WITH_FENCED: Final = 2
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: AddOffsetsToTxnRequest, respond: Respond
+) -> None:
+    """Add the partition; transactions v2 leave that to TxnOffsetCommit."""
+
+    def added(error: ErrorCode) -> None:
+        respond(
+            AddOffsetsToTxnResponse(
+                error_code=fencing_as_known(error, context.api_version, _FIRST_WITH_FENCED)
+            )
+        )
+
+    core.transactions.coordinator.add_partitions(
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        [TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))],
+        TransactionVersion.CLASSIC,
+        added,
+    )

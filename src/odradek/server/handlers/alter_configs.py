@@ -1,0 +1,61 @@
+"""AlterConfigs: replace all overrides of resources at once; IncrementalAlterConfigs took its place."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.requests import (
+    AlterConfigs,
+    Answer,
+    ConfigReplacement,
+    Refused,
+    ResourceOutcomes,
+)
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+API_KEY: Final = 33
+
+
+def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsRequest, respond: Respond) -> None:
+    """Let the controller decide; each resource has an answer of its own."""
+
+    def decided(answer: Answer) -> None:
+        if isinstance(answer, Refused):
+            respond(refuse(request, answer.error, answer.message))
+            return
+        assert isinstance(answer, ResourceOutcomes), answer
+        respond(
+            AlterConfigsResponse(
+                responses=[
+                    AlterConfigsResourceResponse(
+                        outcome.error, outcome.message, outcome.resource_type, outcome.name
+                    )
+                    for outcome in answer.resources
+                ]
+            )
+        )
+
+    replacements = tuple(
+        ConfigReplacement(
+            resource.resource_type,
+            resource.resource_name,
+            tuple((config.name, config.value) for config in resource.configs),
+        )
+        for resource in request.resources
+    )
+    core.controller.submit(AlterConfigs(replacements, request.validate_only, core.broker_id), decided)
+
+
+def refuse(request: AlterConfigsRequest, code: ErrorCode, message: str | None = None) -> AlterConfigsResponse:
+    """The same error for every resource."""
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(code, message, resource.resource_type, resource.resource_name)
+            for resource in request.resources
+        ]
+    )

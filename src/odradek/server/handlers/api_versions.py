@@ -1,0 +1,62 @@
+"""ApiVersions: which APIs are served here, in which versions (KIP-35), and who asks (KIP-511)."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.apis import advertised
+from odradek.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+API_KEY: Final = 18
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_FIRST_WITH_SOFTWARE: Final = 3
+_FIRST_WITH_FEATURES_FROM_0: Final = 4
+"""Before it, clients fail at a feature whose lowest level is 0."""
+
+FEATURES: Final = {"transaction.version": 2}
+"""Levels in force by feature; all from 0 up are supported. Clients use transactions v2 only where told."""
+_FEATURES_EPOCH: Final = 0
+"""They never change; -1 would say that they are not known."""
+
+
+def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsRequest, respond: Respond) -> None:
+    """Tell what `core.served_apis` holds."""
+    response = ApiVersionsResponse()
+    if context.api_version >= _FIRST_WITH_SOFTWARE and not (
+        _SOFTWARE.fullmatch(request.client_software_name)
+        and _SOFTWARE.fullmatch(request.client_software_version)
+    ):
+        response.error_code = ErrorCode.INVALID_REQUEST
+    else:
+        response.api_keys = _served(core.served_apis)
+        if context.api_version >= _FIRST_WITH_FEATURES_FROM_0:
+            response.supported_features = [
+                SupportedFeatureKey(name, 0, level) for name, level in FEATURES.items()
+            ]
+        response.finalized_features_epoch = _FEATURES_EPOCH
+        response.finalized_features = [
+            FinalizedFeatureKey(name, max_version_level=level, min_version_level=level)
+            for name, level in FEATURES.items()
+        ]
+    respond(response)
+
+
+def unsupported_version(core: BrokerCore) -> ApiVersionsResponse:
+    """The answer to a version of ApiVersions itself that we do not know, to be encoded as version 0."""
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_served(core.served_apis))
+
+
+def _served(api_keys: Iterable[int]) -> list[ApiVersion]:
+    return [
+        ApiVersion(api.key, api.advertised.lowest, api.advertised.highest) for api in advertised(api_keys)
+    ]

@@ -1,0 +1,90 @@
+"""CreatePartitions: more partitions for topics, answered when they can be used (G3); never fewer."""
+
+from collections.abc import Set
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.requests import (
+    Answer,
+    CreatePartitions,
+    MorePartitions,
+    Refused,
+    TopicOutcomes,
+)
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.topic_waits import DelayedCreatePartitions
+from odradek.wire.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+API_KEY: Final = 37
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: CreatePartitionsRequest, respond: Respond
+) -> None:
+    """Let the controller decide, then wait; each topic has an answer of its own."""
+
+    def decided(answer: Answer) -> None:
+        if isinstance(answer, Refused):
+            respond(refuse(request, answer.error, answer.message))
+            return
+        assert isinstance(answer, TopicOutcomes), answer
+        _wait(core, answer, request, respond)
+
+    topics = tuple(_more_partitions(topic) for topic in request.topics)
+    core.controller.submit(CreatePartitions(topics, request.validate_only), decided)
+
+
+def refuse(
+    request: CreatePartitionsRequest, code: ErrorCode, message: str | None = None
+) -> CreatePartitionsResponse:
+    """The same error for every topic."""
+    return CreatePartitionsResponse(
+        results=[CreatePartitionsTopicResult(topic.name, code, message) for topic in request.topics]
+    )
+
+
+def _wait(
+    core: BrokerCore, answer: TopicOutcomes, request: CreatePartitionsRequest, respond: Respond
+) -> None:
+    counts = {topic.name: topic.count for topic in request.topics}
+    grown = {
+        outcome.name: counts[outcome.name]
+        for outcome in answer.topics
+        if outcome.error is ErrorCode.NONE and outcome.name is not None
+    }
+
+    def answered(late: Set[str]) -> None:
+        respond(
+            CreatePartitionsResponse(
+                results=[
+                    CreatePartitionsTopicResult(
+                        outcome.name or "",
+                        ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error,
+                        outcome.message,
+                    )
+                    for outcome in answer.topics
+                ]
+            )
+        )
+
+    if request.validate_only or not grown:
+        answered(frozenset())
+    elif request.timeout_ms <= 0:
+        answered(grown.keys())
+    else:
+        deadline_ms = core.clock.monotonic_ms() + request.timeout_ms
+        operation = DelayedCreatePartitions(deadline_ms, core.image, grown, answered)
+        core.topic_purgatory.try_complete_else_watch(operation, list(grown))
+
+
+def _more_partitions(topic: CreatePartitionsTopic) -> MorePartitions:
+    if topic.assignments is None:
+        return MorePartitions(topic.name, topic.count)
+    by_hand = tuple(tuple(assignment.broker_ids) for assignment in topic.assignments)
+    return MorePartitions(topic.name, topic.count, by_hand)

@@ -1,0 +1,105 @@
+"""CreateTopics: make topics, and answer when their partitions can be used (G3)."""
+
+from collections.abc import Set
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.settings import TOPIC_SETTINGS
+from odradek.metadata.controller.requests import (
+    Answer,
+    CreateTopics,
+    NewTopic,
+    Refused,
+    TopicOutcome,
+    TopicOutcomes,
+)
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.topic_waits import DelayedCreateTopics
+from odradek.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+API_KEY: Final = 19
+
+
+def handle(core: BrokerCore, context: RequestContext, request: CreateTopicsRequest, respond: Respond) -> None:
+    """Let the controller decide, then wait."""
+
+    def decided(answer: Answer) -> None:
+        if isinstance(answer, Refused):
+            respond(refuse(request, answer.error, answer.message))
+            return
+        assert isinstance(answer, TopicOutcomes), answer
+        _wait(core, answer.topics, 0 if request.validate_only else request.timeout_ms, request, respond)
+
+    core.controller.submit(
+        CreateTopics(tuple(_new_topic(topic) for topic in request.topics), request.validate_only), decided
+    )
+
+
+def refuse(request: CreateTopicsRequest, code: ErrorCode, message: str | None = None) -> CreateTopicsResponse:
+    """The same error for every topic."""
+    return CreateTopicsResponse(
+        topics=[
+            CreatableTopicResult(topic.name, error_code=code, error_message=message)
+            for topic in request.topics
+        ]
+    )
+
+
+def _wait(
+    core: BrokerCore,
+    outcomes: tuple[TopicOutcome, ...],
+    timeout_ms: int,
+    request: CreateTopicsRequest,
+    respond: Respond,
+) -> None:
+    created = {
+        outcome.name: outcome.topic_id
+        for outcome in outcomes
+        if outcome.error is ErrorCode.NONE and outcome.name is not None
+    }
+
+    def answered(late: Set[str]) -> None:
+        respond(CreateTopicsResponse(topics=[_result(core, outcome, late) for outcome in outcomes]))
+
+    if request.validate_only or not created:
+        answered(frozenset())
+    elif timeout_ms <= 0:
+        answered(created.keys())
+    else:
+        operation = DelayedCreateTopics(core.clock.monotonic_ms() + timeout_ms, core.image, created, answered)
+        core.topic_purgatory.try_complete_else_watch(operation, list(created))
+
+
+def _new_topic(topic: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        tuple((manual.partition_index, tuple(manual.broker_ids)) for manual in topic.assignments),
+        tuple((config.name, config.value) for config in topic.configs),
+    )
+
+
+def _result(core: BrokerCore, outcome: TopicOutcome, late: Set[str]) -> CreatableTopicResult:
+    result = CreatableTopicResult(
+        outcome.name or "", outcome.topic_id, outcome.error, outcome.message, configs=[]
+    )
+    if outcome.error is not ErrorCode.NONE:
+        return result
+    if outcome.name in late:
+        result.error_code = ErrorCode.REQUEST_TIMED_OUT
+        return result
+    result.num_partitions = outcome.partition_count
+    result.replication_factor = outcome.replication_factor
+    result.configs = []
+    for name in TOPIC_SETTINGS:
+        resolved = core.layers.topic(name, outcome.overrides)
+        result.configs.append(CreatableTopicConfigs(name, resolved.text, config_source=resolved.source))
+    return result

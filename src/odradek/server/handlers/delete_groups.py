@@ -1,0 +1,32 @@
+"""DeleteGroups: take empty groups away, with all their offsets (KIP-229)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.delete_groups import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+
+API_KEY: Final = 42
+
+
+def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsRequest, respond: Respond) -> None:
+    """Answer when the last of them is gone."""
+
+    def deleted(codes: Mapping[str, ErrorCode]) -> None:
+        results = [DeletableGroupResult(group_id, codes[group_id]) for group_id in request.groups_names]
+        respond(DeleteGroupsResponse(results=results))
+
+    core.groups.coordinator.delete_groups(request.groups_names, deleted)
+
+
+def refuse(request: DeleteGroupsRequest, code: ErrorCode) -> DeleteGroupsResponse:
+    """The same error for every group."""
+    return DeleteGroupsResponse(
+        results=[DeletableGroupResult(group_id, code) for group_id in request.groups_names]
+    )

@@ -1,0 +1,58 @@
+"""DeleteRecords: raise the log start of partitions led here; answered when all live replicas followed."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.replication.outcomes import DeleteRecordsOutcome
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+API_KEY: Final = 21
+
+_NO_LOW_WATERMARK: Final = -1
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
+) -> None:
+    """Delete what lies before each offset; -1 means all that is committed."""
+    offsets = {
+        TopicPartition(topic.name, part.partition_index): part.offset
+        for topic in request.topics
+        for part in topic.partitions
+    }
+
+    def answered(outcomes: Mapping[TopicPartition, DeleteRecordsOutcome]) -> None:
+        topics: dict[str, DeleteRecordsTopicResult] = {}
+        for (topic, index), outcome in outcomes.items():
+            result = topics.setdefault(topic, DeleteRecordsTopicResult(topic))
+            result.partitions.append(
+                DeleteRecordsPartitionResult(index, outcome.low_watermark, outcome.error_code)
+            )
+        respond(DeleteRecordsResponse(topics=list(topics.values())))
+
+    core.replicas.delete_records(offsets, timeout_ms=request.timeout_ms, respond=answered)
+
+
+def refuse(request: DeleteRecordsRequest, code: ErrorCode) -> DeleteRecordsResponse:
+    """The same error for every partition."""
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                topic.name,
+                [
+                    DeleteRecordsPartitionResult(part.partition_index, _NO_LOW_WATERMARK, code)
+                    for part in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

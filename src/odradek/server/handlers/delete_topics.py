@@ -1,0 +1,84 @@
+"""DeleteTopics: delete topics with all their records, and answer when they are gone here (G3)."""
+
+from collections.abc import Set
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.requests import (
+    Answer,
+    DeleteTopics,
+    Refused,
+    TopicOutcome,
+    TopicOutcomes,
+    TopicToDelete,
+)
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.topic_waits import DelayedDeleteTopics
+from odradek.wire.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+API_KEY: Final = 20
+
+
+def handle(core: BrokerCore, context: RequestContext, request: DeleteTopicsRequest, respond: Respond) -> None:
+    """Let the controller decide, then wait."""
+    topics = _topics(request)
+
+    def decided(answer: Answer) -> None:
+        if isinstance(answer, Refused):
+            respond(refuse(request, answer.error, answer.message))
+            return
+        assert isinstance(answer, TopicOutcomes), answer
+        _wait(core, answer.topics, request.timeout_ms, respond)
+
+    core.controller.submit(DeleteTopics(topics), decided)
+
+
+def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str | None = None) -> DeleteTopicsResponse:
+    """The same error for every topic."""
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(topic.name, topic.topic_id, code, message) for topic in _topics(request)
+        ]
+    )
+
+
+def _topics(request: DeleteTopicsRequest) -> tuple[TopicToDelete, ...]:
+    """By name up to version 5, by name or id from then on."""
+    by_name = [TopicToDelete(name) for name in request.topic_names]
+    return (*by_name, *(TopicToDelete(topic.name, topic.topic_id) for topic in request.topics))
+
+
+def _wait(core: BrokerCore, outcomes: tuple[TopicOutcome, ...], timeout_ms: int, respond: Respond) -> None:
+    deleted = {
+        outcome.name: outcome.topic_id
+        for outcome in outcomes
+        if outcome.error is ErrorCode.NONE and outcome.name is not None
+    }
+
+    def answered(late: Set[str]) -> None:
+        respond(
+            DeleteTopicsResponse(
+                responses=[
+                    DeletableTopicResult(
+                        outcome.name,
+                        outcome.topic_id,
+                        ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error,
+                        outcome.message,
+                    )
+                    for outcome in outcomes
+                ]
+            )
+        )
+
+    if not deleted:
+        answered(frozenset())
+    elif timeout_ms <= 0:
+        answered(deleted.keys())
+    else:
+        operation = DelayedDeleteTopics(core.clock.monotonic_ms() + timeout_ms, core.image, deleted, answered)
+        core.topic_purgatory.try_complete_else_watch(operation, list(deleted))

@@ -1,0 +1,180 @@
+"""DescribeConfigs: settings with their values, where each comes from, and what it hides (KIP-226).
+
+Where several broker settings give one value in several units, Kafka shows the coarser ones only behind the
+finest, and the others not at all. With `log.retention.hours=1` in the file:
+
+    retention.ms of a topic             3600000, a default without synonyms
+    the same, log.retention.ms at 5000  5000, log.retention.ms, then log.retention.hours twice: file, default
+"""
+
+from collections.abc import Iterable
+from itertools import dropwhile
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.settings import (
+    BROKER_SETTINGS,
+    TOPIC_SETTINGS,
+    Kind,
+    Resolved,
+    Setting,
+    Source,
+    Synonym,
+    Update,
+)
+from odradek.base.topic_names import fault_in_name
+from odradek.metadata.controller.requests import ResourceType
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+API_KEY: Final = 32
+
+_Found = Iterable[tuple[Setting, Resolved]]
+
+_IN_SEVERAL_UNITS: Final = {
+    setting.broker_names[0][0]: name
+    for name, setting in TOPIC_SETTINGS.items()
+    if len(setting.broker_names) > 1
+}
+"""The topic settings that broker settings of several units give, by the finest of these."""
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeConfigsRequest, respond: Respond
+) -> None:
+    """Describe each resource, or say why it cannot be.
+
+    The same question is answered once: a few bytes ask for kilobytes, and a request has room for many.
+    """
+    questions = {
+        (asked.resource_type, asked.resource_name, tuple(asked.configuration_keys or ())): asked
+        for asked in request.resources
+    }
+    respond(
+        DescribeConfigsResponse(results=[_describe(core, request, asked) for asked in questions.values()])
+    )
+
+
+def refuse(request: DescribeConfigsRequest, code: ErrorCode) -> DescribeConfigsResponse:
+    """The same error for every resource."""
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(code, None, asked.resource_type, asked.resource_name)
+            for asked in request.resources
+        ]
+    )
+
+
+def _describe(
+    core: BrokerCore, request: DescribeConfigsRequest, asked: DescribeConfigsResource
+) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(resource_type=asked.resource_type, resource_name=asked.resource_name)
+    try:
+        found = _settings_of(core, asked)
+    except ApiError as error:
+        result.error_code, result.error_message = error.code, error.message
+        return result
+    wanted = asked.configuration_keys
+    result.configs = [
+        _config(setting, resolved, request)
+        for setting, resolved in found
+        if not wanted or setting.name in wanted
+    ]
+    return result
+
+
+def _settings_of(core: BrokerCore, asked: DescribeConfigsResource) -> _Found:
+    """The settings of a resource. Raises ApiError when there is no such resource here."""
+    name = asked.resource_name
+    if asked.resource_type == ResourceType.TOPIC:
+        return _topic_settings(core, name)
+    if asked.resource_type == ResourceType.BROKER:
+        return _broker_settings(core, name)
+    if asked.resource_type == ResourceType.BROKER_LOGGER:
+        _check_is_this_broker(core, name)
+        return ()
+    raise ApiError(ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings")
+
+
+def _topic_settings(core: BrokerCore, name: str) -> _Found:
+    fault = fault_in_name(name)
+    if fault is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, fault)
+    if core.image.topic(name) is None:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {name}")
+    overrides = core.image.topic_config(name)
+    return [
+        (setting, _as_kafka_shows(setting, core.layers.topic(key, overrides)))
+        for key, setting in TOPIC_SETTINGS.items()
+    ]
+
+
+def _broker_settings(core: BrokerCore, name: str) -> _Found:
+    """All settings of this broker, or (for the empty name) those given for all brokers of the cluster."""
+    if not name:
+        source = Source.DYNAMIC_DEFAULT_BROKER
+        return [
+            (BROKER_SETTINGS[key], Resolved(text, text, source, (Synonym(key, text, source),)))
+            for key, text in core.layers.dynamic_default.items()
+            if key in BROKER_SETTINGS
+        ]
+    _check_is_this_broker(core, name)
+    return [(setting, _of_broker(core, key)) for key, setting in BROKER_SETTINGS.items()]
+
+
+def _of_broker(core: BrokerCore, name: str) -> Resolved:
+    resolved = core.layers.broker(name)
+    topic_name = _IN_SEVERAL_UNITS.get(name)
+    if topic_name is None:
+        return resolved
+    shown = _as_kafka_shows(TOPIC_SETTINGS[topic_name], core.layers.topic(topic_name, {}))
+    return resolved._replace(source=shown.source, synonyms=shown.synonyms)
+
+
+def _as_kafka_shows(setting: Setting, resolved: Resolved) -> Resolved:
+    """A topic's setting without the synonyms that stand before its finest broker setting."""
+    finest = setting.broker_names[0][0] if setting.broker_names else None
+    own = [
+        synonym._replace(text=resolved.text)
+        for synonym in resolved.synonyms
+        if synonym.source is Source.DYNAMIC_TOPIC
+    ]
+    given = dropwhile(lambda synonym: synonym.name != finest, resolved.synonyms[len(own) :])
+    synonyms = (*own, *given)
+    return resolved._replace(source=synonyms[0].source if synonyms else Source.DEFAULT, synonyms=synonyms)
+
+
+def _check_is_this_broker(core: BrokerCore, name: str) -> None:
+    if name != str(core.broker_id):
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"this is broker {core.broker_id}, not broker {name}")
+
+
+def _config(
+    setting: Setting, resolved: Resolved, request: DescribeConfigsRequest
+) -> DescribeConfigsResourceResult:
+    is_secret = setting.kind is Kind.PASSWORD
+    is_of_topic = TOPIC_SETTINGS.get(setting.name) is setting
+    config = DescribeConfigsResourceResult(
+        setting.name,
+        None if is_secret else resolved.text,
+        read_only=not is_of_topic and setting.update is Update.READ_ONLY,
+        config_source=resolved.source,
+        is_sensitive=is_secret,
+        config_type=setting.kind,
+        documentation=setting.doc if request.include_documentation else None,
+    )
+    if request.include_synonyms:
+        config.synonyms = [
+            DescribeConfigsSynonym(synonym.name, None if is_secret else synonym.text, synonym.source)
+            for synonym in resolved.synonyms
+        ]
+    return config

@@ -1,0 +1,40 @@
+"""DescribeGroups: groups of the classic protocol, with their members."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.authorized_operations import GROUP_OPERATIONS
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+
+API_KEY: Final = 15
+
+_FIRST_WITH_NOT_FOUND: Final = 6
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeGroupsRequest, respond: Respond
+) -> None:
+    """Answer at once."""
+    absence_is_error = context.api_version >= _FIRST_WITH_NOT_FOUND
+    groups = [
+        core.groups.coordinator.describe_group(group_id, absence_is_error=absence_is_error)
+        for group_id in request.groups
+    ]
+    if request.include_authorized_operations:
+        for group in groups:
+            if not group.error_code:
+                group.authorized_operations = GROUP_OPERATIONS
+    respond(DescribeGroupsResponse(groups=groups))
+
+
+def refuse(request: DescribeGroupsRequest, code: ErrorCode) -> DescribeGroupsResponse:
+    """The same error for every group."""
+    return DescribeGroupsResponse(
+        groups=[DescribedGroup(error_code=code, group_id=group_id) for group_id in request.groups]
+    )

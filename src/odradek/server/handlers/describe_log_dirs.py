@@ -1,0 +1,54 @@
+"""DescribeLogDirs: this broker's log directories, the sizes of their logs and disks (KIP-113, KIP-827)."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.storage.log_directory import LogDirectory
+from odradek.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+API_KEY: Final = 35
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeLogDirsRequest, respond: Respond
+) -> None:
+    """Every directory, with the partitions that are asked for; null asks for all."""
+    wanted = None
+    if request.topics is not None:
+        wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    results = {directory.path: _result(directory) for directory in core.logs.directories}
+    topics: dict[tuple[str, str], DescribeLogDirsTopic] = {}
+    for log in core.logs.logs():
+        name, index = log.topic_partition
+        if wanted is not None and (name, index) not in wanted:
+            continue
+        if results[log.directory].error_code != ErrorCode.NONE:
+            continue
+        topic = topics.get((log.directory, name))
+        if topic is None:
+            topic = topics[log.directory, name] = DescribeLogDirsTopic(name)
+            results[log.directory].topics.append(topic)
+        topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes))
+    respond(DescribeLogDirsResponse(results=list(results.values())))
+
+
+def _result(directory: LogDirectory) -> DescribeLogDirsResult:
+    """A directory with the space of its disk; one that does not work has neither logs nor space."""
+    if directory.failure is None:
+        try:
+            total_bytes, usable_bytes = directory.file_system.space(directory.path)
+        except OSError:
+            pass  # a disk that fails is found out, and taken offline, by the next who writes to it
+        else:
+            return DescribeLogDirsResult(
+                log_dir=directory.path, total_bytes=total_bytes, usable_bytes=usable_bytes
+            )
+    return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, directory.path)

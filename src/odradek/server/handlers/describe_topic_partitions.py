@@ -1,0 +1,101 @@
+"""DescribeTopicPartitions: topics in the order of their names, a page at a time (KIP-966).
+
+Asked for a, b and c with 2, 3 and 2 partitions and a limit of 4: a 0-1 and b 0-1, next cursor (b, 2). Asked
+again from there: b 2 and c 0-1, no cursor. A cursor whose topic is none of those asked for, or whose
+partition is negative, answers INVALID_REQUEST for all; where all topics are asked for it may have gone since.
+"""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER
+from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
+from odradek.metadata.image import PartitionImage
+from odradek.server.authorized_operations import TOPIC_OPERATIONS
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+API_KEY: Final = 75
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeTopicPartitionsRequest, respond: Respond
+) -> None:
+    """Describe as many partitions as the limit allows, from the cursor on."""
+    asked = {topic.name for topic in request.topics}
+    names = asked or {topic.name for topic in core.image.live_topics()}
+    cursor = request.cursor
+    if cursor is None:
+        cursor = Cursor("", 0)
+    elif cursor.partition_index < 0 or (asked and cursor.topic_name not in asked):
+        respond(refuse(request, ErrorCode.INVALID_REQUEST))
+        return
+    left = max(1, min(request.response_partition_limit, core.settings.max_request_partition_size_limit))
+    response = DescribeTopicPartitionsResponse()
+    for name in sorted(names):
+        if name < cursor.topic_name:
+            continue
+        if left == 0:
+            response.next_cursor = Cursor(name, 0)
+            break
+        first = cursor.partition_index if name == cursor.topic_name else 0
+        described, end = _describe(core, context, name, first, left)
+        response.topics.append(described)
+        left -= len(described.partitions)
+        if end is not None:
+            response.next_cursor = Cursor(name, end)
+            break
+    respond(response)
+
+
+def refuse(request: DescribeTopicPartitionsRequest, code: ErrorCode) -> DescribeTopicPartitionsResponse:
+    """The same error for every topic that was named."""
+    return DescribeTopicPartitionsResponse(
+        topics=[DescribeTopicPartitionsResponseTopic(code, topic.name) for topic in request.topics]
+    )
+
+
+def _describe(
+    core: BrokerCore, context: RequestContext, name: str, first: int, most: int
+) -> tuple[DescribeTopicPartitionsResponseTopic, int | None]:
+    """A topic with at most `most` partitions from `first` on, and the first one left out, or None."""
+    topic = core.image.topic(name)
+    if topic is None:
+        is_name = fault_in_name(name) is None
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_name else ErrorCode.INVALID_TOPIC_EXCEPTION
+        unknown = DescribeTopicPartitionsResponseTopic(code, name)
+        unknown.topic_authorized_operations = TOPIC_OPERATIONS
+        return unknown, None
+    numbers = [number for number in sorted(topic.partitions) if number >= first]
+    described = DescribeTopicPartitionsResponseTopic(
+        name=name,
+        topic_id=topic.topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[_partition(core, context, n, topic.partitions[n]) for n in numbers[:most]],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+    return described, numbers[most] if len(numbers) > most else None
+
+
+def _partition(
+    core: BrokerCore, context: RequestContext, number: int, state: PartitionImage
+) -> DescribeTopicPartitionsResponsePartition:
+    is_reached = core.endpoint(state.leader, context.listener) is not None
+    return DescribeTopicPartitionsResponsePartition(
+        ErrorCode.NONE if is_reached else ErrorCode.LEADER_NOT_AVAILABLE,
+        number,
+        state.leader if is_reached else NO_BROKER,
+        state.leader_epoch,
+        list(state.replicas),
+        list(state.isr),
+        [],
+        [],
+        core.image.offline_replicas(state),
+    )

@@ -1,0 +1,56 @@
+"""DescribeTransactions: transactional ids one by one, with the partitions of what is open (KIP-664)."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.transactions.inspection import find_transaction
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+
+API_KEY: Final = 65
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeTransactionsRequest, respond: Respond
+) -> None:
+    """Describe each, or say why not."""
+    respond(
+        DescribeTransactionsResponse(
+            transaction_states=[_describe(core, name) for name in request.transactional_ids]
+        )
+    )
+
+
+def refuse(request: DescribeTransactionsRequest, code: ErrorCode) -> DescribeTransactionsResponse:
+    """The same error for every id."""
+    return DescribeTransactionsResponse(
+        transaction_states=[
+            TransactionState(error_code=code, transactional_id=name) for name in request.transactional_ids
+        ]
+    )
+
+
+def _describe(core: BrokerCore, transactional_id: str) -> TransactionState:
+    found = find_transaction(core.transactions.coordinator.store, transactional_id)
+    if isinstance(found, ErrorCode):
+        return TransactionState(error_code=found, transactional_id=transactional_id)
+    record = found.current
+    topics: dict[str, TopicData] = {}
+    for topic, partition in sorted(record.partitions):
+        topics.setdefault(topic, TopicData(topic)).partitions.append(partition)
+    return TransactionState(
+        ErrorCode.NONE,
+        transactional_id,
+        record.state.title,
+        record.timeout_ms,
+        record.started_ms,
+        record.producer_id,
+        record.producer_epoch,
+        list(topics.values()),
+    )

@@ -1,0 +1,37 @@
+"""EndTxn: commit or abort; from version 5 on the producer's next epoch begins with it (KIP-890)."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.transactions import Producer, TransactionVersion
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.producer_errors import fencing_as_known
+from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
+
+API_KEY: Final = 26
+
+_FIRST_WITH_FENCED: Final = 2
+_FIRST_OF_V2: Final = 5
+
+
+def handle(core: BrokerCore, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:
+    """Let the coordinator decide it; the markers follow."""
+    version = context.api_version
+
+    def ended(error: ErrorCode, producer: Producer) -> None:
+        respond(
+            EndTxnResponse(
+                error_code=fencing_as_known(error, version, _FIRST_WITH_FENCED),
+                producer_id=producer.producer_id,
+                producer_epoch=producer.epoch,
+            )
+        )
+
+    core.transactions.coordinator.end(
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        committed=request.committed,
+        version=TransactionVersion.V2 if version >= _FIRST_OF_V2 else TransactionVersion.CLASSIC,
+        answer=ended,
+    )

@@ -1,0 +1,87 @@
+"""FindCoordinator: which broker coordinates a group or a transactional id; several from version 4 on."""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.find_coordinator import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+API_KEY: Final = 10
+
+_FIRST_WITH_SEVERAL: Final = 4
+_NO_PORT: Final = -1
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
+) -> None:
+    """Answer when the coordinator of the last key is found, or cannot be."""
+    keys = request.coordinator_keys if context.api_version >= _FIRST_WITH_SEVERAL else [request.key]
+
+    def found(brokers: Sequence[BrokerId | ErrorCode]) -> None:
+        coordinators = [_coordinator(core, context, *one) for one in zip(keys, brokers, strict=True)]
+        respond(_response(context, coordinators))
+
+    _find(core, request.key_type, keys, found)
+
+
+def _find(
+    core: BrokerCore,
+    key_type: int,
+    keys: Sequence[str],
+    found: Callable[[Sequence[BrokerId | ErrorCode]], None],
+) -> None:
+    """The coordinators of the keys, in their order."""
+    topic = core.coordinating_topics.get(key_type)
+    if topic is None or not keys:
+        found([ErrorCode.INVALID_REQUEST] * len(keys))
+        return
+    brokers: dict[str, BrokerId | ErrorCode] = {}
+    wanted = dict.fromkeys(keys)
+
+    def take(key: str, broker: BrokerId | ErrorCode) -> None:
+        brokers[key] = broker
+        if len(brokers) == len(wanted):
+            found([brokers[key] for key in keys])
+
+    for key in wanted:
+        topic.find(key, take)
+
+
+def _coordinator(
+    core: BrokerCore, context: RequestContext, key: str, found: BrokerId | ErrorCode
+) -> Coordinator:
+    if isinstance(found, ErrorCode):
+        return _refusal(key, found)
+    endpoint = core.endpoint(found, context.listener)
+    if endpoint is None:
+        return _refusal(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return Coordinator(key, found, endpoint.host, endpoint.port, ErrorCode.NONE, None)
+
+
+def _refusal(key: str, error: ErrorCode) -> Coordinator:
+    if error is ErrorCode.INVALID_REQUEST:
+        message = "there is no coordinator for keys of this type"
+    else:
+        message = "The coordinator is not available."
+    return Coordinator(key, NO_BROKER, "", _NO_PORT, error, message)
+
+
+def _response(context: RequestContext, found: list[Coordinator]) -> FindCoordinatorResponse:
+    if context.api_version >= _FIRST_WITH_SEVERAL:
+        return FindCoordinatorResponse(coordinators=found)
+    (only,) = found
+    return FindCoordinatorResponse(
+        error_code=only.error_code,
+        error_message=only.error_message,
+        node_id=only.node_id,
+        host=only.host,
+        port=only.port,
+    )

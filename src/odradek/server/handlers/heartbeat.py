@@ -1,0 +1,14 @@
+"""Heartbeat: a member lives; it is told when it has to join again."""
+
+from typing import Final
+
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+API_KEY: Final = 12
+
+
+def handle(core: BrokerCore, context: RequestContext, request: HeartbeatRequest, respond: Respond) -> None:
+    """Answer at once."""
+    core.groups.coordinator.heartbeat(request, lambda code: respond(HeartbeatResponse(error_code=code)))

@@ -1,0 +1,47 @@
+"""InitProducerId: who a producer is, from now on: an idempotent one, or the owner of a transactional id."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId
+from odradek.coordinator.transactions import NO_PRODUCER, Producer
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.producer_errors import fencing_as_known
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+API_KEY: Final = 22
+
+_FIRST_EPOCH: Final = 0
+_FIRST_WITH_FENCED: Final = 4
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: InitProducerIdRequest, respond: Respond
+) -> None:
+    """Give out an id, or let the coordinator decide who owns the transactional one."""
+    expected = Producer(request.producer_id, request.producer_epoch)
+
+    def initialized(error: ErrorCode, producer: Producer) -> None:
+        respond(_response(fencing_as_known(error, context.api_version, _FIRST_WITH_FENCED), producer))
+
+    if (expected.producer_id == NO_PRODUCER_ID) != (expected.epoch == NO_EPOCH):
+        initialized(ErrorCode.INVALID_REQUEST, NO_PRODUCER)
+    elif request.transactional_id is not None:
+        core.transactions.coordinator.init_producer_id(
+            request.transactional_id, expected, request.transaction_timeout_ms, initialized
+        )
+    else:
+        core.producer_ids.take(lambda taken: respond(_first_epoch_of(taken)))
+
+
+def _first_epoch_of(taken: ProducerId | ErrorCode) -> InitProducerIdResponse:
+    if isinstance(taken, ErrorCode):
+        return _response(taken, NO_PRODUCER)
+    return _response(ErrorCode.NONE, Producer(taken, _FIRST_EPOCH))
+
+
+def _response(error: ErrorCode, producer: Producer) -> InitProducerIdResponse:
+    return InitProducerIdResponse(
+        error_code=error, producer_id=producer.producer_id, producer_epoch=producer.epoch
+    )

@@ -1,0 +1,33 @@
+"""JoinGroup: become a member of a group, or join again for its next generation."""
+
+from typing import Final
+
+from odradek.coordinator.classic import Caller
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+API_KEY: Final = 11
+
+_FIRST_WITH_REQUIRED_ID: Final = 4
+_FIRST_WITHOUT_PROTOCOL: Final = 7
+"""Before that, an error comes with a protocol of no name."""
+_FIRST_WITH_SKIPPED_ASSIGNMENT: Final = 9
+
+
+def handle(core: BrokerCore, context: RequestContext, request: JoinGroupRequest, respond: Respond) -> None:
+    """Answer when the group's join phase ends."""
+    caller = Caller(
+        context.client_id or "",
+        # As Java writes an address that it never looked up: what Kafka's tools expect.
+        f"/{context.client.peer_host}",
+        takes_member_id=context.api_version >= _FIRST_WITH_REQUIRED_ID,
+        can_skip_assignment=context.api_version >= _FIRST_WITH_SKIPPED_ASSIGNMENT,
+    )
+
+    def joined(response: JoinGroupResponse) -> None:
+        if response.error_code and context.api_version >= _FIRST_WITHOUT_PROTOCOL:
+            response.protocol_name = None
+        respond(response)
+
+    core.groups.coordinator.join_group(request, caller, joined)

@@ -1,0 +1,28 @@
+"""LeaveGroup: members go."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.groups import leavers
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+
+API_KEY: Final = 13
+
+_FIRST_WITH_SEVERAL: Final = 3
+
+
+def handle(core: BrokerCore, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
+    """Answer for each member, before version 3 for the only one."""
+
+    def left(error: ErrorCode, codes: list[ErrorCode]) -> None:
+        if error is ErrorCode.NONE and context.api_version < _FIRST_WITH_SEVERAL:
+            error = codes[0]
+        members = [
+            MemberResponse(leaver.member_id, leaver.group_instance_id, code)
+            for leaver, code in zip(leavers(request), codes, strict=False)
+        ]
+        respond(LeaveGroupResponse(error_code=error, members=members))
+
+    core.groups.coordinator.leave_group(request, left)

@@ -1,0 +1,45 @@
+"""ListConfigResources: what has settings here (KIP-1142); version 0 lists client metrics: none."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.requests import ResourceType
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+API_KEY: Final = 74
+
+_FIRST_WITH_TYPES: Final = 1
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: ListConfigResourcesRequest, respond: Respond
+) -> None:
+    """The resources of the types asked for, or of all types."""
+    if context.api_version < _FIRST_WITH_TYPES:
+        respond(ListConfigResourcesResponse())
+        return
+    types = request.resource_types or [int(known) for known in ResourceType]
+    if any(asked not in set(ResourceType) for asked in types):
+        respond(ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+        return
+    brokers = [str(broker_id) for broker_id in core.image.brokers]
+    names: dict[int, list[str]] = {
+        ResourceType.TOPIC: [topic.name for topic in core.image.live_topics()],
+        ResourceType.BROKER: brokers,
+        ResourceType.BROKER_LOGGER: brokers,
+    }
+    respond(
+        ListConfigResourcesResponse(
+            config_resources=[
+                ConfigResource(name, resource_type)
+                for resource_type in dict.fromkeys(types)
+                for name in names.get(resource_type, ())
+            ]
+        )
+    )

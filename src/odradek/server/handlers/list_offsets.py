@@ -1,0 +1,78 @@
+"""ListOffsets: the offset for a timestamp, or for one of the names -1 to -5 (L6)."""
+
+from collections import Counter
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, Isolation
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+API_KEY: Final = 2
+
+_READ_COMMITTED: Final = 1
+
+# From which version on a negative timestamp may be asked for: latest, earliest, maximum timestamp, earliest
+# local, latest tiered.
+_NAMED_SINCE: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9}
+
+
+def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsRequest, respond: Respond) -> None:
+    """Look every partition up, at once."""
+    if request.replica_id >= 0:
+        isolation = Isolation.LOG_END
+    elif request.isolation_level == _READ_COMMITTED:
+        isolation = Isolation.LAST_STABLE
+    else:
+        isolation = Isolation.HIGH_WATERMARK
+    leader_only = request.replica_id != DEBUGGING_CONSUMER_ID
+    times_asked = Counter(
+        (topic.name, part.partition_index) for topic in request.topics for part in topic.partitions
+    )
+
+    def look_up(topic: str, part: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        index, timestamp = part.partition_index, part.timestamp
+        if times_asked[topic, index] > 1:
+            return ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST)
+        if timestamp < 0 and context.api_version < _NAMED_SINCE.get(timestamp, context.api_version + 1):
+            return ListOffsetsPartitionResponse(index, ErrorCode.UNSUPPORTED_VERSION)
+        found = core.replicas.list_offset(
+            TopicPartition(topic, index),
+            timestamp,
+            isolation=isolation,
+            current_leader_epoch=part.current_leader_epoch,
+            leader_only=leader_only,
+        )
+        return ListOffsetsPartitionResponse(
+            index, found.error_code, found.timestamp_ms, found.offset, found.leader_epoch
+        )
+
+    respond(
+        ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(topic.name, [look_up(topic.name, part) for part in topic.partitions])
+                for topic in request.topics
+            ]
+        )
+    )
+
+
+def refuse(request: ListOffsetsRequest, code: ErrorCode) -> ListOffsetsResponse:
+    """The same error for every partition."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                topic.name,
+                [ListOffsetsPartitionResponse(part.partition_index, code) for part in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )

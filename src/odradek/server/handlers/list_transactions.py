@@ -1,0 +1,50 @@
+"""ListTransactions: the transactional ids that this broker coordinates (KIP-664, KIP-994, KIP-1152)."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.transactions.inspection import TransactionFilter, list_transactions
+from odradek.coordinator.transactions.state import STATES_BY_TITLE
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+    TransactionState,
+)
+
+API_KEY: Final = 66
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: ListTransactionsRequest, respond: Respond
+) -> None:
+    """List those that pass every filter; a pattern has to match the whole id."""
+    matches = None
+    if request.transactional_id_pattern:
+        import re2  # Kafka's patterns are RE2's, which take linear time: a peer's pattern must not hang us
+
+        try:
+            matches = re2.compile(request.transactional_id_pattern).fullmatch
+        except re2.error:
+            respond(ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION))
+            return
+    known = [STATES_BY_TITLE[title] for title in request.state_filters if title in STATES_BY_TITLE]
+    wanted = TransactionFilter(
+        states=known if request.state_filters else None,
+        producer_ids=frozenset(request.producer_id_filters) or None,
+        open_for_more_than_ms=request.duration_filter if request.duration_filter >= 0 else None,
+        matches=matches,
+    )
+    found = list_transactions(core.transactions.coordinator.store, wanted, core.clock.wall_ms())
+    response = ListTransactionsResponse(
+        unknown_state_filters=[title for title in request.state_filters if title not in STATES_BY_TITLE]
+    )
+    if isinstance(found, ErrorCode):
+        response.error_code = found
+    else:
+        response.transaction_states = [
+            TransactionState(one.transactional_id, one.current.producer_id, one.current.state.title)
+            for one in found
+        ]
+    respond(response)

@@ -1,0 +1,166 @@
+"""Metadata: the brokers, and topics with their leaders; missing topics may be made (KIP-4, KIP-516)."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, NO_TOPIC_ID
+from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
+from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
+from odradek.metadata.image import PartitionImage, TopicImage
+from odradek.server.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+API_KEY: Final = 3
+
+_FIRST_WITH_NULL_FOR_ALL: Final = 1
+_FIRST_WITH_OFFLINE_LISTENERS: Final = 6
+# Versions 10 and 11 have the field for a topic's id already, but no answer for an unknown one.
+_FIRST_BY_ID: Final = 12
+
+_Failures = Mapping[str, ErrorCode]
+"""Why topics could not be made, by name."""
+
+
+def handle(core: BrokerCore, context: RequestContext, request: MetadataRequest, respond: Respond) -> None:
+    """Describe what is asked for, after making what is missing."""
+    if context.api_version < _FIRST_BY_ID and any(
+        topic.name is None or topic.topic_id != NO_TOPIC_ID for topic in request.topics or ()
+    ):
+        respond(refuse(request, ErrorCode.INVALID_REQUEST))
+        return
+    missing = _to_be_made(core, request)
+    if missing:
+        _make(core, missing, lambda failures: respond(_response(core, context, request, failures)))
+    else:
+        respond(_response(core, context, request, {}))
+
+
+def refuse(request: MetadataRequest, code: ErrorCode) -> MetadataResponse:
+    """The same error for every topic, and from version 13 on for the whole."""
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(code, topic.name or "", topic.topic_id) for topic in request.topics or ()
+        ],
+        error_code=code,
+    )
+
+
+def _to_be_made(core: BrokerCore, request: MetadataRequest) -> dict[str, None]:
+    """The topics that the request names, that do not exist, and that it may create."""
+    if not (request.allow_auto_topic_creation and core.settings.auto_create_topics_enable):
+        return {}
+    return {
+        topic.name: None
+        for topic in request.topics or ()
+        if topic.topic_id == NO_TOPIC_ID
+        and topic.name is not None
+        and topic.name not in core.image.topics
+        and fault_in_name(topic.name) is None
+    }
+
+
+def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], None]) -> None:
+    def decided(answer: Answer) -> None:
+        if isinstance(answer, Refused):
+            made(dict.fromkeys(names, ErrorCode.LEADER_NOT_AVAILABLE))
+            return
+        assert isinstance(answer, TopicOutcomes), answer
+        made({outcome.name: _failure(outcome.error) for outcome in answer.topics if outcome.name is not None})
+
+    core.controller.submit(CreateTopics(tuple(NewTopic(name) for name in names)), decided)
+
+
+def _failure(error: ErrorCode) -> ErrorCode:
+    """What to answer for a topic that is not there although it was to be made."""
+    if error in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+        return ErrorCode.LEADER_NOT_AVAILABLE  # it is on its way
+    return error
+
+
+def _response(
+    core: BrokerCore, context: RequestContext, request: MetadataRequest, failures: _Failures
+) -> MetadataResponse:
+    image = core.image
+    response = MetadataResponse(cluster_id=image.cluster_id, controller_id=image.controller_id)
+    for broker in image.brokers.values():
+        endpoint = broker.endpoint(context.listener)
+        if endpoint is not None:
+            response.brokers.append(
+                MetadataResponseBroker(broker.broker_id, endpoint.host, endpoint.port, broker.rack)
+            )
+    if request.topics is None or (not request.topics and context.api_version < _FIRST_WITH_NULL_FOR_ALL):
+        response.topics = [_topic(core, context, topic) for topic in image.live_topics()]
+    else:
+        # Once each, however often it is named.
+        wanted = {(topic.topic_id, topic.name): topic for topic in request.topics}
+        response.topics = [_asked(core, context, asked, failures) for asked in wanted.values()]
+    if request.include_topic_authorized_operations:
+        for topic in response.topics:
+            is_named = topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID
+            topic.topic_authorized_operations = TOPIC_OPERATIONS if is_named else NOT_ASKED_FOR
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
+
+
+def _asked(
+    core: BrokerCore, context: RequestContext, asked: MetadataRequestTopic, failures: _Failures
+) -> MetadataResponseTopic:
+    if asked.topic_id != NO_TOPIC_ID:
+        topic = core.image.topic_by_id(asked.topic_id)
+        if topic is None:
+            return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, asked.topic_id)
+        return _topic(core, context, topic)
+    name = asked.name or ""
+    topic = core.image.topic(name)
+    if topic is not None:
+        return _topic(core, context, topic)
+    return MetadataResponseTopic(_why_missing(name, failures), name, is_internal=name in INTERNAL_TOPICS)
+
+
+def _why_missing(name: str, failures: _Failures) -> ErrorCode:
+    if name in failures:
+        return failures[name]
+    if fault_in_name(name) is not None:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _topic(core: BrokerCore, context: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=[
+            _partition(core, context, index, state) for index, state in sorted(topic.partitions.items())
+        ],
+    )
+
+
+def _partition(
+    core: BrokerCore, context: RequestContext, index: int, state: PartitionImage
+) -> MetadataResponsePartition:
+    error = ErrorCode.NONE
+    if core.endpoint(state.leader, context.listener) is None:
+        is_live = core.image.is_live(state.leader)
+        can_say = context.api_version >= _FIRST_WITH_OFFLINE_LISTENERS
+        error = ErrorCode.LISTENER_NOT_FOUND if is_live and can_say else ErrorCode.LEADER_NOT_AVAILABLE
+    return MetadataResponsePartition(
+        error,
+        index,
+        NO_BROKER if error is ErrorCode.LEADER_NOT_AVAILABLE else state.leader,
+        state.leader_epoch,
+        list(state.replicas),
+        list(state.isr),
+        core.image.offline_replicas(state),
+    )

@@ -1,0 +1,54 @@
+"""OffsetCommit: note where a group goes on."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.groups.committing import Codes
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+API_KEY: Final = 8
+
+
+def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitRequest, respond: Respond) -> None:
+    """Answer when the offsets are written."""
+
+    def committed(codes: Codes) -> None:
+        respond(
+            OffsetCommitResponse(
+                topics=[
+                    OffsetCommitResponseTopic(
+                        topic.name,
+                        [
+                            OffsetCommitResponsePartition(
+                                part.partition_index, codes[TopicPartition(topic.name, part.partition_index)]
+                            )
+                            for part in topic.partitions
+                        ],
+                    )
+                    for topic in request.topics
+                ]
+            )
+        )
+
+    core.groups.coordinator.commit_offsets(request, committed)
+
+
+def refuse(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    """The same error for every partition."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                topic.name,
+                [OffsetCommitResponsePartition(part.partition_index, code) for part in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )

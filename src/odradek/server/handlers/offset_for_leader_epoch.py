@@ -1,0 +1,54 @@
+"""OffsetForLeaderEpoch: where an epoch ends in the leader's log (X4, KIP-101, KIP-320)."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+API_KEY: Final = 23
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: OffsetForLeaderEpochRequest, respond: Respond
+) -> None:
+    """Look every partition up, at once."""
+
+    def look_up(topic: str, part: OffsetForLeaderPartition) -> EpochEndOffset:
+        found = core.replicas.end_offset_for_epoch(
+            TopicPartition(topic, part.partition),
+            part.leader_epoch,
+            current_leader_epoch=part.current_leader_epoch,
+        )
+        return EpochEndOffset(found.error_code, part.partition, found.leader_epoch, found.end_offset)
+
+    respond(
+        OffsetForLeaderEpochResponse(
+            topics=[
+                OffsetForLeaderTopicResult(
+                    topic.topic, [look_up(topic.topic, part) for part in topic.partitions]
+                )
+                for topic in request.topics
+            ]
+        )
+    )
+
+
+def refuse(request: OffsetForLeaderEpochRequest, code: ErrorCode) -> OffsetForLeaderEpochResponse:
+    """The same error for every partition."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic.topic, [EpochEndOffset(code, part.partition) for part in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )

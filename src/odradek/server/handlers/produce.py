@@ -1,0 +1,159 @@
+"""Produce: append batches to partitions led here (P1).
+
+Law: the request's own bytes are not kept while its acks are waited for; only names and numbers are.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.records.compression import Codec
+from odradek.records.header import CODEC_MASK, HEADER_BYTES
+from odradek.replication.delayed_produce import ProduceResponse as ProduceAnswer
+from odradek.replication.outcomes import AppendOutcome
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.leader_hints import current_leader, endpoints_of
+from odradek.server.transaction_admission import Ability, Refused, admit_batches, is_transactional
+from odradek.storage.files import Buffer
+from odradek.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+API_KEY: Final = 0
+
+ADMIN_CLIENT_ID: Final = "__admin_client"
+_CODEC_AT: Final = 22
+"""The byte of a batch header that holds the codec."""
+_FIRST_WITH_ZSTD: Final = 7
+_FIRST_WITH_LEADERS: Final = 10
+_FIRST_WITH_ABORTABLE: Final = 11
+_FIRST_WITH_IDS: Final = 13
+
+_Asked = list[tuple[str, UUID, list[tuple[int, TopicPartition | None]]]]
+"""Per topic its name and id as they came, and per partition its number and who that is, if anybody."""
+
+
+def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+    """Append, and answer when `acks` is satisfied."""
+    has_ids = context.api_version >= _FIRST_WITH_IDS
+    has_zstd = context.api_version >= _FIRST_WITH_ZSTD
+    entries: dict[TopicPartition, Buffer] = {}
+    unsupported: dict[TopicPartition, AppendOutcome] = {}
+    asked: _Asked = []
+    for topic in request.topic_data:
+        name = core.topic_name(topic.topic_id) if has_ids else topic.name
+        partitions: list[tuple[int, TopicPartition | None]] = []
+        for part in topic.partition_data:
+            topic_partition = None
+            if name is not None:
+                topic_partition = TopicPartition(name, part.index)
+                records = b"" if part.records is None else part.records
+                if has_zstd or not _is_zstd(records):
+                    entries[topic_partition] = records
+                else:
+                    unsupported[topic_partition] = AppendOutcome(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+            partitions.append((part.index, topic_partition))
+        asked.append((topic.name, topic.topic_id, partitions))
+    wants_answer = request.acks != 0
+
+    def answered(outcomes: Mapping[TopicPartition, AppendOutcome]) -> None:
+        if unsupported:
+            outcomes = {**unsupported, **outcomes}
+        if wants_answer:
+            respond(_response(core, context, asked, outcomes))
+            return
+        if len(outcomes) < len(entries) or any(outcome.error_code for outcome in outcomes.values()):
+            context.client.close()
+        respond(None)
+
+    def append(admitted: Mapping[TopicPartition, Buffer], answered: ProduceAnswer) -> None:
+        core.replicas.append(
+            admitted,
+            acks=request.acks,
+            timeout_ms=request.timeout_ms,
+            respond=answered,
+            internal_allowed=context.client_id == ADMIN_CLIENT_ID,
+        )
+
+    def append_but(refused: Refused) -> None:
+        admitted = {key: records for key, records in entries.items() if key not in refused}
+        failed = {key: AppendOutcome(error) for key, error in refused.items()}
+        append(admitted, lambda outcomes: answered({**failed, **outcomes}))
+
+    if request.transactional_id is None and not any(map(is_transactional, entries.values())):
+        append(entries, answered)
+    else:
+        ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
+        admit_batches(core, request.transactional_id, entries, ability, append_but)
+
+
+def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
+    """The same error for every partition."""
+    return ProduceResponse(
+        [
+            TopicProduceResponse(
+                topic.name,
+                topic.topic_id,
+                [PartitionProduceResponse(part.index, code, base_offset=-1) for part in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def _is_zstd(batches: Buffer) -> bool:
+    return len(batches) >= HEADER_BYTES and batches[_CODEC_AT] & CODEC_MASK == Codec.ZSTD
+
+
+def _response(
+    core: BrokerCore,
+    context: RequestContext,
+    asked: _Asked,
+    outcomes: Mapping[TopicPartition, AppendOutcome],
+) -> ProduceResponse:
+    response = ProduceResponse()
+    leaders: dict[BrokerId, None] = {}
+    for name, topic_id, partitions in asked:
+        parts = []
+        for index, topic_partition in partitions:
+            if topic_partition is None:
+                parts.append(PartitionProduceResponse(index, ErrorCode.UNKNOWN_TOPIC_ID, base_offset=-1))
+                continue
+            outcome = outcomes[topic_partition]
+            part = PartitionProduceResponse(
+                index,
+                outcome.error_code,
+                outcome.base_offset,
+                outcome.log_append_time_ms,
+                outcome.log_start_offset,
+            )
+            if outcome.error_code:
+                _explain(part, outcome)
+                if (
+                    outcome.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+                    and context.api_version >= _FIRST_WITH_LEADERS
+                ):
+                    leader, epoch = current_leader(core, topic_partition)
+                    part.current_leader = LeaderIdAndEpoch(leader, epoch)
+                    leaders[leader] = None
+            parts.append(part)
+        response.responses.append(TopicProduceResponse(name, topic_id, parts))
+    if leaders:
+        response.node_endpoints = endpoints_of(core, leaders, context.listener, NodeEndpoint)
+    return response
+
+
+def _explain(part: PartitionProduceResponse, outcome: AppendOutcome) -> None:
+    part.error_message = outcome.error_message
+    part.record_errors = [
+        BatchIndexAndErrorMessage(index, message) for index, message in outcome.record_errors
+    ]

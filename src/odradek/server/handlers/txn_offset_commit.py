@@ -1,0 +1,103 @@
+"""TxnOffsetCommit: a group's offsets as part of a producer's transaction (KIP-98, KIP-447)."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.groups import OFFSETS_TOPIC
+from odradek.coordinator.groups.committing import Codes
+from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
+from odradek.coordinator.transactions import Producer
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.transaction_admission import Ability, Refused, admit
+from odradek.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+API_KEY: Final = 28
+
+_FIRST_WITH_ABORTABLE: Final = 4
+_FIRST_THAT_KNOWS_LOADING: Final = 2
+"""Producers before it fail at COORDINATOR_LOAD_IN_PROGRESS."""
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
+) -> None:
+    """Let the group's partition be part of the transaction, then write the offsets there."""
+    offsets = _offsets_of(request, core.clock.wall_ms())
+    group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
+
+    def answered(codes: Codes) -> None:
+        respond(_response(request, {one: _told(code, context.api_version) for one, code in codes.items()}))
+
+    def admitted(refused: Refused) -> None:
+        if refused:
+            error = refused[group_partition]
+            if error is ErrorCode.NOT_ENOUGH_REPLICAS:
+                error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            answered(dict.fromkeys(offsets, error))
+            return
+        core.groups.coordinator.stage_transactional_offsets(
+            request.group_id,
+            TransactionalProducer(request.producer_id, request.producer_epoch),
+            offsets,
+            member_id=request.member_id,
+            instance_id=request.group_instance_id,
+            generation=request.generation_id,
+            respond=answered,
+        )
+
+    admit(
+        core,
+        request.transactional_id,
+        Producer(request.producer_id, request.producer_epoch),
+        [group_partition],
+        Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE),
+        admitted,
+    )
+
+
+def refuse(request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
+    """The same error for every partition."""
+    return _response(request, dict.fromkeys(_offsets_of(request, 0), code))
+
+
+def _offsets_of(request: TxnOffsetCommitRequest, now_ms: int) -> dict[TopicPartition, CommittedOffset]:
+    return {
+        TopicPartition(topic.name, part.partition_index): CommittedOffset(
+            part.committed_offset, part.committed_leader_epoch, part.committed_metadata or "", now_ms
+        )
+        for topic in request.topics
+        for part in topic.partitions
+    }
+
+
+def _told(code: ErrorCode, version: int) -> ErrorCode:
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _FIRST_THAT_KNOWS_LOADING:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return code
+
+
+def _response(
+    request: TxnOffsetCommitRequest, codes: Mapping[TopicPartition, ErrorCode]
+) -> TxnOffsetCommitResponse:
+    return TxnOffsetCommitResponse(
+        topics=[
+            TxnOffsetCommitResponseTopic(
+                topic.name,
+                [
+                    TxnOffsetCommitResponsePartition(
+                        part.partition_index, codes[TopicPartition(topic.name, part.partition_index)]
+                    )
+                    for part in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )

@@ -1,0 +1,98 @@
+"""Topic operations that wait until this broker sees them done (G3).
+
+The controller has decided and written; what is left is that every partition has a leader known here, or that
+no partition is known any more. At the deadline the topics still open answer REQUEST_TIMED_OUT, and come (or
+go) all the same. A deadline that has passed already answers at once.
+"""
+
+from collections.abc import Callable, Mapping, Set
+from typing import ClassVar, Generic, TypeVar
+
+from odradek.base.ids import NO_BROKER, TopicId
+from odradek.metadata.image import ClusterImage
+from odradek.timer import DelayedOperation
+
+Answered = Callable[[Set[str]], None]
+"""Called once, with the topics that were not done in time."""
+
+G = TypeVar("G")
+
+
+class DelayedTopicOperation(DelayedOperation, Generic[G]):
+    """Waits for several topics, each with a goal; `_is_done` says when one of them has reached it."""
+
+    __slots__ = ("_answered", "_image", "_open")
+
+    def __init__(
+        self, deadline_ms: int, image: ClusterImage, topics: Mapping[str, G], answered: Answered
+    ) -> None:
+        super().__init__(deadline_ms)
+        self._image = image
+        self._answered = answered
+        # The topics that are not done yet, by name with their goals; only ever shrinks.
+        self._open = dict(topics)
+
+    def try_complete(self) -> bool:
+        """See `DelayedOperation.try_complete`."""
+        for name in [name for name, goal in self._open.items() if self._is_done(name, goal)]:
+            del self._open[name]
+        return not self._open and self.force_complete()
+
+    def on_complete(self) -> None:
+        """See `DelayedOperation.on_complete`."""
+        self._answered(self._open.keys())
+
+    def _is_done(self, name: str, goal: G) -> bool:
+        raise NotImplementedError
+
+
+class DelayedCreateTopics(DelayedTopicOperation[TopicId]):
+    """Waits until every partition of new topics, told by their ids, has a leader that this broker knows."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str] = "create-topics"
+
+    def waits_for(self) -> str:
+        """See `DelayedOperation.waits_for`."""
+        return f"a leader for every partition of {', '.join(self._open)}"
+
+    def _is_done(self, name: str, goal: TopicId) -> bool:
+        topic = self._image.topic(name)
+        if topic is None or topic.topic_id != goal:
+            return False
+        return all(state.leader != NO_BROKER for state in topic.partitions.values())
+
+
+class DelayedCreatePartitions(DelayedTopicOperation[int]):
+    """Waits until grown topics have as many partitions as asked for, each with a leader known here."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str] = "create-partitions"
+
+    def waits_for(self) -> str:
+        """See `DelayedOperation.waits_for`."""
+        return f"a leader for every new partition of {', '.join(self._open)}"
+
+    def _is_done(self, name: str, goal: int) -> bool:
+        topic = self._image.topic(name)
+        if topic is None or len(topic.partitions) < goal:
+            return False
+        return all(state.leader != NO_BROKER for state in topic.partitions.values())
+
+
+class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
+    """Waits until this broker knows nothing of deleted topics, told by their ids, any more."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str] = "delete-topics"
+
+    def waits_for(self) -> str:
+        """See `DelayedOperation.waits_for`."""
+        return f"the last partition of {', '.join(self._open)} to be gone"
+
+    def _is_done(self, name: str, goal: TopicId) -> bool:
+        topic = self._image.topics.get(name)
+        return topic is None or topic.topic_id != goal

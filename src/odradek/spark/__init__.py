@@ -1,0 +1,1 @@
+"""The PySpark source, sink and pipelines."""

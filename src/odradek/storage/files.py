@@ -1,0 +1,102 @@
+"""The file-system port: all that storage may ask of a disk.
+
+Paths are strings with `/`. Every failure is an OSError, also from the fakes, with the errno that the
+system gives (ENOSPC, EIO, ENOENT, EROFS). What is written is visible at once and on disk only after
+`sync`; a name created, renamed or removed is on disk only after `sync_directory` of its parent.
+`OsFileSystem` is the real one, `MemoryFileSystem` the fake that forgets what was not synced; both pass
+one conformance suite.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+
+class File(Protocol):
+    """One file by its path. It may hold a descriptor or not: an idle file is opened again when needed."""
+
+    path: str
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        """Up to `size_bytes` from `position`; fewer only at the end of the file."""
+
+    def write_at(self, data: Buffer, position: int) -> None:
+        """Write all of `data` at `position`; when it raises, any part of it may have been written."""
+
+    def size_bytes(self) -> int:
+        """The file's size."""
+
+    def truncate(self, size_bytes: int) -> None:
+        """Cut (or extend with zeros) to `size_bytes`."""
+
+    def sync(self) -> None:
+        """Return once all that was written is on disk."""
+
+    def detached_sync(self) -> Callable[[], None]:
+        """A `sync` that may be called once from any thread, whatever happens to this file meanwhile."""
+
+    def close(self) -> None:
+        """Let go of the descriptor; the next use opens the file again."""
+
+
+class DirectoryLock(Protocol):
+    """An exclusive lock on a directory, held until it is released or the process ends."""
+
+    def release(self) -> None:
+        """Give the lock up."""
+
+
+class FileSystem(Protocol):
+    """Files and directories of one disk (or of several, under one root)."""
+
+    def file(self, path: str, *, create: bool = False) -> File:
+        """The file at `path`; `create` makes it when it is missing, else its first use raises ENOENT."""
+
+    def read(self, path: str) -> bytes:
+        """The whole content of a small file."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+
+    def list_directory(self, path: str) -> list[tuple[str, int]]:
+        """Names and sizes of what lies in `path`, sorted by name; a directory has size -1."""
+
+    def modified_ms(self, path: str) -> int:
+        """Wall-clock time of the file's last change, in ms since the epoch."""
+
+    def make_directory(self, path: str) -> None:
+        """Make `path` and its missing parents; no error when it is there."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Give a file or directory another name, replacing a file of that name atomically."""
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a directory with all that is in it; no error when it is missing."""
+
+    def sync_directory(self, path: str) -> None:
+        """Return once the names in `path` are on disk."""
+
+    def space(self, path: str) -> tuple[int, int]:
+        """Total and usable bytes of the disk that `path` lies on."""
+
+    def lock(self, path: str) -> DirectoryLock | None:
+        """Lock by the file at `path`, made when missing; None when another process holds it."""
+
+
+def write_atomically(file_system: FileSystem, path: str, data: bytes, *, durable: bool) -> None:
+    """Replace the file at `path` by `data`: a reader sees the old content or the new, never a mixture.
+
+    `durable` also waits until the new content is on disk (R12); without it a power cut may bring the old
+    one back.
+    """
+    temporary = path + ".tmp"
+    file = file_system.file(temporary, create=True)
+    file.truncate(0)
+    file.write_at(data, 0)
+    if durable:
+        file.sync()
+    file.close()
+    file_system.rename(temporary, path)
+    if durable:
+        file_system.sync_directory(path.rpartition("/")[0])

@@ -1,0 +1,125 @@
+"""Forcing a log to disk, as an effect: the log says what to sync, somebody else waits for the disk.
+
+    flush = log.pending_flush()      # on the owning thread: what is written and not yet on disk
+    flush.run()                      # on any thread; blocks; raises OSError
+    log.mark_flushed(flush)          # on the owning thread again
+
+A failed `run` is never tried again: the pages are gone from the cache although they never reached the
+disk, so a second fsync would lie. The caller takes the directory offline (L7).
+
+What is synced: the batches of every segment that was written since, and the indexes of those that are
+complete. The active segment's indexes are not: recovery makes them again from the batches (L4).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from odradek.base.ids import Offset, TopicPartition
+from odradek.storage import file_names
+from odradek.storage.files import FileSystem
+from odradek.storage.segments import Segments
+
+
+@dataclass(slots=True)
+class PendingFlush:
+    """Everything of one log below `end_offset` that is not on disk yet."""
+
+    topic_partition: TopicPartition
+    directory: str
+    """The log directory that fails when this flush fails."""
+    end_offset: Offset
+    """Once run, all records below this offset are on disk."""
+    generation: int
+    """How often the log had been truncated when this was taken; a truncation in between voids it."""
+    names: int
+    """Files made in the directory when this was taken: once run, their names are on disk too."""
+    syncs: list[Callable[[], None]]
+    """Each forces one file or directory to disk; callable once, from any thread."""
+
+    def run(self) -> None:
+        """Wait for the disk; OSError when it fails. Every sync is tried, so that none keeps its file open."""
+        failure: OSError | None = None
+        for sync in self.syncs:
+            try:
+                sync()
+            except OSError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+
+
+class FlushState:
+    """How much of a log is on disk."""
+
+    __slots__ = ("flushed_offset", "generation", "last_flush_ms", "names_made", "names_synced")
+
+    def __init__(self, flushed_offset: Offset, now_ms: int, *, names_are_synced: bool) -> None:
+        self.flushed_offset = flushed_offset  # all records below are on disk: the recovery point
+        self.last_flush_ms = now_ms  # on the monotonic clock; when `flushed_offset` last rose
+        self.generation = 0  # truncations so far
+        self.names_made = 1  # files made or replaced, the log's own directory counted as the first
+        self.names_synced = int(names_are_synced)  # those of them whose names are on disk
+
+    @property
+    def has_new_names(self) -> bool:
+        """Whether a file was made or replaced since the directory was last synced."""
+        return self.names_synced < self.names_made
+
+    def pending(
+        self, topic_partition: TopicPartition, segments: Segments, file_system: FileSystem, end_offset: Offset
+    ) -> PendingFlush:
+        """What has to be synced for all records below `end_offset` to be on disk."""
+        return PendingFlush(
+            topic_partition,
+            segments.directory.rpartition("/")[0],
+            end_offset,
+            self.generation,
+            self.names_made,
+            self._syncs(segments, file_system, end_offset),
+        )
+
+    def _syncs(
+        self, segments: Segments, file_system: FileSystem, end_offset: Offset
+    ) -> list[Callable[[], None]]:
+        syncs: list[Callable[[], None]] = []
+        # From the segment of the last flushed record: it may have been closed since, its indexes unsynced.
+        for segment in segments.from_offset(self.flushed_offset - 1):
+            if segment.base_offset >= end_offset and segment.size_bytes:
+                break
+            files = [segment.file] if segment is segments.active else segment.files()
+            syncs.extend(file.detached_sync() for file in files)
+        if self.has_new_names:
+            directory = segments.directory
+            syncs.extend(_small_file_syncs(file_system, directory, self.flushed_offset))
+            syncs.append(lambda: file_system.sync_directory(directory))
+            syncs.append(lambda: file_system.sync_directory(directory.rpartition("/")[0]))
+        return syncs
+
+    def has_run(self, flush: PendingFlush, now_ms: int) -> None:
+        """A flush has succeeded: what it covered is on disk, unless it has been cut off meanwhile."""
+        if flush.generation == self.generation:
+            self.flushed_offset = max(self.flushed_offset, flush.end_offset)
+        self.names_synced = max(self.names_synced, flush.names)
+        self.last_flush_ms = now_ms
+
+    def truncated_to(self, offset: Offset) -> None:
+        """The log now ends at `offset`, once that is on disk too; flushes under way no longer count."""
+        self.generation += 1
+        self.names_made += 1
+        self.flushed_offset = min(self.flushed_offset, offset)
+
+
+def _small_file_syncs(
+    file_system: FileSystem, directory: str, flushed_offset: Offset
+) -> list[Callable[[], None]]:
+    """What was written beside the segments has to be on disk before its name is."""
+    syncs = []
+    for name, _ in file_system.list_directory(directory):
+        snapshot = file_names.offset_of_snapshot(name)
+        if name in (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA) or (
+            snapshot is not None and snapshot >= flushed_offset
+        ):
+            file = file_system.file(f"{directory}/{name}")
+            syncs.append(file.detached_sync())
+            file.close()
+    return syncs

@@ -1,0 +1,143 @@
+"""From a partition's directory to its segments: what a stop left behind is finished or cleared away first.
+
+.deleted                 its delay is cut short: removed
+.cleaned, .tmp           written by halves: removed
+.swap                    a compaction that was complete but for its names: finished, its sources removed
+index without its log    belongs to nothing: removed
+log without an index     whatever is missing is built again from the log
+"""
+
+from dataclasses import dataclass, field
+
+from odradek.base.ids import Offset, TopicPartition
+from odradek.storage import file_names, offset_index, time_index
+from odradek.storage.batch_walk import walk_headers
+from odradek.storage.checkpoint import Damage
+from odradek.storage.files import FileSystem
+from odradek.storage.segment import Segment
+from odradek.storage.segments import Segments
+
+
+@dataclass(slots=True)
+class Cut:
+    """The end of a segment that recovery took off because its first batch is torn or corrupt."""
+
+    path: str
+    position: int
+    """The byte at which the whole batches end."""
+    size_bytes: int
+    """What was cut off."""
+    reason: str
+    kept_in: str | None
+    """Where the bytes cut off can be looked at; None when they were all zeros."""
+
+    def __str__(self) -> str:
+        kept = f"kept in {self.kept_in}" if self.kept_in else "all of them zeros"
+        return f"{self.path} was cut at byte {self.position} ({self.reason}): {self.size_bytes} bytes, {kept}"
+
+
+@dataclass(slots=True)
+class LogRecovery:
+    """What opening one log found and did (L4)."""
+
+    topic_partition: TopicPartition
+    clean: bool
+    """The last stop was clean: nothing had to be verified."""
+    segments_verified: int = 0
+    bytes_verified: int = 0
+    records_lost_from: Offset | None = None
+    """Where the log ends because of a cut; None when nothing was cut."""
+    cuts: list[Cut] = field(default_factory=list)
+    rebuilt_indexes: list[str] = field(default_factory=list)
+    """Paths of the logs whose indexes were missing or damaged."""
+    damages: list[Damage] = field(default_factory=list)
+
+    def is_uneventful(self) -> bool:
+        """Nothing was lost, repaired or ignored."""
+        return not (self.cuts or self.rebuilt_indexes or self.damages)
+
+
+def clear_leftovers(file_system: FileSystem, directory: str) -> None:
+    """Finish or remove what an earlier stop interrupted."""
+    names = [name for name, _ in file_system.list_directory(directory)]
+    cleaned = [name for name in names if name.endswith(file_names.CLEANED)]
+    for name in names:
+        if name.endswith((file_names.DELETED, file_names.CLEANED, file_names.TEMPORARY)):
+            file_system.remove(f"{directory}/{name}")
+    swaps = [name for name in names if name.endswith(file_names.SWAP)]
+    if cleaned:
+        # The compaction was still renaming its results: those from the first unfinished one on do not count.
+        first_unfinished = min(_base_offset(name) for name in cleaned)
+        for name in [name for name in swaps if _base_offset(name) >= first_unfinished]:
+            file_system.remove(f"{directory}/{name}")
+            swaps.remove(name)
+    _finish_swaps(file_system, directory, names, swaps)
+
+
+def _finish_swaps(file_system: FileSystem, directory: str, names: list[str], swaps: list[str]) -> None:
+    for swap in swaps:
+        if not swap.endswith(file_names.LOG + file_names.SWAP):
+            continue
+        base_offset = _base_offset(swap)
+        end_offset = _end_of_swap(file_system, f"{directory}/{swap}", base_offset)
+        for name in names:
+            replaced = file_names.offset_and_suffix(name)
+            if (
+                replaced is not None
+                and base_offset <= replaced[0] < end_offset
+                and _is_segment_part(replaced[1])
+            ):
+                file_system.remove(f"{directory}/{name}")
+    for swap in swaps:
+        file_system.rename(f"{directory}/{swap}", f"{directory}/{swap.removesuffix(file_names.SWAP)}")
+
+
+def _end_of_swap(file_system: FileSystem, path: str, base_offset: Offset) -> Offset:
+    file = file_system.file(path)
+    end_offset = base_offset + 1
+    for _, header in walk_headers(file, 0, file.size_bytes()):
+        end_offset = header.next_offset
+    file.close()
+    return end_offset
+
+
+def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> list[Segment]:
+    """Take up every segment in the directory; those whose indexes are missing or damaged are returned.
+
+    Of closed segments only the sizes are looked at; that an entry leads nowhere shows when it is used.
+    """
+    directory = segments.directory
+    sizes = dict(file_system.list_directory(directory))
+    for name, size_bytes in sizes.items():
+        found = file_names.offset_and_suffix(name)
+        if found is None or size_bytes < 0:
+            continue
+        base_offset, suffix = found
+        if suffix == file_names.LOG:
+            segments.add_existing(base_offset, size_bytes, now_ms)
+        elif _is_segment_part(suffix) and file_names.segment_file(base_offset, file_names.LOG) not in sizes:
+            file_system.remove(f"{directory}/{name}")
+    return [segment for segment in segments if not _has_indexes(segment, segments, sizes)]
+
+
+def _has_indexes(segment: Segment, segments: Segments, sizes: dict[str, int]) -> bool:
+    by_offset = sizes.get(file_names.segment_file(segment.base_offset, file_names.OFFSET_INDEX), -1)
+    by_time = sizes.get(file_names.segment_file(segment.base_offset, file_names.TIME_INDEX), -1)
+    if (
+        by_offset < 0
+        or by_offset % offset_index.ENTRY_BYTES
+        or by_time < 0
+        or by_time % time_index.ENTRY_BYTES
+    ):
+        return segment.size_bytes == 0
+    return segment is not segments.active or (
+        segment.offset_index.is_plausible(segment.size_bytes) and segment.time_index.is_plausible()
+    )
+
+
+def _is_segment_part(suffix: str) -> bool:
+    return suffix in file_names.SEGMENT_SUFFIXES
+
+
+def _base_offset(name: str) -> Offset:
+    return int(name.partition(".")[0])

@@ -1,0 +1,560 @@
+"""One partition's log: it owns the segments and every offset that describes them.
+
+Always log start ≤ LSO ≤ HW ≤ LEO; asserted wherever one of them changes. The log knows nothing of
+requests, replicas or leaders: who may append and how far a reader may see is the caller's to say.
+Every OSError comes out as StorageFailure, after which the log's whole directory is offline.
+
+    append_as_leader   validate (records) -> check producers -> give offsets -> roll -> write -> remember
+    append_as_follower check CRC and order -> roll -> write -> remember
+    read               reads.py      truncate, delete: below      open: recovery.py
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from uuid import UUID
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OffsetOutOfRange, RecordListTooLarge
+from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
+from odradek.base.settings import TopicConfig
+from odradek.records.header import BatchHeader
+from odradek.records.offsets import assign_offsets
+from odradek.records.validation import rules_of, validate
+from odradek.storage import file_names
+from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches
+from odradek.storage.checkpoint import write_epochs
+from odradek.storage.compaction.job import CleanedSegment
+from odradek.storage.files import Buffer
+from odradek.storage.flushing import FlushState, PendingFlush
+from odradek.storage.log_directory import LogDirectory
+from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
+from odradek.storage.origin import Origin
+from odradek.storage.partition_metadata import write_topic_id
+from odradek.storage.positions import EpochEnd, LogPosition, TimestampOffset
+from odradek.storage.producer_replay import check_batches, rebuild_producers, remember_batches, write_snapshot
+from odradek.storage.producer_state import ProducerStates
+from odradek.storage.reads import LogRead, aborted_among, read_batches
+from odradek.storage.recovery import LoadedLog
+from odradek.storage.retention import count_expendable
+from odradek.storage.rolling import must_roll
+from odradek.storage.segment import Segment
+from odradek.storage.time_lookup import max_timestamp_offset, offset_for_timestamp
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _on_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Concatenate[Log, _P], _R]":
+    """A method that touches the disk: refused while the directory is offline, an OSError takes it there."""
+
+    @wraps(method)
+    def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        log.place.check_online()
+        try:
+            return method(log, *args, **kwargs)
+        except OSError as error:
+            raise log.place.fail(error) from error
+
+    return cast("Callable[Concatenate[Log, _P], _R]", guarded)
+
+
+class Log:
+    """The log of one partition (L1-L7). Owned by one thread; opened by `LogManager` or `open_log`."""
+
+    def __init__(
+        self, topic_partition: TopicPartition, place: LogDirectory, config: TopicConfig, loaded: LoadedLog
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.place = place
+        self.config = config
+        self.topic_id: UUID | None = loaded.topic_id
+        self.recovery = loaded.report  # what opening it found
+        self.log_start_offset: Offset = loaded.log_start_offset  # the first offset that may be read
+        self.end_offset: Offset = loaded.end_offset  # LEO: the offset of the next record
+        self.cleaned_offset: Offset = 0  # compaction has been through everything below (L5); at most LEO
+        self._segments = loaded.segments
+        self._producers: ProducerStates = loaded.producers
+        self._epochs = loaded.epochs
+        was_closed = loaded.report.clean and not loaded.is_new and loaded.report.is_uneventful()
+        self._flushes = FlushState(
+            loaded.recovery_point, place.clock.monotonic_ms(), names_are_synced=was_closed
+        )
+        # How a clean stop left it; while it is still so, closing has nothing to bring to disk.
+        self._closed_at = (self.end_offset, self._flushes.names_made) if was_closed else None
+        self._roll_jitter_ms = self._next_jitter_ms()  # taken off segment.ms for the active segment
+        self._client_rules = rules_of(config)
+        self._own_rules = rules_of(config, from_client=False)
+        self.end_position = self._find_end()  # of LEO: behind the last byte of the active segment
+        # HW: below it every record is on all in-sync replicas. Restored by the replica that opens the log.
+        self.high_watermark: LogPosition = self._locate(self.log_start_offset)
+        # LSO: below it every transaction is decided and its marker is below HW.
+        self.last_stable: LogPosition = self.high_watermark
+        self._high_watermark_moved()
+
+    @property
+    def directory(self) -> str:
+        """The log directory (one of `log.dirs`) that this log lives in."""
+        return self.place.path
+
+    @property
+    def path(self) -> str:
+        """The log's own directory, in the log directory."""
+        return self._segments.directory
+
+    @property
+    def segments(self) -> Iterable[Segment]:
+        """In order, the active one last; for compaction, which replaces some through `swap_in`."""
+        return self._segments
+
+    @property
+    def truncations(self) -> int:
+        """How often the log was truncated since it was opened."""
+        return self._flushes.generation
+
+    @property
+    def latest_epoch(self) -> LeaderEpoch:
+        """The leader epoch of the last batch or assignment, or -1."""
+        return self._epochs.latest
+
+    @property
+    def flushed_offset(self) -> Offset:
+        """All records below this offset are on disk (the recovery point)."""
+        return self._flushes.flushed_offset
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all segments."""
+        return self._segments.size_bytes
+
+    @property
+    def starts_inside_segment(self) -> bool:
+        """Whether the log start is not simply the first segment's base, and has to be written down (R12)."""
+        return self.log_start_offset > self._segments.first.base_offset
+
+    @property
+    def producers(self) -> ProducerStates:
+        """The producers that this log knows (DescribeProducers reads it; only the log changes it)."""
+        return self._producers
+
+    # Appending.
+
+    @_on_disk
+    def append_as_leader(
+        self, batches: Buffer, leader_epoch: LeaderEpoch, *, origin: Origin = Origin.CLIENT, now_ms: int
+    ) -> AppendInfo:
+        """Validate, give offsets and write. A batch that the producer repeats is answered as a duplicate.
+
+        Raises what the tree under LogError names; nothing is written then.
+        """
+        rules = self._client_rules if origin is Origin.CLIENT else self._own_rules
+        records = validate(batches, rules, now_ms)
+        duplicate = check_batches(self._producers, records, origin)
+        if duplicate is not None:
+            return duplicate_info(duplicate, self.log_start_offset, leader_epoch)
+        size_bytes = len(records.data)
+        if size_bytes > self.config.segment_bytes:
+            raise RecordListTooLarge(
+                f"{size_bytes} bytes of batches do not fit in a segment of {self.config.segment_bytes} bytes"
+            )
+        append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else None
+        first_offset = self.end_offset
+        assign_offsets(records, first_offset, leader_epoch, append_time_ms)
+        rolled = self._write(records.data, records.headers, now_ms)
+        info = AppendInfo(
+            first_offset,
+            self.end_offset - 1,
+            max([header.max_timestamp for header in records.headers]),
+            -1 if append_time_ms is None else append_time_ms,
+            self.log_start_offset,
+            leader_epoch,
+            self.end_offset - first_offset,
+            size_bytes,
+        )
+        info.rolled = rolled
+        info.flush_due = rolled or self._is_flush_due()
+        return info
+
+    @_on_disk
+    def append_as_follower(self, batches: Buffer) -> AppendInfo:
+        """Write a leader's batches with their own offsets (X2); a last batch that is cut short is left out.
+
+        CorruptRecord when a CRC fails (X5) or an offset lies below LEO; nothing is written then.
+        """
+        now_ms = self.place.clock.wall_ms()
+        info = AppendInfo(-1, -1, -1, -1, self.log_start_offset, self.latest_epoch, 0, 0)
+        groups = follower_batches(batches, self.end_offset, self.config.segment_bytes)
+        for data, headers in groups:
+            info.rolled |= self._write(data, headers, now_ms)
+            info.note(headers, len(data))
+        info.flush_due = info.rolled or self._is_flush_due()
+        return info
+
+    def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
+        """Write batches that have their offsets, remember what they say; True when a segment was begun."""
+        last = headers[-1]
+        rolled = must_roll(
+            self._segments.active,
+            self.config,
+            self._roll_jitter_ms,
+            size_bytes=len(data),
+            last_offset=last.last_offset,
+            max_timestamp=last.max_timestamp,
+            now_ms=now_ms,
+        )
+        if rolled:
+            # At LEO, also where a leader's compacted batches begin later: see `recovery` on gaps.
+            reachable = last.last_offset - self.end_offset <= RELATIVE_OFFSET_MAX
+            self._begin_segment(self.end_offset if reachable else headers[0].base_offset)
+        active = self._segments.active
+        active.append(data, headers)
+        self.end_offset = last.next_offset
+        self.end_position = LogPosition(self.end_offset, active.base_offset, active.size_bytes)
+        for header in headers:
+            if header.leader_epoch > self._epochs.latest:
+                self._epochs.assign(header.leader_epoch, header.base_offset)
+                self._save_epochs()
+        remember_batches(self._producers, headers, data, active.transaction_index)
+        return rolled
+
+    # Reading.
+
+    @_on_disk
+    def read(
+        self,
+        start_offset: Offset,
+        max_bytes: int,
+        bound: LogPosition,
+        *,
+        at_least_one: bool,
+        committed_only: bool = False,
+    ) -> LogRead:
+        """L3: batches from the one that holds `start_offset`, below `bound` (LEO, HW or LSO).
+
+        OffsetOutOfRange below the log start or above LEO. `at_least_one` returns the first batch whole even
+        when it is larger than `max_bytes`.
+        """
+        if max_bytes < 0:
+            raise ApiError(ErrorCode.INVALID_FETCH_SIZE, f"a read of {max_bytes} bytes")
+        self._check_in_range(start_offset)
+        found = None
+        if max_bytes > 0 and start_offset < bound.offset:
+            found = read_batches(self._segments, start_offset, max_bytes, bound, at_least_one=at_least_one)
+        if found is None:
+            nothing = bound if start_offset == bound.offset else self._locate(start_offset)
+            return LogRead(nothing, b"", aborted_transactions=[] if committed_only else None)
+        if committed_only:
+            found.aborted_transactions = aborted_among(self._segments, found, self.end_offset)
+        return found
+
+    @_on_disk
+    def position_of(self, offset: Offset) -> LogPosition:
+        """Where `offset` lies; OffsetOutOfRange below the log start or above LEO."""
+        self._check_in_range(offset)
+        return self._locate(offset)
+
+    @_on_disk
+    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
+        """L6: the first record whose timestamp is at least `timestamp_ms`."""
+        return offset_for_timestamp(self._segments, timestamp_ms, self.log_start_offset)
+
+    @_on_disk
+    def max_timestamp_offset(self) -> TimestampOffset | None:
+        """L6 (-3): the first record that has the largest timestamp of the log."""
+        return max_timestamp_offset(self._segments, self.log_start_offset)
+
+    def _check_in_range(self, offset: Offset) -> None:
+        if not self.log_start_offset <= offset <= self.end_offset:
+            held = f"{self.log_start_offset} to {self.end_offset}"
+            raise OffsetOutOfRange(f"{self.topic_partition} has offsets from {held}, not {offset}")
+
+    def _locate(self, offset: Offset) -> LogPosition:
+        found = None if offset == self.end_offset else self._segments.locate(offset)
+        return self.end_position if found is None else found
+
+    # High watermark, last stable offset, log start.
+
+    @_on_disk
+    def restore_high_watermark(self, offset: Offset) -> None:
+        """Set HW to what the checkpoint says, clamped to [log start, LEO] (R12); also to move it back."""
+        self.high_watermark = self._locate(min(max(offset, self.log_start_offset), self.end_offset))
+        self._high_watermark_moved()
+
+    @_on_disk
+    def advance_high_watermark(self, position: LogPosition) -> bool:
+        """R11: move HW to `position`, never back; True when it moved (also onto a newer segment)."""
+        assert position.offset <= self.end_offset, f"HW {position.offset} above LEO {self.end_offset}"
+        current = self.high_watermark
+        if position.offset < current.offset or (
+            position.offset == current.offset and position.segment_base_offset <= current.segment_base_offset
+        ):
+            return False
+        self.high_watermark = position
+        self._high_watermark_moved()
+        return True
+
+    @_on_disk
+    def advance_log_start(self, offset: Offset) -> bool:
+        """A follower's log start follows the leader's (R11); True when it rose. At most HW."""
+        if offset <= self.log_start_offset or offset > self.high_watermark.offset:
+            return False
+        self.log_start_offset = offset
+        if self._epochs.truncate_from_start(offset):
+            self._save_epochs()
+        self._high_watermark_moved()
+        return True
+
+    def delete_records_before(self, offset: Offset) -> Offset:
+        """DeleteRecords: raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
+        if not 0 <= offset <= (most := self.high_watermark.offset):
+            raise OffsetOutOfRange(f"{self.topic_partition} can be deleted up to HW {most}, not to {offset}")
+        self.advance_log_start(offset)
+        return self.log_start_offset
+
+    def _high_watermark_moved(self) -> None:
+        """Bring the last stable offset up to HW, and see that all offsets are in order."""
+        high_watermark = self.high_watermark
+        unstable = self._producers.first_unstable_offset
+        if unstable is not None:
+            self._producers.high_watermark_rose(high_watermark.offset)
+            unstable = self._producers.first_unstable_offset
+        if unstable is None or unstable >= high_watermark.offset:
+            self.last_stable = high_watermark
+        elif unstable != self.last_stable.offset:
+            self.last_stable = self._locate(max(unstable, self.log_start_offset))
+        assert self.log_start_offset <= self.last_stable.offset <= high_watermark.offset <= self.end_offset, (
+            f"{self.topic_partition}: offsets out of order: {self.describe()}"
+        )
+
+    # Truncation.
+
+    @_on_disk
+    def truncate_to(self, offset: Offset) -> bool:
+        """Drop all batches that hold `offset` or later ones; False when there were none."""
+        if offset >= self.end_offset:
+            return False
+        if offset <= self._segments.first.base_offset:
+            self.truncate_fully_and_start_at(max(offset, 0))
+            return True
+        segments = self._segments.from_offset(offset)
+        for later in reversed(segments[1:]):
+            self._segments.discard(later)
+        self.end_offset = segments[0].truncate_to(offset)
+        self._roll_jitter_ms = self._next_jitter_ms()
+        disk, now_ms = self.place.file_system, self.place.clock.wall_ms()
+        rebuild_producers(self._producers, self._segments, disk, self.end_offset, now_ms)
+        self._truncated()
+        return True
+
+    @_on_disk
+    def truncate_fully_and_start_at(self, offset: Offset) -> None:
+        """Drop everything; the log is empty and starts at `offset`."""
+        for segment in reversed(list(self._segments)):
+            self._segments.discard(segment)
+        self._segments.add_new(offset, self.place.clock.wall_ms())
+        self._flushes.names_made += 1
+        self.log_start_offset = self.end_offset = offset
+        self._producers.clear()
+        self._epochs.clear()
+        self._save_epochs()
+        self._truncated()
+
+    def _truncated(self) -> None:
+        self._flushes.truncated_to(self.end_offset)
+        self.cleaned_offset = min(self.cleaned_offset, self.end_offset)
+        self.end_position = self._find_end()
+        self.log_start_offset = min(self.log_start_offset, self.end_offset)
+        if self._epochs.truncate_from_end(self.end_offset):
+            self._save_epochs()
+        if not self.log_start_offset <= self.high_watermark.offset < self.end_offset:
+            self.high_watermark = self.end_position
+        self._high_watermark_moved()
+
+    # Epochs.
+
+    def end_offset_for_epoch(self, epoch: LeaderEpoch) -> EpochEnd:
+        """Where `epoch` ends here, or the largest epoch below it (X4, OffsetForLeaderEpoch)."""
+        return self._epochs.end_offset_for(epoch, self.end_offset)
+
+    def epoch_of(self, offset: Offset) -> LeaderEpoch:
+        """The leader epoch in force at `offset`, or -1."""
+        return self._epochs.epoch_of(offset)
+
+    @_on_disk
+    def assign_epoch_start(self, epoch: LeaderEpoch, offset: Offset) -> None:
+        """Note that `epoch` begins at `offset` (R5b)."""
+        if self._epochs.assign(epoch, offset):
+            self._save_epochs()
+
+    def _save_epochs(self) -> None:
+        path = f"{self.path}/{file_names.LEADER_EPOCHS}"
+        write_epochs(self.place.file_system, path, self._epochs.entries())
+        self._flushes.names_made += 1
+
+    # Segments: rolling, retention, compaction.
+
+    @_on_disk
+    def roll(self) -> Offset:
+        """L2: begin a new segment at LEO, unless the active one is empty; its base offset."""
+        if self._segments.active.size_bytes:
+            self._begin_segment(self.end_offset)
+            self.end_position = self._find_end()
+        return self._segments.active.base_offset
+
+    @_on_disk
+    def delete_old_segments(self, now_ms: int) -> int:
+        """L5: drop the segments that retention no longer keeps; how many were dropped."""
+        segments = list(self._segments)
+        count = count_expendable(
+            segments,
+            self.config,
+            log_start_offset=self.log_start_offset,
+            high_watermark=self.high_watermark.offset,
+            log_end_offset=self.end_offset,
+            now_ms=now_ms,
+        )
+        if count == len(segments):
+            self.roll()
+        for segment in segments[:count]:
+            self._segments.discard(segment)
+        if count:
+            self._oldest_segments_gone()
+        return count
+
+    def _oldest_segments_gone(self) -> None:
+        first = self._segments.first.base_offset
+        self._relocate(first)
+        self.advance_log_start(first)
+
+    @_on_disk
+    def swap_in(self, cleaned: CleanedSegment, truncations: int) -> bool:
+        """L5: put what compaction made of some segments in their place; no offset changes by that.
+
+        False, and nothing done, when one of them is no longer what it was, or the log has been truncated
+        since there had been `truncations`.
+        """
+        replaced = self._segments.closed_alike(cleaned.replaced)
+        if replaced is None or truncations != self.truncations:
+            return False
+        self._segments.replace(replaced, cleaned.size_bytes)
+        self._flushes.names_made += 1
+        self._relocate(replaced[-1].base_offset + 1)
+        return True
+
+    def _relocate(self, below: Offset) -> None:
+        """The segments based below that offset are others now: where HW and LSO lie in them has changed."""
+        if self.high_watermark.segment_base_offset < below:
+            self.high_watermark = self._locate(self.high_watermark.offset)
+        if self.last_stable.segment_base_offset < below:
+            self.last_stable = self._locate(self.last_stable.offset)
+
+    def _begin_segment(self, base_offset: Offset) -> None:
+        self._segments.active.seal()
+        write_snapshot(self._producers, self.place.file_system, self.path, base_offset, durable=False)
+        self._segments.add_new(base_offset, self.place.clock.wall_ms())
+        self._flushes.names_made += 1
+        self._roll_jitter_ms = self._next_jitter_ms()
+
+    def _next_jitter_ms(self) -> int:
+        most_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
+        return self.place.chance.below(most_ms) if most_ms > 0 else 0
+
+    def _find_end(self) -> LogPosition:
+        active = self._segments.active
+        return LogPosition(self.end_offset, active.base_offset, active.size_bytes)
+
+    # Flushing.
+
+    @_on_disk
+    def pending_flush(self, up_to: Offset | None = None) -> PendingFlush | None:
+        """What must be synced for all records below `up_to` (LEO) to be on disk; None when nothing must."""
+        end_offset = self.end_offset if up_to is None else min(up_to, self.end_offset)
+        if end_offset <= self._flushes.flushed_offset and not self._flushes.has_new_names:
+            return None
+        pending = self._flushes.pending
+        return pending(self.topic_partition, self._segments, self.place.file_system, end_offset)
+
+    def mark_flushed(self, flush: PendingFlush) -> None:
+        """The flush has run: raise `flushed_offset`."""
+        self._flushes.has_run(flush, self.place.clock.monotonic_ms())
+
+    @_on_disk
+    def flush(self) -> None:
+        """Force everything to disk, now, on this thread."""
+        flush = self.pending_flush()
+        if flush is not None:
+            flush.run()
+            self.mark_flushed(flush)
+
+    def is_flush_due(self, monotonic_ms: int) -> bool:
+        """Whether `flush.ms` asks for a flush by now."""
+        unflushed = self.end_offset > self._flushes.flushed_offset
+        return unflushed and monotonic_ms - self._flushes.last_flush_ms >= self.config.flush_ms
+
+    def _is_flush_due(self) -> bool:
+        return self.end_offset - self._flushes.flushed_offset >= self.config.flush_messages
+
+    # The log as a whole.
+
+    def update_config(self, config: TopicConfig) -> None:
+        """Go on under other settings."""
+        self.config = config
+        self._segments.config = config
+        self._segments.active.index_interval_bytes = config.index_interval_bytes
+        self._client_rules = rules_of(config)
+        self._own_rules = rules_of(config, from_client=False)
+
+    @_on_disk
+    def set_topic_id(self, topic_id: UUID) -> None:
+        """Write `partition.metadata`; the id of a log never changes (INCONSISTENT_TOPIC_ID)."""
+        if self.topic_id == topic_id:
+            return
+        if self.topic_id is not None:
+            raise ApiError(
+                ErrorCode.INCONSISTENT_TOPIC_ID,
+                f"{self.topic_partition} belongs to the topic with id {self.topic_id}, not {topic_id}",
+            )
+        write_topic_id(self.place.file_system, f"{self.path}/{file_names.PARTITION_METADATA}", topic_id)
+        self.topic_id = topic_id
+        self._flushes.names_made += 1
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers that have written nothing for `producer.id.expiration.ms`; how many."""
+        return self._producers.expire(now_ms)
+
+    @_on_disk
+    def close(self) -> None:
+        """The clean stop: everything is on disk, indexes and producer state included."""
+        if self._closed_at != (self.end_offset, self._flushes.names_made):
+            self._segments.active.seal()
+            for file in self._segments.active.files():
+                file.sync()
+            write_snapshot(self._producers, self.place.file_system, self.path, self.end_offset, durable=True)
+            self._flushes.names_made += 1
+            self.flush()
+        self._segments.close()
+
+    def rename_directory(self, name: str) -> None:
+        """Go on under another name in the same log directory."""
+        path = f"{self.directory}/{name}"
+        self._segments.close()
+        self.place.file_system.rename(self.path, path)
+        self._segments.move_to(path)
+
+    def describe(self) -> Mapping[str, Any]:
+        """The log in words and numbers, for tests, CLI and console."""
+        return {
+            "partition": str(self.topic_partition),
+            "topic_id": None if self.topic_id is None else str(self.topic_id),
+            "directory": self.directory,
+            "log_start_offset": self.log_start_offset,
+            "last_stable_offset": self.last_stable.offset,
+            "high_watermark": self.high_watermark.offset,
+            "end_offset": self.end_offset,
+            "flushed_offset": self.flushed_offset,
+            "leader_epoch": self.latest_epoch,
+            "segments": len(self._segments),
+            "size_bytes": self.size_bytes,
+            "producers": len(self._producers),
+            "offline": self.place.failure,
+        }

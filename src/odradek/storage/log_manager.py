@@ -1,0 +1,360 @@
+"""All logs of a broker, over all of its log directories: opened and recovered, made, deleted, closed.
+
+Nothing here runs by itself: flushing, retention and checkpoints are methods that the server calls when
+they are due. One directory that fails takes its logs with it and no others.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from odradek.base.chance import Chance
+from odradek.base.clock import Clock
+from odradek.base.errors import DataDirectoryError, StorageFailure
+from odradek.base.ids import Offset, TopicPartition
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.storage import file_names
+from odradek.storage.checkpoint import Damage, read_offsets, write_offsets
+from odradek.storage.files import FileSystem
+from odradek.storage.flushing import PendingFlush
+from odradek.storage.loading import LogRecovery
+from odradek.storage.log import Log
+from odradek.storage.log_directory import LogDirectory
+from odradek.storage.opening import make_log, open_directories
+from odradek.storage.recovery import load_log
+
+NO_BROKER_EPOCH = -1
+
+
+@dataclass(slots=True)
+class OpeningReport:
+    """What was found when the directories were opened (L4)."""
+
+    unclean_directories: list[str] = field(default_factory=list)
+    """Those whose last stop was not clean: their logs were verified."""
+    offline_directories: dict[str, str] = field(default_factory=dict)
+    """Those that cannot be used, and why."""
+    damages: list[Damage] = field(default_factory=list)
+    """Checkpoint files that were ignored."""
+    ignored: list[str] = field(default_factory=list)
+    """Directories among the logs that are no log."""
+    logs: list[LogRecovery] = field(default_factory=list)
+    """Every log that was verified, repaired or cut."""
+
+    def lines(self) -> list[str]:
+        """The report for a person: one sentence for each thing that was not as it should be."""
+        lines = [
+            f"{path} was not stopped cleanly, its logs were verified" for path in self.unclean_directories
+        ]
+        lines += [f"{path} is offline: {reason}" for path, reason in self.offline_directories.items()]
+        lines += [f"{path} is not a log and was left alone" for path in self.ignored]
+        lines += [str(damage) for damage in self.damages]
+        for log in self.logs:
+            lines += [str(cut) for cut in log.cuts]
+            lines += [str(damage) for damage in log.damages]
+            lines += [f"the indexes of {path} were made again" for path in log.rebuilt_indexes]
+        return lines
+
+
+class LogManager:
+    """The logs by partition. `open` is the way to get one; `close` is the clean stop."""
+
+    def __init__(
+        self, directories: list[LogDirectory], clock: Clock, config_of: Callable[[str], TopicConfig]
+    ) -> None:
+        self.directories = directories  # in the order of log.dirs, those offline included
+        self.report = OpeningReport()
+        self._clock = clock
+        self._config_of = config_of
+        self._logs: dict[TopicPartition, Log] = {}  # all that are hosted, those offline included
+        self._high_watermarks: dict[TopicPartition, Offset] = {}  # as the checkpoints had them at the start
+        # What each checkpoint file holds, by path, so that an unchanged one is not written again.
+        self._written: dict[str, dict[TopicPartition, Offset]] = {}
+
+    @classmethod
+    def open(
+        cls,
+        settings: BrokerSettings,
+        *,
+        cluster_id: str,
+        file_system: FileSystem,
+        clock: Clock,
+        chance: Chance,
+        config_of: Callable[[str], TopicConfig],
+    ) -> "LogManager":
+        """Lock the directories, check whose they are, recover every log in them (L4).
+
+        DataDirectoryError, before anything is changed on disk, when a directory is in use by another broker,
+        belongs to another cluster or node, or when none can be used.
+        """
+        directories = open_directories(
+            settings, cluster_id=cluster_id, file_system=file_system, clock=clock, chance=chance
+        )
+        manager = cls(directories, clock, config_of)
+        for directory in directories:
+            if directory.failure is None:
+                try:
+                    manager._load(directory)
+                except OSError as error:
+                    directory.fail(error)
+            if directory.failure is not None:
+                manager.report.offline_directories[directory.path] = directory.failure
+            elif not directory.stopped_cleanly and any(
+                log.place is directory for log in manager._logs.values()
+            ):
+                manager.report.unclean_directories.append(directory.path)
+        return manager
+
+    @property
+    def stopped_cleanly(self) -> bool:
+        """Whether the last stop was clean in every directory (R15)."""
+        return all(directory.stopped_cleanly for directory in self.directories)
+
+    def get(self, topic_partition: TopicPartition) -> Log | None:
+        """The log of a partition hosted here, in a directory that is online."""
+        log = self._logs.get(topic_partition)
+        return log if log is not None and log.place.failure is None else None
+
+    def logs(self) -> Iterable[Log]:
+        """All logs that are online."""
+        return [log for log in self._logs.values() if log.place.failure is None]
+
+    def create(
+        self, topic_partition: TopicPartition, topic_id: UUID | None = None, *, is_new: bool = True
+    ) -> Log:
+        """The partition's log, made when missing in the directory with the fewest.
+
+        StorageFailure when no directory works, or when the log is offline; also when the partition is not
+        new (`is_new`) and its log may lie in a directory that is offline.
+        """
+        log = self._logs.get(topic_partition)
+        if log is not None:
+            log.place.check_online()
+            return log
+        if not is_new:
+            for directory in self.directories:
+                directory.check_online()
+        return self._make(topic_partition, topic_id)
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Take a log away: renamed at once, its files removed after `file.delete.delay.ms`."""
+        log = self._logs.pop(topic_partition, None)
+        if log is None or log.place.failure is not None:
+            return
+        log.place.log_count -= 1
+        name = file_names.deleted_directory(topic_partition, log.place.chance.uuid())
+        log.rename_directory(name)
+        log.place.removals.add(log.path, log.config.file_delete_delay_ms)
+
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition's log lies in a directory that has failed (P3: KAFKA_STORAGE_ERROR)."""
+        log = self._logs.get(topic_partition)
+        return log is not None and log.place.failure is not None
+
+    def fail_directory(self, directory: str, reason: str) -> list[TopicPartition]:
+        """Take a log directory offline (L7, R6); the partitions that are lost with it."""
+        for candidate in self.directories:
+            if candidate.path == directory:
+                candidate.fail(reason)
+        return [partition for partition, log in self._logs.items() if log.directory == directory]
+
+    def online_directories(self) -> list[str]:
+        """The log directories that still work; a broker without any stops."""
+        return [directory.path for directory in self.directories if directory.failure is None]
+
+    def why_offline(self, directory: str) -> str | None:
+        """What made a log directory fail; None while it works."""
+        return next((one.failure for one in self.directories if one.path == directory), None)
+
+    def update_config(self, topic: str, config: TopicConfig) -> None:
+        """Give all logs of a topic their new settings."""
+        for partition, log in self._logs.items():
+            if partition.topic == topic:
+                log.update_config(config)
+
+    # What the server calls when it is due.
+
+    def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
+        """What `replication-offset-checkpoint` held at start, 0 when absent (R12)."""
+        return self._high_watermarks.get(topic_partition, 0)
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write `replication-offset-checkpoint` in every directory (R12); a failure takes it offline."""
+        self._write_checkpoints(file_names.HIGH_WATERMARKS, lambda log: log.high_watermark.offset)
+
+    def checkpoint_recovery_points(self) -> None:
+        """Write `recovery-point-offset-checkpoint` in every directory (R12)."""
+        self._write_checkpoints(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
+
+    def checkpoint_log_start_offsets(self) -> None:
+        """Write `log-start-offset-checkpoint` everywhere (R12), of logs that begin inside a segment."""
+        self._write_checkpoints(
+            file_names.LOG_START_OFFSETS,
+            lambda log: log.log_start_offset if log.starts_inside_segment else None,
+        )
+
+    def cleaner_checkpoint(self, directory: LogDirectory) -> Callable[[], None]:
+        """Writes the directory's `cleaner-offset-checkpoint` as of now; may block, raise OSError and run on
+        any thread."""
+        offsets = self._offsets_in(directory, lambda log: log.cleaned_offset or None)
+        path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
+        return lambda: write_offsets(directory.file_system, path, offsets)
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Apply retention to every log (L5); how many segments were dropped."""
+        return self._sum_over_logs(lambda log: log.delete_old_segments(now_ms))
+
+    def expire_producers(self, now_ms: int) -> int:
+        """Forget producers without a write for `producer.id.expiration.ms`; how many."""
+        return self._sum_over_logs(lambda log: log.expire_producers(now_ms))
+
+    def due_flushes(self, monotonic_ms: int) -> list[PendingFlush]:
+        """The flushes that `flush.ms` asks for by now."""
+        flushes = []
+        for log in self.logs():
+            if log.is_flush_due(monotonic_ms):
+                try:
+                    flush = log.pending_flush()
+                except StorageFailure:
+                    continue
+                if flush is not None:
+                    flushes.append(flush)
+        return flushes
+
+    def take_due_removals(self) -> list[Callable[[], None]]:
+        """Removals of files whose delay is over; each may block, raise OSError and run on any thread."""
+        return [
+            removal
+            for directory in self.directories
+            if directory.failure is None
+            for removal in directory.removals.take_due()
+        ]
+
+    def close(self, broker_epoch: int = NO_BROKER_EPOCH) -> None:
+        """The clean stop: flush, snapshots, checkpoints, `.kafka_cleanshutdown`, locks released.
+
+        A directory that fails on the way is left as after an unclean stop.
+        """
+        for log in self.logs():
+            try:
+                log.close()
+            except StorageFailure:
+                continue  # said by `directory.failure`; the others are still to be closed
+        self.checkpoint_high_watermarks()
+        self.checkpoint_recovery_points()
+        self.checkpoint_log_start_offsets()
+        for directory in self.directories:
+            try:
+                if directory.failure is None:
+                    directory.leave_clean_shutdown_mark(broker_epoch)
+            except OSError as error:
+                directory.fail(error)
+            directory.release_lock()
+
+    def describe(self) -> Mapping[str, Any]:
+        """Directories and logs in words and numbers."""
+        return {
+            "directories": [
+                {
+                    "path": directory.path,
+                    "id": str(directory.directory_id),
+                    "offline": directory.failure,
+                    "logs": directory.log_count,
+                    "size_bytes": sum(
+                        log.size_bytes for log in self._logs.values() if log.place is directory
+                    ),
+                    "removals_waiting": len(directory.removals),
+                }
+                for directory in self.directories
+            ],
+            "logs": [log.describe() for log in self._logs.values()],
+        }
+
+    def _load(self, directory: LogDirectory) -> None:
+        recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
+        start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
+        cleaned = self._read_checkpoint(directory, file_names.CLEANED_OFFSETS)
+        self._high_watermarks.update(self._read_checkpoint(directory, file_names.HIGH_WATERMARKS))
+        for name, size_bytes in directory.file_system.list_directory(directory.path):
+            path = f"{directory.path}/{name}"
+            if size_bytes >= 0:
+                continue
+            if file_names.is_deleted_directory(name):
+                directory.removals.add(path, 0)
+                continue
+            partition = file_names.topic_partition_of(name)
+            if partition is None:
+                self.report.ignored.append(path)
+                continue
+            if partition in self._logs:
+                other = self._logs[partition].directory
+                raise DataDirectoryError(f"{partition} has a log in {other} and one in {directory.path}")
+            config = self._config_of(partition.topic)
+            loaded = load_log(
+                directory,
+                partition,
+                config,
+                clean=directory.stopped_cleanly,
+                recovery_point=recovery_points.get(partition, 0),
+                log_start_offset=start_offsets.get(partition, 0),
+                was_compacted=cleaned.get(partition, 0) > 0,
+            )
+            log = self._logs[partition] = Log(partition, directory, config, loaded)
+            log.cleaned_offset = min(cleaned.get(partition, 0), log.end_offset)
+            directory.log_count += 1
+            if not (loaded.report.clean and loaded.report.is_uneventful()):
+                self.report.logs.append(loaded.report)
+
+    def _read_checkpoint(self, directory: LogDirectory, name: str) -> dict[TopicPartition, Offset]:
+        offsets, damage = read_offsets(directory.file_system, f"{directory.path}/{name}")
+        if damage is not None:
+            self.report.damages.append(damage)
+        return offsets
+
+    def _make(self, topic_partition: TopicPartition, topic_id: UUID | None) -> Log:
+        for directory in sorted(self.directories, key=lambda candidate: candidate.log_count):
+            if directory.failure is None:
+                try:
+                    config = self._config_of(topic_partition.topic)
+                    log = make_log(directory, topic_partition, config, topic_id)
+                except StorageFailure:
+                    continue  # offline from now on; the next one may still work
+                self._logs[topic_partition] = log
+                directory.log_count += 1
+                return log
+        raise StorageFailure(f"no log directory is left for {topic_partition}")
+
+    def _write_checkpoints(self, name: str, offset_of: Callable[[Log], Offset | None]) -> None:
+        for directory in self.directories:
+            if directory.failure is not None:
+                continue
+            offsets = self._offsets_in(directory, offset_of)
+            path = f"{directory.path}/{name}"
+            if self._written.get(path) == offsets:
+                continue
+            try:
+                write_offsets(directory.file_system, path, offsets)
+            except OSError as error:
+                directory.fail(error)
+                continue
+            self._written[path] = offsets
+
+    def _offsets_in(
+        self, directory: LogDirectory, offset_of: Callable[[Log], Offset | None]
+    ) -> dict[TopicPartition, Offset]:
+        offsets = {}
+        for partition, log in self._logs.items():
+            offset = offset_of(log) if log.place is directory else None
+            if offset is not None:
+                offsets[partition] = offset
+        return offsets
+
+    def _sum_over_logs(self, count: Callable[[Log], int]) -> int:
+        total = 0
+        for log in self.logs():
+            try:
+                total += count(log)
+            except StorageFailure:
+                continue  # its directory is offline now and says so; the others go on
+        return total

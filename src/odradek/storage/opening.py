@@ -1,0 +1,180 @@
+"""Taking possession of the log directories, and opening a single log.
+
+Nothing is changed on disk before every directory has been found to be ours: a broker that is refused
+leaves no trace.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from odradek.base.chance import Chance, SeededChance
+from odradek.base.clock import Clock, SystemClock
+from odradek.base.errors import DataDirectoryError
+from odradek.base.ids import BrokerId, Offset, TopicPartition
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.storage import file_names
+from odradek.storage.files import FileSystem
+from odradek.storage.log import Log
+from odradek.storage.log_directory import LogDirectory
+from odradek.storage.meta_properties import (
+    MetaProperties,
+    fault_in,
+    read_meta_properties,
+    write_meta_properties,
+)
+from odradek.storage.recovery import load_log
+
+_PRODUCER_EXPIRATION_MS = BrokerSettings().producer_id_expiration_ms
+
+
+def open_log(
+    directory: str,
+    topic_partition: TopicPartition,
+    config: TopicConfig | None = None,
+    *,
+    file_system: FileSystem,
+    clock: Clock | None = None,
+    chance: Chance | None = None,
+    clean: bool = True,
+    recovery_point: Offset = 0,
+    log_start_offset: Offset = 0,
+) -> Log:
+    """Open (or make) one log by itself, outside any `LogManager`: for tests and tools.
+
+    `clean=False` verifies it from `recovery_point` on (L4). StorageFailure when the disk refuses.
+    """
+    place = LogDirectory(
+        directory,
+        file_system,
+        clock or SystemClock(),
+        chance or SeededChance(),
+        producer_expiration_ms=_PRODUCER_EXPIRATION_MS,
+    )
+    config = config or TopicConfig()
+    try:
+        loaded = load_log(
+            place,
+            topic_partition,
+            config,
+            clean=clean,
+            recovery_point=recovery_point,
+            log_start_offset=log_start_offset,
+        )
+        return Log(topic_partition, place, config, loaded)
+    except OSError as error:
+        raise place.fail(error) from error
+
+
+def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_id: BrokerId) -> str | None:
+    """The cluster that the directories say they belong to, None when none says so; only looks.
+
+    DataDirectoryError when two of them disagree, or when one belongs to another broker. Those that cannot be
+    read are left out.
+    """
+    found: dict[str, str] = {}
+    for path in directories:
+        try:
+            properties = read_meta_properties(file_system, path)
+        except OSError:
+            continue
+        if properties is None or properties.cluster_id is None:
+            continue
+        found[path] = properties.cluster_id
+        fault = fault_in(properties, path, cluster_id=properties.cluster_id, node_id=node_id)
+        if fault is not None:
+            raise DataDirectoryError(fault)
+    if len(set(found.values())) > 1:
+        (one, first), (other, second), *_ = found.items()
+        raise DataDirectoryError(f"{one} belongs to cluster {first}, {other} to cluster {second}")
+    return next(iter(found.values()), None)
+
+
+def open_directories(
+    settings: BrokerSettings, *, cluster_id: str, file_system: FileSystem, clock: Clock, chance: Chance
+) -> list[LogDirectory]:
+    """Check, lock and mark as ours every directory of `log.dirs`; one that the disk refuses is offline.
+
+    DataDirectoryError when one is in use or another's, or when none works; nothing has been changed then.
+    """
+    paths = list(dict.fromkeys(path.rstrip("/") or "/" for path in settings.log_dirs))
+    directories = [
+        LogDirectory(
+            path, file_system, clock, chance, producer_expiration_ms=settings.producer_id_expiration_ms
+        )
+        for path in paths
+    ]
+    found = {directory.path: _look_at(directory, cluster_id, settings.node_id) for directory in directories}
+    _lock_all(directories)
+    for directory in directories:
+        if directory.failure is None:
+            _take_over(directory, found[directory.path], cluster_id, settings.node_id)
+    failures = [directory.failure for directory in directories if directory.failure is not None]
+    if len(failures) == len(directories):
+        raise DataDirectoryError(f"no log directory can be used: {'; '.join(failures)}")
+    return directories
+
+
+def _look_at(directory: LogDirectory, cluster_id: str, node_id: BrokerId) -> MetaProperties | None:
+    try:
+        found = read_meta_properties(directory.file_system, directory.path)
+    except OSError as error:
+        directory.fail(error)
+        return None
+    fault = fault_in(found, directory.path, cluster_id=cluster_id, node_id=node_id)
+    if fault is not None:
+        raise DataDirectoryError(fault)
+    return found
+
+
+def _lock_all(directories: Sequence[LogDirectory]) -> None:
+    """Lock those that exist, then make and lock the others; all or none."""
+    file_system = directories[0].file_system
+    for directory in sorted(directories, key=lambda directory: not file_system.exists(directory.path)):
+        if directory.failure is not None:
+            continue
+        try:
+            if not file_system.exists(directory.path):
+                file_system.make_directory(directory.path)
+                file_system.sync_directory(directory.path.rpartition("/")[0] or "/")
+            directory.lock = file_system.lock(f"{directory.path}/{file_names.LOCK}")
+        except OSError as error:
+            directory.fail(error)
+            continue
+        if directory.lock is None:
+            for locked in directories:
+                locked.release_lock()
+            raise DataDirectoryError(f"{directory.path} is in use by another broker")
+
+
+def _take_over(
+    directory: LogDirectory, found: MetaProperties | None, cluster_id: str, node_id: BrokerId
+) -> None:
+    directory_id: UUID | None = found.directory_id if found is not None else None
+    try:
+        if found is None or directory_id is None:
+            directory_id = directory.chance.uuid()
+            write_meta_properties(
+                directory.file_system,
+                directory.path,
+                cluster_id=cluster_id,
+                node_id=node_id,
+                directory_id=directory_id,
+            )
+        directory.directory_id = directory_id
+        directory.take_clean_shutdown_mark()
+    except OSError as error:
+        directory.fail(error)
+        directory.release_lock()
+
+
+def make_log(
+    directory: LogDirectory, topic_partition: TopicPartition, config: TopicConfig, topic_id: UUID | None
+) -> Log:
+    """A new log in a directory; StorageFailure when the disk refuses."""
+    try:
+        log = Log(topic_partition, directory, config, load_log(directory, topic_partition, config))
+    except OSError as error:
+        raise directory.fail(error) from error
+    if topic_id is not None:
+        log.set_topic_id(topic_id)
+    return log

@@ -1,0 +1,232 @@
+"""The file-system port on the machine's own files.
+
+Thousands of partitions have more files than a process may have open, so a file holds a descriptor only
+while it is in use: at most `descriptors_max` of them, beyond which one that has long been idle is closed
+and opened again when it is next used. Idle is found by the clock algorithm: files queue in the order of
+their opening, and one that was used since it was last looked at goes to the back once more.
+
+    queue: A B C (full), B was used     opening D: A is idle, closed  ->  B C D
+                                        opening E: B was used, spared ->  C closed  ->  D B E
+"""
+
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+
+from odradek.storage.files import Buffer
+
+DESCRIPTORS_MAX = 4096
+_CLOSED = -1
+
+
+def _sync_descriptor(descriptor: int) -> None:
+    """Force a file's content to the disk itself, past the drive's cache where the system tells them apart."""
+    full_sync = getattr(fcntl, "F_FULLFSYNC", None)
+    if full_sync is not None:
+        fcntl.fcntl(descriptor, full_sync)
+    else:
+        os.fdatasync(descriptor)
+
+
+class OsFile:
+    """A file of `OsFileSystem`; see `File`."""
+
+    __slots__ = ("_descriptor", "_descriptors", "_flags", "path", "used")
+
+    def __init__(self, path: str, flags: int, descriptors: "_Descriptors") -> None:
+        self.path = path
+        self.used = False  # since the clock hand last passed
+        self._flags = flags
+        self._descriptor = _CLOSED
+        self._descriptors = descriptors
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        """See `File.read_at`."""
+        self.used = True
+        descriptor = self._descriptor
+        return os.pread(self._open() if descriptor < 0 else descriptor, size_bytes, position)
+
+    def write_at(self, data: Buffer, position: int) -> None:
+        """See `File.write_at`."""
+        self.used = True
+        descriptor = self._descriptor if self._descriptor >= 0 else self._open()
+        written = os.pwrite(descriptor, data, position)
+        while written < len(data):  # a disk that fills up takes a part first and refuses the rest
+            rest = memoryview(data)[written:]
+            count = os.pwrite(descriptor, rest, position + written)
+            if count == 0:
+                raise OSError(errno.EIO, "the system wrote nothing", self.path)
+            written += count
+
+    def size_bytes(self) -> int:
+        """See `File.size_bytes`."""
+        return os.fstat(self._open()).st_size
+
+    def truncate(self, size_bytes: int) -> None:
+        """See `File.truncate`."""
+        os.ftruncate(self._open(), size_bytes)
+
+    def sync(self) -> None:
+        """See `File.sync`."""
+        _sync_descriptor(self._open())
+
+    def detached_sync(self) -> Callable[[], None]:
+        """See `File.detached_sync`: on a duplicate, since the descriptor itself may be closed meanwhile."""
+        duplicate = os.dup(self._open())
+
+        def sync_and_close() -> None:
+            try:
+                _sync_descriptor(duplicate)
+            finally:
+                os.close(duplicate)
+
+        return sync_and_close
+
+    def close(self) -> None:
+        """See `File.close`."""
+        if self._descriptor >= 0:
+            self._descriptors.forget(self)
+            os.close(self._descriptor)
+            self._descriptor = _CLOSED
+
+    def _open(self) -> int:
+        if self._descriptor < 0:
+            self._descriptors.make_room()
+            self._descriptor = os.open(self.path, self._flags, 0o644)
+            self._flags &= ~os.O_CREAT  # only the first opening makes the file
+            self._descriptors.remember(self)
+        self.used = True
+        return self._descriptor
+
+
+class _Descriptors:
+    """The open files of one file system, in the order in which the clock hand will pass them."""
+
+    __slots__ = ("_limit", "_open")
+
+    def __init__(self, limit: int) -> None:
+        assert limit > 0, f"no file could ever be open: {limit}"
+        self._limit = limit
+        self._open: dict[OsFile, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def remember(self, file: OsFile) -> None:
+        self._open[file] = None
+
+    def forget(self, file: OsFile) -> None:
+        self._open.pop(file, None)
+
+    def make_room(self) -> None:
+        while len(self._open) >= self._limit:
+            file = next(iter(self._open))
+            if file.used:
+                file.used = False
+                self._open[file] = self._open.pop(file)
+            else:
+                file.close()
+
+
+class OsDirectoryLock:
+    """An advisory `flock` on an open file; it ends with the process, however that ends."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """See `DirectoryLock.release`."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = _CLOSED
+
+
+class OsFileSystem:
+    """The machine's files; see `FileSystem`. With `read_only` no file can be made or changed."""
+
+    def __init__(self, *, descriptors_max: int = DESCRIPTORS_MAX, read_only: bool = False) -> None:
+        self._descriptors = _Descriptors(descriptors_max)
+        self._flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
+
+    @property
+    def open_files(self) -> int:
+        """How many descriptors are held now."""
+        return len(self._descriptors)
+
+    def file(self, path: str, *, create: bool = False) -> OsFile:
+        """See `FileSystem.file`."""
+        if not create:
+            return OsFile(path, self._flags, self._descriptors)
+        file = OsFile(path, self._flags | os.O_CREAT, self._descriptors)
+        file.size_bytes()
+        return file
+
+    def read(self, path: str) -> bytes:
+        """See `FileSystem.read`."""
+        with open(path, "rb") as file:
+            return file.read()
+
+    def exists(self, path: str) -> bool:
+        """See `FileSystem.exists`."""
+        return os.path.exists(path)
+
+    def list_directory(self, path: str) -> list[tuple[str, int]]:
+        """See `FileSystem.list_directory`."""
+        found = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                try:
+                    found.append((entry.name, -1 if entry.is_dir() else entry.stat().st_size))
+                except FileNotFoundError:
+                    continue  # removed while we looked: a reader beside a living broker
+        return sorted(found)
+
+    def modified_ms(self, path: str) -> int:
+        """See `FileSystem.modified_ms`."""
+        return os.stat(path).st_mtime_ns // 1_000_000
+
+    def make_directory(self, path: str) -> None:
+        """See `FileSystem.make_directory`."""
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        """See `FileSystem.rename`."""
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        """See `FileSystem.remove`."""
+        try:
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+        except FileNotFoundError:
+            pass
+
+    def sync_directory(self, path: str) -> None:
+        """See `FileSystem.sync_directory`."""
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def space(self, path: str) -> tuple[int, int]:
+        """See `FileSystem.space`."""
+        usage = os.statvfs(path)
+        return usage.f_blocks * usage.f_frsize, usage.f_bavail * usage.f_frsize
+
+    def lock(self, path: str) -> OsDirectoryLock | None:
+        """See `FileSystem.lock`."""
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except OSError:
+            os.close(descriptor)
+            raise
+        return OsDirectoryLock(descriptor)

@@ -1,0 +1,79 @@
+"""Reading a log: whole batches from the one that holds an offset, up to a bound (L3).
+
+segment 100:  [100-104][105-109][110-114][115-119]       bound: HW at offset 115
+
+start 107, room for two batches      -> [105-109][110-114], the client skips 105 and 106
+start 107, room for 1.5 batches      -> [105-109] and half of [110-114], as Kafka does
+start 107, room for half a batch     -> [105-109] whole, where at least one batch was asked for
+start 115                            -> nothing: it is not below the bound
+"""
+
+from dataclasses import dataclass
+
+from odradek.base.ids import Offset
+from odradek.storage.positions import LogPosition
+from odradek.storage.segment import Segment
+from odradek.storage.segments import Segments
+from odradek.storage.transaction_index import AbortedTransaction
+
+
+@dataclass(slots=True)
+class LogRead:
+    """The answer of `Log.read`."""
+
+    position: LogPosition
+    """Of the offset asked for; its byte is where `records` begin."""
+    records: bytes | memoryview
+    """Batches as they lie on disk; the last may be cut short when `max_bytes` ran out."""
+    first_batch_incomplete: bool = False
+    """Not even the first batch fitted in `max_bytes`, and the read was not to exceed it."""
+    aborted_transactions: list[AbortedTransaction] | None = None
+    """Those that touch the records, for a `committed_only` read; None for any other."""
+
+
+def read_batches(
+    segments: Segments, start: Offset, max_bytes: int, bound: LogPosition, *, at_least_one: bool
+) -> LogRead | None:
+    """The batches from `start` on, below `bound`; None when there are none.
+
+    CorruptRecord when what lies there is damaged.
+    """
+    segment: Segment | None = segments.floor(start)
+    while segment is not None and segment.base_offset <= bound.segment_base_offset:
+        position = segment.find(start)
+        if position is not None:
+            is_last = segment.base_offset == bound.segment_base_offset
+            end = bound.byte_position if is_last else segment.size_bytes
+            if position >= end:
+                return None
+            return _read_from(segment, start, position, end, max_bytes, at_least_one=at_least_one)
+        segment = segments.after(segment)
+    return None
+
+
+def aborted_among(segments: Segments, found: LogRead, log_end_offset: Offset) -> list[AbortedTransaction]:
+    """The aborted transactions that touch what was read; perhaps a few that begin just behind it."""
+    start = found.position.offset
+    segment = segments.floor(found.position.segment_base_offset)
+    assert segment is not None, f"what was read at {found.position} lies in no segment"
+    entry = segment.offset_index.first_at_or_after(found.position.byte_position + len(found.records))
+    end = segments.end_of(segment, log_end_offset) if entry is None else entry.offset
+    aborted: list[AbortedTransaction] = []
+    for behind in segments.from_offset(segment.base_offset):
+        if behind.transaction_index.collect(start, end, aborted):
+            break
+    return aborted
+
+
+def _read_from(
+    segment: Segment, start: Offset, position: int, end: int, max_bytes: int, *, at_least_one: bool
+) -> LogRead:
+    at = LogPosition(start, segment.base_offset, position)
+    if end - position <= max_bytes:
+        return LogRead(at, segment.read(position, end - position))
+    first_bytes = segment.batch_size_at(position)
+    if first_bytes <= max_bytes:
+        return LogRead(at, segment.read(position, max_bytes))
+    if at_least_one:
+        return LogRead(at, segment.read(position, first_bytes))
+    return LogRead(at, segment.read(position, max_bytes), first_batch_incomplete=True)

@@ -1,0 +1,294 @@
+"""Opening a log: from the files of a partition's directory to the state that appends and reads need (L4).
+
+After a clean stop everything is taken as it is. After any other, every segment from that of the recovery
+point on is verified batch by batch, its indexes made anew:
+
+    batch | batch | batch | batch? | batch        CRC of the fourth does not hold
+                          ^ the log ends here; the rest is kept in NNN.log.corrupted-<time>
+
+Kafka cuts at the same place and drops the rest. Here the bytes cut off stay beside the log and the report
+names them, because whole batches may be among them; nothing reads them again by itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from odradek.base.errors import CorruptRecord
+from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, Offset, TopicPartition
+from odradek.base.settings import TopicConfig
+from odradek.records.header import BatchHeader, check_crc
+from odradek.storage import file_names
+from odradek.storage.batch_walk import walk_batches
+from odradek.storage.checkpoint import Damage, read_epochs, write_epochs
+from odradek.storage.epoch_cache import EpochCache
+from odradek.storage.files import FileSystem
+from odradek.storage.loading import Cut, LogRecovery, clear_leftovers, load_segments
+from odradek.storage.log_directory import LogDirectory
+from odradek.storage.partition_metadata import read_topic_id
+from odradek.storage.producer_replay import (
+    rebuild_producers,
+    remember_batch,
+    remove_stray_snapshots,
+    write_snapshot,
+)
+from odradek.storage.producer_state import ProducerStates
+from odradek.storage.segment import Segment
+from odradek.storage.segments import Segments
+
+_COPY_CHUNK_BYTES = 1024 * 1024
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """The parts of a log as they were found, or made."""
+
+    segments: Segments
+    producers: ProducerStates
+    epochs: EpochCache
+    topic_id: UUID | None
+    log_start_offset: Offset
+    end_offset: Offset
+    recovery_point: Offset
+    is_new: bool
+    """There was nothing before."""
+    report: LogRecovery
+
+
+def load_log(
+    directory: LogDirectory,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    *,
+    clean: bool = True,
+    recovery_point: Offset = 0,
+    log_start_offset: Offset = 0,
+    was_compacted: bool = False,
+) -> LoadedLog:
+    """Open the partition's directory, which is made when it is missing; OSError when the disk refuses.
+
+    `was_compacted`: a cleaning has been through it, whatever its policy is today.
+    """
+    file_system = directory.file_system
+    path = f"{directory.path}/{topic_partition}"
+    file_system.make_directory(path)
+    clear_leftovers(file_system, path)
+    report = LogRecovery(topic_partition, clean)
+    segments = Segments(file_system, path, config, directory.removals)
+    loader = _Loader(directory, segments, report, was_compacted=was_compacted)
+    loader.load(recovery_point, log_start_offset)
+    topic_id, damage = read_topic_id(file_system, f"{path}/{file_names.PARTITION_METADATA}")
+    if damage is not None:
+        report.damages.append(damage)
+    return LoadedLog(
+        segments,
+        loader.producers,
+        loader.epochs,
+        topic_id,
+        loader.log_start_offset,
+        loader.end_offset,
+        loader.end_offset if report.clean else min(recovery_point, loader.end_offset),
+        loader.is_new,
+        report,
+    )
+
+
+class _Loader:
+    """The steps of `load_log`, over the parts that they fill."""
+
+    def __init__(
+        self, directory: LogDirectory, segments: Segments, report: LogRecovery, *, was_compacted: bool
+    ) -> None:
+        self.segments = segments
+        self.report = report
+        self.producers = ProducerStates(directory.producer_expiration_ms)
+        self.epochs = EpochCache()
+        self.log_start_offset = 0
+        self.end_offset = 0
+        self.is_new = False
+        self._file_system: FileSystem = directory.file_system
+        self._wall_ms = directory.clock.wall_ms()
+        # Compaction leaves gaps between segments; in any other log a gap is a loss, of which followers that
+        # still have the records must learn by the log's end.
+        self._may_have_gaps = was_compacted or "compact" in segments.config.cleanup_policy
+
+    def load(self, recovery_point: Offset, log_start_offset: Offset) -> None:
+        without_indexes = self._load_segments(log_start_offset)
+        epochs_on_disk = self._load_epochs()
+        if not self.report.clean:
+            # Verifying makes the indexes of what it verifies.
+            verified = self._unverified(recovery_point)[0].base_offset
+            without_indexes = [segment for segment in without_indexes if segment.base_offset < verified]
+        damaged_from = self._rebuild_indexes(without_indexes)
+        if damaged_from is not None:
+            self.report.clean, recovery_point = False, min(recovery_point, damaged_from)
+        if self.report.clean:
+            try:
+                self._take_as_it_is()
+            except CorruptRecord as damage:
+                self.report.clean, recovery_point = False, 0
+                self.report.damages.append(Damage(self.segments.directory, str(damage)))
+        if not self.report.clean:
+            self._verify_from(recovery_point)
+        self.log_start_offset = max(log_start_offset, self.segments.first.base_offset)
+        if self.end_offset < self.log_start_offset:
+            self._begin_again_at(self.log_start_offset)
+        if not epochs_on_disk:
+            self._read_epochs_from_batches()
+        self.epochs.truncate_from_end(self.end_offset + 1)
+        self.epochs.truncate_from_start(self.log_start_offset)
+        if self.epochs.entries() != epochs_on_disk or self.report.damages:
+            write_epochs(self._file_system, self._epochs_path, self.epochs.entries())
+        remove_stray_snapshots(self.segments, self._file_system, self.end_offset)
+
+    def _load_segments(self, log_start_offset: Offset) -> list[Segment]:
+        without_indexes = load_segments(self.segments, self._file_system, self._wall_ms)
+        if len(self.segments) == 0:
+            self.segments.add_new(log_start_offset, self._wall_ms)
+            self.report.clean = self.is_new = True
+        return without_indexes
+
+    def _rebuild_indexes(self, segments: Sequence[Segment]) -> Offset | None:
+        """Make missing indexes again; the base of the first segment that is itself damaged, or None."""
+        for segment in segments:
+            self.report.rebuilt_indexes.append(segment.file.path)
+            try:
+                segment.rebuild_indexes()
+            except CorruptRecord as damage:
+                self.report.damages.append(
+                    Damage(segment.file.path, _without_path(damage, segment.file.path))
+                )
+                return segment.base_offset
+        return None
+
+    @property
+    def _epochs_path(self) -> str:
+        return f"{self.segments.directory}/{file_names.LEADER_EPOCHS}"
+
+    def _load_epochs(self) -> list[tuple[LeaderEpoch, Offset]]:
+        entries, damage = read_epochs(self._file_system, self._epochs_path)
+        if damage is not None:
+            self.report.damages.append(damage)
+        self.epochs = EpochCache(entries)
+        return entries
+
+    def _take_as_it_is(self) -> None:
+        for segment in self.segments:
+            segment.transaction_index.entries()
+        self.end_offset = self.segments.active.next_offset()
+        self._rebuild_producers(self.end_offset)
+
+    def _rebuild_producers(self, end: Offset) -> None:
+        damages = rebuild_producers(self.producers, self.segments, self._file_system, end, self._wall_ms)
+        self.report.damages.extend(damages)
+
+    def _unverified(self, recovery_point: Offset) -> list[Segment]:
+        """From the segment of the last record before the recovery point: it may have been the active one when
+        that was flushed, so that its indexes were not."""
+        return self.segments.from_offset(recovery_point - 1)
+
+    def _verify_from(self, recovery_point: Offset) -> None:
+        unverified = self._unverified(recovery_point)
+        self.end_offset = unverified[0].base_offset
+        self._rebuild_producers(self.end_offset)
+        for number, segment in enumerate(unverified):
+            if segment.base_offset != self.end_offset and not self._may_have_gaps:
+                self._set_aside(unverified[number:], f"the offsets from {self.end_offset} on are missing")
+                return
+            write_snapshot(
+                self.producers, self._file_system, segment.directory, segment.base_offset, durable=True
+            )
+            fault = self._verify(segment)
+            if fault is not None:
+                position, reason = fault
+                self._cut(segment, position, reason)
+                self._set_aside(unverified[number + 1 :], "an earlier segment was cut")
+                return
+            if segment is not self.segments.active:
+                segment.seal()
+
+    def _verify(self, segment: Segment) -> tuple[int, str] | None:
+        """Check every batch and make the indexes; where the whole batches end, and why, if they do early."""
+        segment.forget_indexes()
+        segment.transaction_index.clear()
+        position = 0
+        try:
+            for at, header, batch in walk_batches(segment.file, 0, segment.size_bytes):
+                self._check_batch(segment, header, batch)
+                segment.note(header, at)
+                self.epochs.assign(header.leader_epoch, header.base_offset)
+                if header.producer_id != NO_PRODUCER_ID:
+                    remember_batch(self.producers, header, batch, segment.transaction_index)
+                self.end_offset = header.next_offset
+                position = at + header.size_bytes
+        except CorruptRecord as damage:
+            return position, _without_path(damage, segment.file.path)
+        finally:
+            self.report.segments_verified += 1
+            self.report.bytes_verified += position
+        return None
+
+    def _check_batch(self, segment: Segment, header: BatchHeader, batch: memoryview) -> None:
+        check_crc(batch, header)
+        if header.base_offset < self.end_offset or header.last_offset < header.base_offset:
+            raise CorruptRecord(f"offset {header.base_offset} follows offset {self.end_offset - 1}")
+        if not segment.can_hold(header.last_offset):
+            raise CorruptRecord(
+                f"offset {header.last_offset} is out of reach of segment {segment.base_offset}"
+            )
+
+    def _cut(self, segment: Segment, position: int, reason: str) -> None:
+        size = segment.size_bytes
+        kept_in = self._copy_aside(segment, position)
+        segment.file.truncate(position)
+        segment.file.sync()
+        segment.size_bytes = position
+        self.report.cuts.append(Cut(segment.file.path, position, size - position, reason, kept_in))
+
+    def _copy_aside(self, segment: Segment, position: int) -> str | None:
+        """Keep the bytes from `position` on in a file of their own, unless they are all zeros."""
+        chunks = range(position, segment.size_bytes, _COPY_CHUNK_BYTES)
+        if not any(any(segment.read(at, _COPY_CHUNK_BYTES)) for at in chunks):
+            return None
+        path = self._corrupted_path(segment)
+        aside = self._file_system.file(path, create=True)
+        for at in chunks:
+            aside.write_at(segment.read(at, _COPY_CHUNK_BYTES), at - position)
+        aside.sync()
+        aside.close()
+        self._file_system.sync_directory(self.segments.directory)
+        return path
+
+    def _set_aside(self, segments: Sequence[Segment], reason: str) -> None:
+        """Take the segments behind a cut out of the log, and keep their batches under other names."""
+        self.report.records_lost_from = self.end_offset
+        for segment in segments:
+            log_path, kept_in = segment.file.path, self._corrupted_path(segment)
+            self.segments.release(segment)
+            if segment.size_bytes:
+                self._file_system.rename(log_path, kept_in)
+                self.report.cuts.append(Cut(log_path, 0, segment.size_bytes, reason, kept_in))
+            for suffix in (*file_names.SEGMENT_SUFFIXES, file_names.PRODUCER_SNAPSHOT):
+                self._file_system.remove(segment.path(suffix))
+
+    def _corrupted_path(self, segment: Segment) -> str:
+        return f"{segment.file.path}{file_names.CORRUPTED}{self._wall_ms}"
+
+    def _begin_again_at(self, offset: Offset) -> None:
+        for segment in list(self.segments):
+            self.segments.discard(segment)
+        self.segments.add_new(offset, self._wall_ms)
+        self.end_offset = offset
+        self.producers.clear()
+        self.epochs.clear()
+
+    def _read_epochs_from_batches(self) -> None:
+        self.epochs.clear()
+        for segment in self.segments:
+            for _, header in segment.headers():
+                self.epochs.assign(header.leader_epoch, header.base_offset)
+
+
+def _without_path(damage: CorruptRecord, path: str) -> str:
+    """What is wrong, for a sentence that names the file already."""
+    return str(damage).removeprefix(f"{path}: ")

@@ -1,0 +1,46 @@
+"""When a segment is full and the next batch begins a new one (L2)."""
+
+from odradek.base.ids import Offset
+from odradek.base.settings import TopicConfig
+from odradek.storage import offset_index, time_index
+from odradek.storage.segment import Segment
+
+
+def must_roll(
+    segment: Segment,
+    config: TopicConfig,
+    jitter_ms: int,
+    *,
+    size_bytes: int,
+    last_offset: Offset,
+    max_timestamp: int,
+    now_ms: int,
+) -> bool:
+    """Whether batches of that size, last offset and largest timestamp belong in a new segment.
+
+    A segment's age is the time between its first batch and these ones, so that a log which is written
+    again in bulk rolls as it did the first time; without timestamps it is the time since it was made.
+    """
+    if segment.size_bytes == 0:
+        return not segment.can_hold(last_offset)
+    if segment.size_bytes + size_bytes > config.segment_bytes or not segment.can_hold(last_offset):
+        return True
+    first_timestamp = segment.first_timestamp
+    if first_timestamp >= 0 and max_timestamp >= 0:
+        age_ms = max_timestamp - first_timestamp
+    else:
+        age_ms = now_ms - segment.created_ms
+    if age_ms > _age_max_ms(config) - jitter_ms:
+        return True
+    index_bytes_max = config.segment_index_bytes
+    return (
+        len(segment.offset_index.entries) >= index_bytes_max // offset_index.ENTRY_BYTES
+        or len(segment.time_index.entries) >= index_bytes_max // time_index.ENTRY_BYTES - 1
+    )
+
+
+def _age_max_ms(config: TopicConfig) -> int:
+    """A compacted log's records have to leave the active segment before they are overdue for compaction."""
+    if "compact" in config.cleanup_policy:
+        return min(config.segment_ms, config.max_compaction_lag_ms)
+    return config.segment_ms

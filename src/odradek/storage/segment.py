@@ -1,0 +1,297 @@
+"""One segment of a log: a file of batches, with the indexes that find an offset, a time, an abort in it.
+
+The segment's size is what has been written whole; bytes behind it, left by a write that failed, do not
+exist for anybody. Its newest batches' positions are kept in memory, because that is where consumers that
+keep up read and where followers' offsets point to.
+"""
+
+from collections.abc import Iterator, Sequence
+from struct import Struct
+
+from odradek.base.errors import CorruptRecord
+from odradek.base.ids import Offset
+from odradek.records.header import CURRENT_MAGIC, HEADER_BYTES, OVERHEAD_BYTES, BatchHeader
+from odradek.storage import file_names
+from odradek.storage.batch_walk import walk_headers
+from odradek.storage.files import Buffer, File, FileSystem
+from odradek.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetEntry, OffsetIndex
+from odradek.storage.time_index import TimeEntry, TimeIndex
+from odradek.storage.transaction_index import TransactionIndex
+
+RECENT_BATCHES_MAX = 64
+_SCAN_CHUNK_BYTES = 4096
+# Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: all that a scan looks at.
+_SCAN = Struct(">qiibIhi")
+_LENGTH_MIN = HEADER_BYTES - OVERHEAD_BYTES
+
+
+class Segment:
+    """The batches from `base_offset` on, up to the next segment's."""
+
+    __slots__ = (
+        "_bytes_since_index",
+        "_file",
+        "_file_system",
+        "_first_timestamp",
+        "_newest",
+        "_recent",
+        "base_offset",
+        "created_ms",
+        "directory",
+        "ending",
+        "index_interval_bytes",
+        "offset_index",
+        "size_bytes",
+        "time_index",
+        "transaction_index",
+    )
+
+    def __init__(
+        self,
+        file_system: FileSystem,
+        directory: str,
+        base_offset: Offset,
+        *,
+        size_bytes: int,
+        is_new: bool,
+        created_ms: int,
+        index_interval_bytes: int,
+        ending: str = "",
+    ) -> None:
+        self.base_offset = base_offset
+        self.ending = ending  # behind the names of its files, while it is not part of the log yet (L5)
+        self.directory = directory
+        self.size_bytes = size_bytes  # of whole batches; the next one goes here
+        self.created_ms = created_ms
+        self.index_interval_bytes = index_interval_bytes
+        self.offset_index = OffsetIndex(
+            file_system, self.path(file_names.OFFSET_INDEX), base_offset, is_new=is_new
+        )
+        self.time_index = TimeIndex(file_system, self.path(file_names.TIME_INDEX), base_offset, is_new=is_new)
+        self.transaction_index = TransactionIndex(
+            file_system, self.path(file_names.TRANSACTION_INDEX), is_new=is_new
+        )
+        self._file_system = file_system
+        self._file: File = file_system.file(self.path(file_names.LOG), create=is_new)
+        # The largest timestamp and the last offset of the batch that brought it; None: not looked up yet.
+        self._newest: TimeEntry | None = TimeEntry(-1, base_offset) if is_new else None
+        # The largest timestamp of the first batch, from which `segment.ms` counts; None: not looked up yet.
+        self._first_timestamp: int | None = None
+        self._bytes_since_index = 0  # written since the last entry of the offset index
+        # Base offset -> byte of the newest batches, oldest first.
+        self._recent: dict[Offset, int] = {}
+
+    def path(self, suffix: str) -> str:
+        """The path of one of the segment's files."""
+        return f"{self.directory}/{file_names.segment_file(self.base_offset, suffix)}{self.ending}"
+
+    @property
+    def file(self) -> File:
+        """The batches' file."""
+        return self._file
+
+    @property
+    def newest(self) -> TimeEntry:
+        """The largest timestamp, -1 for none, and the last offset of the batch that brought it."""
+        if self._newest is None:
+            self._newest = self.time_index.last()
+        return self._newest
+
+    @property
+    def first_timestamp(self) -> int:
+        """The largest timestamp of the first batch in ms; -1 while the segment is empty."""
+        if self._first_timestamp is None:
+            if self.size_bytes == 0:
+                return -1
+            self._first_timestamp = next(self.headers())[1].max_timestamp
+        return self._first_timestamp
+
+    def append(self, data: Buffer, headers: Sequence[BatchHeader]) -> None:
+        """Write whole batches behind the last one; when the disk refuses, nothing has changed here."""
+        position = self.size_bytes
+        try:
+            self._file.write_at(data, position)
+        except OSError:
+            self._cut_torn_bytes(position)
+            raise
+        self.size_bytes = position + len(data)
+        recent = self._recent
+        for header in headers:
+            recent[header.base_offset] = position
+            self.note(header, position)
+            position += header.size_bytes
+        while len(recent) > RECENT_BATCHES_MAX:
+            del recent[next(iter(recent))]
+
+    def note(self, header: BatchHeader, position: int) -> None:
+        """Bring the indexes up to a batch that lies at `position`."""
+        newest = self._newest if self._newest is not None else self.newest
+        if header.max_timestamp > newest.timestamp_ms:
+            self._newest = newest = TimeEntry(header.max_timestamp, header.last_offset)
+        if position == 0:
+            self._first_timestamp = header.max_timestamp
+        if self._bytes_since_index > self.index_interval_bytes:
+            self.offset_index.append(header.last_offset, position)
+            self.time_index.append_if_later(newest.timestamp_ms, newest.offset)
+            self._bytes_since_index = 0
+        self._bytes_since_index += header.size_bytes
+
+    def find(self, offset: Offset) -> int | None:
+        """The byte at which the first batch begins that holds `offset` or a later one; None: no such batch.
+
+        CorruptRecord when the way there is damaged.
+        """
+        recent = self._recent.get(offset)
+        if recent is not None:
+            return recent
+        entry = self.offset_index.floor(offset)
+        if entry.byte_position and not self._index_holds(entry):
+            self.rebuild_indexes()
+            entry = self.offset_index.floor(offset)
+        return self._scan(offset, entry.byte_position)
+
+    def batch_size_at(self, position: int) -> int:
+        """The size of the batch at `position`."""
+        base_offset, length = _SCAN.unpack(self._file.read_at(_SCAN.size, position))[:2]
+        if length < _LENGTH_MIN or position + OVERHEAD_BYTES + length > self.size_bytes:
+            raise CorruptRecord(
+                f"{self._file.path}: batch {base_offset} at byte {position} has no valid length"
+            )
+        return int(length) + OVERHEAD_BYTES
+
+    def read(self, position: int, size_bytes: int) -> bytes:
+        """Bytes of the file."""
+        return self._file.read_at(size_bytes, position)
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """Position and header of each batch from `position` on."""
+        return walk_headers(self._file, position, self.size_bytes)
+
+    def next_offset(self) -> Offset:
+        """The offset behind the last batch; the base offset of an empty segment."""
+        position = self.offset_index.floor(self.base_offset + RELATIVE_OFFSET_MAX).byte_position
+        next_offset = self.base_offset
+        for _, header in self.headers(position):
+            next_offset = header.next_offset
+        return next_offset
+
+    def can_hold(self, offset: Offset) -> bool:
+        """Whether an offset fits in the 32 bits of the indexes (L2)."""
+        return offset - self.base_offset <= RELATIVE_OFFSET_MAX
+
+    def rebuild_indexes(self) -> None:
+        """Make the offset and the time index again from the batches (L4)."""
+        self.forget_indexes()
+        for position, header in self.headers():
+            self.note(header, position)
+        self.time_index.append_if_later(*self.newest)
+        self.offset_index.entries.write_out()
+        self.time_index.entries.write_out()
+
+    def forget_indexes(self) -> None:
+        """Empty the offset and the time index, as the first step of a rebuild."""
+        self.offset_index.clear()
+        self.time_index.clear()
+        self._newest, self._first_timestamp, self._bytes_since_index = (
+            TimeEntry(-1, self.base_offset),
+            None,
+            0,
+        )
+        self._recent.clear()
+
+    def truncate_to(self, offset: Offset) -> Offset:
+        """Drop every batch that holds `offset` or a later one; the offset at which the segment now ends."""
+        position = self.find(offset)
+        if position is None:
+            return offset
+        cut_base_offset = next(self.headers(position))[1].base_offset
+        self.cut_at(position, cut_base_offset)
+        return min(offset, cut_base_offset)
+
+    def cut_at(self, position: int, offset: Offset) -> None:
+        """Drop the bytes from `position` on, where the batch of `offset` began."""
+        self._file.truncate(position)
+        self.size_bytes = position
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
+        self._recent.clear()
+        self._newest = None if position else TimeEntry(-1, self.base_offset)
+        self._first_timestamp = None
+        self._bytes_since_index = 0
+        self._find_newest_behind_index()
+
+    def seal(self) -> None:
+        """No more batches will come: complete the indexes and give their memory back."""
+        newest = self.newest
+        if newest.timestamp_ms >= 0:
+            self.time_index.append_if_later(newest.timestamp_ms, newest.offset)
+        self.offset_index.seal()
+        self.time_index.seal()
+        self._recent.clear()
+
+    def files(self) -> list[File]:
+        """Every file that exists, batches first."""
+        candidates = [self._file, self.offset_index.seal(), self.time_index.seal()]
+        aborted = self.transaction_index.file()
+        if aborted is not None:
+            candidates.append(aborted)
+        return candidates
+
+    def modified_ms(self) -> int:
+        """When the batches' file was last written, in ms of the wall clock."""
+        return self._file_system.modified_ms(self._file.path)
+
+    def close(self) -> None:
+        """Let go of the files; the segment opens them again when it is used."""
+        self._file.close()
+        self.offset_index.entries.close()
+        self.time_index.entries.close()
+        self.transaction_index.close()
+
+    def _index_holds(self, entry: OffsetEntry) -> bool:
+        """Whether the batch that an index entry speaks of is where it says."""
+        data = self._file.read_at(_SCAN.size, entry.byte_position)
+        if len(data) < _SCAN.size:
+            return False
+        base_offset: Offset
+        base_offset, length, _, magic, _, _, _ = _SCAN.unpack(data)
+        end = entry.byte_position + OVERHEAD_BYTES + length
+        is_batch: bool = magic == CURRENT_MAGIC and length >= _LENGTH_MIN and end <= self.size_bytes
+        return is_batch and self.base_offset <= base_offset <= entry.offset
+
+    def _scan(self, offset: Offset, position: int) -> int | None:
+        size = self.size_bytes
+        chunk, chunk_start = b"", position
+        while position < size:
+            index = position - chunk_start
+            if index + _SCAN.size > len(chunk):
+                chunk = self._file.read_at(min(_SCAN_CHUNK_BYTES, size - position), position)
+                chunk_start, index = position, 0
+                if len(chunk) < _SCAN.size:
+                    raise CorruptRecord(
+                        f"{self._file.path}: the file ends inside the batch at byte {position}"
+                    )
+            base_offset, length, _, magic, _, _, last_delta = _SCAN.unpack_from(chunk, index)
+            if magic != CURRENT_MAGIC or length < _LENGTH_MIN:
+                raise CorruptRecord(f"{self._file.path}: no batch of format v2 at byte {position}")
+            if base_offset + last_delta >= offset:
+                return position
+            position += OVERHEAD_BYTES + length
+        return None
+
+    def _find_newest_behind_index(self) -> None:
+        """After a cut: the batches behind the last index entry may be younger than the entry says."""
+        position = self.offset_index.floor(self.base_offset + RELATIVE_OFFSET_MAX).byte_position
+        newest = self.newest
+        for _, header in self.headers(position):
+            if header.max_timestamp > newest.timestamp_ms:
+                newest = TimeEntry(header.max_timestamp, header.last_offset)
+            self._bytes_since_index += header.size_bytes
+        self._newest = newest
+
+    def _cut_torn_bytes(self, position: int) -> None:
+        try:
+            self._file.truncate(position)
+        except OSError:
+            return  # the disk is failing; recovery will cut here when it is back

@@ -1,0 +1,90 @@
+"""A clock that a test moves while everything else goes on as in production.
+
+It is real time plus an offset, so clients that know nothing of it never hang; `advance` moves the offset and
+returns when everything that fell due has run on the broker's thread, in the order of the deadlines:
+
+    broker.clock.advance(seconds=45)         a session of 45 s that nobody kept alive is over now
+
+Time moves in steps, from one deadline to the next, so that what a task starts anew falls due in its turn; a
+long jump takes at most STEPS_MAX of them, each then covering all that falls due within it.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from odradek.base.clock import Clock, SystemClock
+
+STEPS_MAX = 1000
+
+T = TypeVar("T")
+
+
+class Timed(Protocol):
+    """What the clock drives: the part of `odradek.timer.Timer` that it needs."""
+
+    def next_expiration_ms(self) -> int | None:
+        """When something falls due next, or None."""
+
+    def advance(self) -> int:
+        """Run what is due at the clock's time."""
+
+
+class VirtualClock:
+    """Real time plus an offset that only grows; see the module."""
+
+    def __init__(self, real: Clock | None = None) -> None:
+        self._real: Clock = real or SystemClock()
+        # How far this clock is ahead of real time, never less than before.
+        self._offset_ms = 0
+        # The timer to run, and how to run something on the thread that owns it; None while nothing is driven.
+        self._timer: Timed | None = None
+        self._on_its_thread: Callable[[Callable[[], None]], None] = _at_once
+
+    def wall_ms(self) -> int:
+        """See `Clock.wall_ms`."""
+        return self._real.wall_ms() + self._offset_ms
+
+    def monotonic_ms(self) -> int:
+        """See `Clock.monotonic_ms`."""
+        return self._real.monotonic_ms() + self._offset_ms
+
+    def drive(self, timer: Timed, on_its_thread: Callable[[Callable[[], None]], None]) -> None:
+        """From now on run `timer` when time is moved; `on_its_thread` runs a call there and waits for it."""
+        self._timer = timer
+        self._on_its_thread = on_its_thread
+
+    def release(self) -> None:
+        """Drive nothing any more."""
+        self._timer = None
+        self._on_its_thread = _at_once
+
+    def advance(self, *, seconds: float = 0, milliseconds: int = 0) -> None:
+        """Move time forward; returns when all that fell due has run. Raises ValueError for going back."""
+        by_ms = round(seconds * 1000) + milliseconds
+        if by_ms < 0:
+            raise ValueError(f"time does not run backwards: {by_ms} ms")
+        self._on_its_thread(lambda: self._advance_in_steps(by_ms))
+
+    def _advance_in_steps(self, by_ms: int) -> None:
+        target_ms = self.monotonic_ms() + by_ms
+        step_ms_min = by_ms // STEPS_MAX
+        timer = self._timer
+        if timer is None:
+            self._move_to(target_ms)
+            return
+        # A task may put itself back for at once, for ever: therefore a bound on the rounds as well.
+        for _ in range(4 * STEPS_MAX):
+            due_ms = timer.next_expiration_ms()
+            if due_ms is None or due_ms > target_ms:
+                break
+            self._move_to(min(target_ms, max(due_ms, self.monotonic_ms() + step_ms_min)))
+            timer.advance()
+        self._move_to(target_ms)
+        timer.advance()
+
+    def _move_to(self, monotonic_ms: int) -> None:
+        self._offset_ms += max(0, monotonic_ms - self.monotonic_ms())
+
+
+def _at_once(call: Callable[[], None]) -> None:
+    call()

@@ -1,0 +1,9 @@
+"""Hierarchical timing wheels, delayed operations and their purgatory. Knows nothing of Kafka."""
+
+from odradek.timer.delayed_operation import DelayedOperation
+from odradek.timer.purgatory import Purgatory
+from odradek.timer.timer import Timer
+from odradek.timer.timer_task import TimerTask
+from odradek.timer.waiting_operation import WaitingOperation
+
+__all__ = ["DelayedOperation", "Purgatory", "Timer", "TimerTask", "WaitingOperation"]

@@ -1,0 +1,121 @@
+"""An operation that cannot be answered yet: completed exactly once, by an event or by its deadline (D1, D2).
+
+Law: it knows when it is complete and what to do then. Who watches it, and under which keys, is not its
+business.
+
+    open ── force_complete() ──► completed: out of the timer, on_complete() ran    the first caller gets True
+      │                               ▲
+      └── the deadline: run() ────────┘   then on_expiration()                     later callers get False
+
+Events do not call `try_complete` but `safe_try_complete`. Completing one operation may cause an event that
+tries another, which may come back to the first while its condition is being tested:
+
+    safe_try_complete()            the holder
+      try_complete()               tests the condition, moves the high watermark on its way
+        safe_try_complete()        nested: remembered, returns False
+      try_complete()               the holder again, since the state may have changed after it was read
+"""
+
+from abc import abstractmethod
+from typing import ClassVar, Final
+
+from odradek.timer.timer_task import PendingCount, TimerTask
+
+TRIES_MAX: Final = 1_000
+"""How often the holder tries again before we take it for an operation that wakes itself for ever."""
+
+
+class DelayedOperation(TimerTask):
+    """A timer task that an event may complete before its deadline.
+
+    A subclass says what `kind` it is, and implements `try_complete`, `on_complete` and `waits_for`.
+    """
+
+    __slots__ = ("_delayed_in", "_try_again", "_trying", "is_completed", "watched_at_ms")
+
+    kind: ClassVar[str]
+    """What it is called in listings and metrics: "produce", "fetch"."""
+
+    def __init__(self, deadline_ms: int) -> None:
+        super().__init__(deadline_ms)
+        self.is_completed = False
+        """Whether some caller won; never False again."""
+        self.watched_at_ms = deadline_ms
+        """When a purgatory began to watch it, on the monotonic clock; set by the purgatory."""
+        self._trying = False
+        """Whether a `safe_try_complete` is at work further up the stack."""
+        self._try_again = False
+        """Whether another one came in meanwhile."""
+        self._delayed_in: PendingCount | None = None
+        """The purgatory's count of its operations in the timer, while this one is among them."""
+
+    @abstractmethod
+    def try_complete(self) -> bool:
+        """Test the condition: when it holds, return what `force_complete` returned, else False (D2)."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def on_complete(self) -> None:
+        """Answer. Called exactly once, when the operation has left the timer (D1)."""
+        raise NotImplementedError
+
+    def on_expiration(self) -> None:
+        """Called after `on_complete` when it was the deadline that completed the operation."""
+
+    @abstractmethod
+    def waits_for(self) -> str:
+        """Say the condition that is still open, in words and for a person (D7)."""
+        raise NotImplementedError
+
+    def force_complete(self) -> bool:
+        """Complete, whatever the condition: True for the caller who did it, False for all later ones (D1).
+
+        What `on_complete` raises goes to the caller; the operation is completed all the same.
+        """
+        if self.is_completed:
+            return False
+        self.is_completed = True
+        self.cancel()
+        self.on_complete()
+        return True
+
+    def safe_try_complete(self) -> bool:
+        """Try to complete on behalf of an event: True when this call did it (D2).
+
+        An attempt that raises ends the holder's turn, with whatever it had remembered; the next event tries
+        afresh.
+        """
+        if self.is_completed:
+            return False
+        if self._trying:
+            self._try_again = True
+            return False
+        self._trying = True
+        try:
+            for _ in range(TRIES_MAX):
+                self._try_again = False
+                if self.try_complete():
+                    return True
+                if self.is_completed or not self._try_again:
+                    return False
+        finally:
+            self._trying = False
+        raise AssertionError(f"testing whether a delayed {self.kind} is complete wakes it again, for ever")
+
+    def cancel(self) -> None:
+        """Leave the timer, uncompleted, and the purgatory's count of delayed operations with it."""
+        if self._delayed_in is not None:
+            self._delayed_in.value -= 1
+            self._delayed_in = None
+        TimerTask.cancel(self)
+
+    def delay_in(self, delayed: PendingCount) -> None:
+        """Count as delayed in a purgatory, which puts the operation into its timer, until `cancel`."""
+        assert self._delayed_in is None, f"a delayed {self.kind} is in one timer, once"
+        self._delayed_in = delayed
+        delayed.value += 1
+
+    def run(self) -> None:
+        """Expire (D1)."""
+        if self.force_complete():
+            self.on_expiration()

@@ -1,0 +1,150 @@
+"""The purgatory: delayed operations, watched under the keys whose events may complete them (D3 to D8).
+
+Law: it brings operations and events together and knows nothing of either. Keys are anything hashable.
+
+The life of a produce to P1 and P2 that waits for its followers, Op, in a purgatory that already holds DF
+under P2:
+
+    try_complete_else_watch(Op, [P1, P2])    tried, open; watched; tried again, open; into the timer → False
+                                             P1: Op    P2: DF Op       watched 3, delayed 2
+    check_and_complete(P2)                   DF tried, open; Op tried, open → 0
+    check_and_complete(P1)                   Op tried, completes → 1
+                                             P2: DF Op✓                watched 2, delayed 1
+    check_and_complete(P2)                   DF tried; Op is dropped; or else the reaper comes for it
+
+Re-entrance. Completing an operation may cause further events, for this key too, before `check_and_complete`
+returns. Each call goes through the operations watched when it began, skips those that others have completed
+meanwhile, and stops if its key is dropped; an operation watched meanwhile was tried after it was watched,
+by whoever did that.
+
+Errors. An operation that raises is our own mistake and must not become another's misfortune:
+`check_and_complete` tries the others first. What was raised is then raised as one ExceptionGroup, in a turn
+of its own where there is a `defer` (for the loop's exception handler: the caller's own work goes on), else
+at the end of the call. An operation whose `try_complete` raised stays watched, and its deadline still
+answers it; one whose `on_complete` raised is completed.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from odradek.timer.delayed_operation import DelayedOperation
+from odradek.timer.reaper import Reaper
+from odradek.timer.timer import Timer
+from odradek.timer.timer_task import PendingCount
+from odradek.timer.waiting_operation import WaitingOperation
+from odradek.timer.watchers import Watchers
+
+K = TypeVar("K")
+
+
+class Purgatory(Generic[K]):
+    """The delayed operations of one kind of request.
+
+    `name` tags its metrics. `defer` runs a callback in a later turn of the loop, for sweeps and errors;
+    without it both happen within the call.
+    """
+
+    __slots__ = ("_defer", "_delayed", "_reaper", "_timer", "_watchers", "name")
+
+    def __init__(
+        self,
+        name: str,
+        timer: Timer,
+        *,
+        purge_interval: int = 1000,
+        defer: Callable[[Callable[[], None]], None] | None = None,
+    ) -> None:
+        self.name = name
+        self._timer = timer
+        self._defer = defer
+        self._watchers: Watchers[K] = Watchers()
+        self._delayed = PendingCount()
+        """This purgatory's operations in the timer, which it may share with others."""
+        self._reaper = Reaper(self._watchers, self._delayed, timer, purge_interval, defer)
+
+    @property
+    def watched(self) -> int:
+        """PurgatorySize: entries over all lists, completed ones included (D7)."""
+        return self._watchers.watched
+
+    @property
+    def delayed(self) -> int:
+        """NumDelayedOperations: the operations in the timer (D7)."""
+        return self._delayed.value
+
+    def try_complete_else_watch(self, operation: DelayedOperation, keys: Sequence[K]) -> bool:
+        """Complete `operation` now (True), or watch it until it completes or expires (False) (D4).
+
+        What the operation raises goes to the caller, and the operation is not watched then. One whose
+        deadline has passed is watched like any other; the timer's next advance, due at once, expires it.
+        """
+        assert keys, f"nothing could ever complete a delayed {operation.kind} without keys"
+        if operation.safe_try_complete() or operation.is_completed:
+            return True
+        # Nothing runs between one key and the next, so it cannot complete there.
+        self._watchers.watch(operation, keys)
+        self._reaper.count_watched()
+        try:
+            if operation.safe_try_complete() or operation.is_completed:
+                return True
+        except BaseException:
+            self._watchers.unwatch(operation, keys)
+            self._reaper.uncount_watched()
+            raise
+        operation.watched_at_ms = self._timer.clock.monotonic_ms()
+        operation.delay_in(self._delayed)
+        self._timer.add(operation)
+        return False
+
+    def check_and_complete(self, key: K) -> int:
+        """Try what is watched under `key`, drop what is complete; how many this call completed (D5)."""
+        operations = self._watchers.by_key.get(key)
+        if operations is None:
+            return 0
+        completed = 0
+        errors: list[Exception] = []
+        for operation in tuple(operations):
+            try:
+                if operation.safe_try_complete():
+                    completed += 1
+            except Exception as error:
+                completed += operation.is_completed
+                errors.append(error)
+            if self._watchers.by_key.get(key) is not operations:
+                break
+        self._watchers.drop_completed(key)
+        if errors:
+            self._raise(errors)
+        return completed
+
+    def cancel_for_key(self, key: K) -> list[DelayedOperation]:
+        """Drop `key` and return its open operations, out of the timer, for the caller to complete (D8)."""
+        operations = [operation for operation in self._watchers.drop_key(key) if not operation.is_completed]
+        for operation in operations:
+            operation.cancel()
+        return operations
+
+    def watchers(self) -> dict[K, list[DelayedOperation]]:
+        """A copy of the lists, completed operations included, keys in the order in which they came."""
+        return {key: list(operations) for key, operations in self._watchers.by_key.items()}
+
+    def describe(self) -> list[WaitingOperation[K]]:
+        """What waits, for how long, and for what; the longest-waiting first (D7)."""
+        now_ms = self._timer.clock.monotonic_ms()
+        found: dict[int, tuple[DelayedOperation, list[K]]] = {}
+        for key, operations in self._watchers.by_key.items():
+            for operation in operations:
+                if not operation.is_completed:
+                    found.setdefault(id(operation), (operation, []))[1].append(key)
+        waiting = sorted(found.values(), key=lambda entry: entry[0].watched_at_ms)
+        return [WaitingOperation.of(operation, keys, now_ms) for operation, keys in waiting]
+
+    def _raise(self, errors: list[Exception]) -> None:
+        group = ExceptionGroup(f"{len(errors)} delayed operations of purgatory {self.name} failed", errors)
+        if self._defer is None:
+            raise group
+
+        def raise_group() -> None:
+            raise group
+
+        self._defer(raise_group)

@@ -1,0 +1,136 @@
+"""The reaper: drops from the lists what completed through another key (D6).
+
+Law: it decides when a sweep is worth its cost, and sweeps. It completes nothing.
+
+Nobody counts the completed operations that still stand in some list. The estimate is an upper bound:
+operations watched since the last sweep began, plus those pending then, minus those in the timer now. With
+`purge_interval` 2:
+
+    watch Op1, Op2, Op3       counted 3, delayed 3, estimate 0
+    Op1 and Op2 complete      counted 3, delayed 1, estimate 2     not above 2
+    watch Op4, Op4 completes  counted 4, delayed 1, estimate 3     above: sweep; counted := 1, estimate 0
+
+It is looked at after every advance of the clock. Where operations complete long before their deadlines,
+nothing else would advance it soon; so the watching that lifts the estimate above the interval asks the
+timer for an advance.
+
+A sweep examines at most `SLICE_ENTRIES` entries, then lets the loop turn. In between lists may change as
+they like: an entry that a slice misses for that is one that was open a moment ago, and the next sweep finds
+it.
+"""
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+from odradek.timer.timer import Timer
+from odradek.timer.timer_task import PendingCount, TimerTask
+from odradek.timer.watchers import Watchers
+
+K = TypeVar("K")
+
+SLICE_ENTRIES: Final = 1_000
+"""Entries examined in one turn of the loop: about 0.6 ms, were each of them its key's only one."""
+
+CHECK_DELAY_MS: Final = 200
+"""How long completed operations beyond the purge interval may wait for an advance of the clock."""
+
+
+class Advance(TimerTask):
+    """Nothing to run: its becoming due makes the clock advance, and then every reaper checks."""
+
+    __slots__ = ()
+
+    def run(self) -> None:
+        """See the class."""
+
+
+class Reaper(Generic[K]):
+    """Sweeps the lists of one purgatory."""
+
+    __slots__ = (
+        "_advance",
+        "_defer",
+        "_delayed",
+        "_keys",
+        "_next_entry",
+        "_purge_interval",
+        "_timer",
+        "_watchers",
+        "counted",
+    )
+
+    def __init__(
+        self,
+        watchers: Watchers[K],
+        delayed: PendingCount,
+        timer: Timer,
+        purge_interval: int,
+        defer: Callable[[Callable[[], None]], None] | None,
+    ) -> None:
+        self._watchers = watchers
+        self._delayed = delayed
+        self._timer = timer
+        self._purge_interval = purge_interval
+        self._defer = defer
+        """Runs a callback in a later turn of the loop; None: a sweep runs through."""
+        self._advance = Advance(0)
+        self.counted = 0
+        """Operations watched since the last sweep began, each once, plus those pending then."""
+        self._keys: list[K] | None = None
+        """The keys that the sweep at work has not finished, last first; None between sweeps."""
+        self._next_entry = 0
+        """Where the sweep goes on in the list of the last of these."""
+        timer.call_after_advance(self.check)
+
+    @property
+    def estimate(self) -> int:
+        """At most how many operations are completed and still in some list."""
+        return self.counted - self._delayed.value
+
+    def count_watched(self) -> None:
+        """Take note of one more operation, and have the clock advanced soon if that makes a sweep due."""
+        self.counted += 1
+        if self.counted - self._delayed.value > self._purge_interval and not self._advance.is_pending:
+            self._advance.deadline_ms = self._timer.clock.monotonic_ms() + CHECK_DELAY_MS
+            self._timer.add(self._advance)
+
+    def uncount_watched(self) -> None:
+        """Take note that an operation just counted is not watched after all."""
+        self.counted -= 1
+
+    def check(self) -> None:
+        """Begin a sweep if the estimate is above the purge interval and none is at work."""
+        if self._keys is None and self.estimate > self._purge_interval:
+            self._advance.cancel()
+            self.counted = self._delayed.value
+            self._keys = list(self._watchers.by_key)
+            self._keys.reverse()
+            self._sweep()
+
+    def _sweep(self) -> None:
+        while self._sweep_slice():
+            if self._defer is not None:
+                self._defer(self._sweep)
+                return
+
+    def _sweep_slice(self) -> bool:
+        """Examine at most `SLICE_ENTRIES` entries; return whether the sweep is still at work."""
+        keys, watchers = self._keys, self._watchers
+        assert keys is not None, "a slice belongs to a sweep"
+        allowance = SLICE_ENTRIES
+        while keys and allowance > 0:
+            key, start = keys[-1], self._next_entry
+            stop = start + allowance
+            length = len(watchers.by_key.get(key, ()))
+            resume_at = watchers.drop_completed_between(key, start, stop) if length > start else 0
+            if length <= stop:
+                keys.pop()
+                self._next_entry = 0
+                allowance -= max(1, length - start)
+            else:
+                self._next_entry = resume_at
+                allowance = 0
+        if keys:
+            return True
+        self._keys = None
+        return False

@@ -1,0 +1,110 @@
+"""What every generated message is: a structure of plain fields with a codec per version.
+
+The law of all of them:
+
+- Decoding never trusts: whatever is wrong with the bytes ends as one MalformedRequest that names the API, the
+  version and the field. Encoding trusts its caller: a value that does not fit is our mistake and crashes.
+- A field that a version does not have is left out when encoding, and takes its default when decoding.
+- A tagged structure that is None is absent from the wire, which means Kafka's default for it.
+- Durations are ints in milliseconds, error codes plain ints, ids UUIDs (zero is NO_TOPIC_ID), `records` views
+  into the decoded buffer, which must not change while they live.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Self, TypeAlias
+
+from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, Buffer, ElementBudget
+from odradek.wire.encoding import Payloads, gather
+from odradek.wire.explain import malformed
+from odradek.wire.versions import Versions
+
+Decoder: TypeAlias = Callable[[Buffer, int, ElementBudget], tuple[Any, int]]
+Encoder: TypeAlias = Callable[[bytearray, Any, Payloads], None]
+
+
+class Structure:
+    """A structure inside a message: equal by its fields, printed without what records and secrets hold."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _field_names(type(self)))
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={_show(getattr(self, name))}" for name in _field_names(type(self)))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Message(Structure):
+    """A request, a response, or a record that is stored on its own.
+
+    Subclasses are written by `odradek.wire.generator`, one per message over all its versions.
+    """
+
+    __slots__ = ()
+
+    # The key of its API; -1 for stored records.
+    API_KEY: ClassVar[int]
+    # The versions that `decode` and `encode` know.
+    VERSIONS: ClassVar[Versions]
+    # The first version with compact lengths and tagged fields (KIP-482); VERSION_LIMIT when there is none.
+    FLEXIBLE_FROM: ClassVar[int]
+    # The field table of the module (`odradek.wire.schema`), which `explain` walks when decoding failed.
+    SCHEMA: ClassVar[str]
+    DECODERS: ClassVar[Mapping[int, Decoder]]
+    ENCODERS: ClassVar[Mapping[int, Encoder]]
+
+    @classmethod
+    def decode(
+        cls,
+        buffer: Buffer,
+        version: int,
+        position: int = 0,
+        *,
+        array_elements_max: int = ARRAY_ELEMENTS_MAX,
+        may_be_longer: bool = False,
+    ) -> Self:
+        """Decode the bytes from `position` to the buffer's end: all of them, unless it `may_be_longer`.
+
+        Brokers read that way: librdkafka writes three bytes too many when it asks for all topics, and Kafka
+        has never minded. Arrays may hold `array_elements_max` elements together. Raises MalformedRequest.
+        """
+        try:
+            message, end = cls.DECODERS[version](buffer, position, ElementBudget(array_elements_max))
+        except DECODING_ERRORS as error:
+            raise malformed(
+                cls.__name__, cls.SCHEMA, buffer, version, position, array_elements_max
+            ) from error
+        if end != len(buffer) and (end > len(buffer) or not may_be_longer):
+            raise malformed(cls.__name__, cls.SCHEMA, buffer, version, position, array_elements_max)
+        assert isinstance(message, cls)
+        return message
+
+    def encode(self, version: int) -> bytes:
+        """The message's bytes in a version that VERSIONS holds."""
+        return b"".join(self.encode_parts(version))
+
+    def encode_parts(self, version: int, head: bytes = b"") -> list[bytes | bytearray | memoryview]:
+        """The message's bytes in pieces, to be written one after the other, and `head` in front of them.
+
+        What is large among `records` is passed through uncopied, as the very object that the message holds.
+        """
+        out = bytearray(head)
+        payloads: Payloads = []
+        self.ENCODERS[version](out, self, payloads)
+        return gather(out, payloads)
+
+
+def _field_names(kind: type[Any]) -> list[str]:
+    return [one.name for one in fields(kind)]
+
+
+def _show(value: object) -> str:
+    """A field's value for a log line: bytes by their size alone, they may be a megabyte or a password."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    return repr(value)

@@ -1,0 +1,1 @@
+"""The messages, one module per API; generated, do not edit."""

@@ -1,0 +1,337 @@
+"""Generated from `schemas/describe_acls.fields` by `odradek.wire.generator`: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import ClassVar, Final
+
+from odradek.wire.decoding import (
+    Buffer,
+    ElementBudget,
+    new,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_count,
+    read_nullable_string,
+    read_string,
+    skip_tags,
+)
+from odradek.wire.encoding import (
+    Payloads,
+    write_compact_count,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_count,
+    write_nullable_string,
+    write_string,
+)
+from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.versions import Versions
+
+FIELD_TABLE: Final = """
+api 29 DescribeAcls
+
+request DescribeAclsRequest 1-3 flexible 2+
+    resource_type_filter: int8
+    resource_name_filter: string?
+    pattern_type_filter: int8 = 3
+    principal_filter: string?
+    host_filter: string?
+    operation: int8
+    permission_type: int8
+
+response DescribeAclsResponse 1-3 flexible 2+
+    throttle_time_ms: int32
+    error_code: int16
+    error_message: string?
+    resources: [DescribeAclsResource]
+        resource_type: int8
+        resource_name: string
+        pattern_type: int8 = 3
+        acls: [AclDescription]
+            principal: string
+            host: string
+            operation: int8
+            permission_type: int8
+"""
+
+
+_unpack_b: Final = Struct(">b").unpack_from
+_unpack_bb: Final = Struct(">bb").unpack_from
+_unpack_bbt: Final = Struct(">bbB").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_pack_b: Final = Struct(">b").pack
+_pack_bb: Final = Struct(">bb").pack
+_pack_bbt: Final = Struct(">bbB").pack
+_pack_ih: Final = Struct(">ih").pack
+
+
+def _read_describe_acls_request_v1(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[DescribeAclsRequest, int]:
+    item = new(DescribeAclsRequest)
+    (item.resource_type_filter,) = _unpack_b(buffer, at)
+    at += 1
+    item.resource_name_filter, at = read_nullable_string(buffer, at)
+    (item.pattern_type_filter,) = _unpack_b(buffer, at)
+    at += 1
+    item.principal_filter, at = read_nullable_string(buffer, at)
+    item.host_filter, at = read_nullable_string(buffer, at)
+    item.operation, item.permission_type = _unpack_bb(buffer, at)
+    at += 2
+    return item, at
+
+
+def _write_describe_acls_request_v1(out: bytearray, item: DescribeAclsRequest, payloads: Payloads) -> None:
+    out += _pack_b(item.resource_type_filter)
+    write_nullable_string(out, item.resource_name_filter)
+    out += _pack_b(item.pattern_type_filter)
+    write_nullable_string(out, item.principal_filter)
+    write_nullable_string(out, item.host_filter)
+    out += _pack_bb(item.operation, item.permission_type)
+
+
+def _read_describe_acls_request_v2(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[DescribeAclsRequest, int]:
+    item = new(DescribeAclsRequest)
+    (item.resource_type_filter,) = _unpack_b(buffer, at)
+    at += 1
+    item.resource_name_filter, at = read_compact_nullable_string(buffer, at)
+    (item.pattern_type_filter,) = _unpack_b(buffer, at)
+    at += 1
+    item.principal_filter, at = read_compact_nullable_string(buffer, at)
+    item.host_filter, at = read_compact_nullable_string(buffer, at)
+    item.operation, item.permission_type, tags = _unpack_bbt(buffer, at)
+    at += 3
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_describe_acls_request_v2(out: bytearray, item: DescribeAclsRequest, payloads: Payloads) -> None:
+    out += _pack_b(item.resource_type_filter)
+    write_compact_nullable_string(out, item.resource_name_filter)
+    out += _pack_b(item.pattern_type_filter)
+    write_compact_nullable_string(out, item.principal_filter)
+    write_compact_nullable_string(out, item.host_filter)
+    out += _pack_bbt(item.operation, item.permission_type, 0)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DescribeAclsRequest(Message):
+    """Versions 1 to 3, flexible from 2."""
+
+    API_KEY: ClassVar[int] = 29
+    VERSIONS: ClassVar[Versions] = Versions(1, 3)
+    FLEXIBLE_FROM: ClassVar[int] = 2
+    SCHEMA: ClassVar[str] = FIELD_TABLE
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_describe_acls_request_v1,
+        2: _read_describe_acls_request_v2,
+        3: _read_describe_acls_request_v2,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_describe_acls_request_v1,
+        2: _write_describe_acls_request_v2,
+        3: _write_describe_acls_request_v2,
+    }
+
+    resource_type_filter: int = 0
+    resource_name_filter: str | None = ""
+    pattern_type_filter: int = 3
+    principal_filter: str | None = ""
+    host_filter: str | None = ""
+    operation: int = 0
+    permission_type: int = 0
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class AclDescription(Structure):
+    """DescribeAclsResponse.resources[].acls[]"""
+
+    principal: str = ""
+    host: str = ""
+    operation: int = 0
+    permission_type: int = 0
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DescribeAclsResource(Structure):
+    """DescribeAclsResponse.resources[]"""
+
+    resource_type: int = 0
+    resource_name: str = ""
+    pattern_type: int = 3
+    acls: list[AclDescription] = field(default_factory=list)
+
+
+def _read_acl_description_v1_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[AclDescription], int]:
+    items = []
+    for _ in range(elements):
+        item = new(AclDescription)
+        item.principal, at = read_string(buffer, at)
+        item.host, at = read_string(buffer, at)
+        item.operation, item.permission_type = _unpack_bb(buffer, at)
+        at += 2
+        items.append(item)
+    return items, at
+
+
+def _write_acl_description_v1_array(out: bytearray, items: list[AclDescription]) -> None:
+    for item in items:
+        write_string(out, item.principal)
+        write_string(out, item.host)
+        out += _pack_bb(item.operation, item.permission_type)
+
+
+def _read_acl_description_v2_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[AclDescription], int]:
+    items = []
+    for _ in range(elements):
+        item = new(AclDescription)
+        item.principal, at = read_compact_string(buffer, at)
+        item.host, at = read_compact_string(buffer, at)
+        item.operation, item.permission_type, tags = _unpack_bbt(buffer, at)
+        at += 3
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_acl_description_v2_array(out: bytearray, items: list[AclDescription]) -> None:
+    for item in items:
+        write_compact_string(out, item.principal)
+        write_compact_string(out, item.host)
+        out += _pack_bbt(item.operation, item.permission_type, 0)
+
+
+def _read_describe_acls_resource_v1_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[DescribeAclsResource], int]:
+    items = []
+    for _ in range(elements):
+        item = new(DescribeAclsResource)
+        (item.resource_type,) = _unpack_b(buffer, at)
+        at += 1
+        item.resource_name, at = read_string(buffer, at)
+        (item.pattern_type,) = _unpack_b(buffer, at)
+        at += 1
+        count, at = read_count(buffer, at, 6, budget)
+        item.acls, at = _read_acl_description_v1_array(buffer, at, count, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_describe_acls_resource_v1_array(out: bytearray, items: list[DescribeAclsResource]) -> None:
+    for item in items:
+        out += _pack_b(item.resource_type)
+        write_string(out, item.resource_name)
+        out += _pack_b(item.pattern_type)
+        write_count(out, item.acls)
+        _write_acl_description_v1_array(out, item.acls)
+
+
+def _read_describe_acls_resource_v2_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[DescribeAclsResource], int]:
+    items = []
+    for _ in range(elements):
+        item = new(DescribeAclsResource)
+        (item.resource_type,) = _unpack_b(buffer, at)
+        at += 1
+        item.resource_name, at = read_compact_string(buffer, at)
+        (item.pattern_type,) = _unpack_b(buffer, at)
+        at += 1
+        count, at = read_compact_count(buffer, at, 5, budget)
+        item.acls, at = _read_acl_description_v2_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_describe_acls_resource_v2_array(out: bytearray, items: list[DescribeAclsResource]) -> None:
+    for item in items:
+        out += _pack_b(item.resource_type)
+        write_compact_string(out, item.resource_name)
+        out += _pack_b(item.pattern_type)
+        write_compact_count(out, item.acls)
+        _write_acl_description_v2_array(out, item.acls)
+        out.append(0)
+
+
+def _read_describe_acls_response_v1(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[DescribeAclsResponse, int]:
+    item = new(DescribeAclsResponse)
+    item.throttle_time_ms, item.error_code = _unpack_ih(buffer, at)
+    at += 6
+    item.error_message, at = read_nullable_string(buffer, at)
+    count, at = read_count(buffer, at, 8, budget)
+    item.resources, at = _read_describe_acls_resource_v1_array(buffer, at, count, budget)
+    return item, at
+
+
+def _write_describe_acls_response_v1(out: bytearray, item: DescribeAclsResponse, payloads: Payloads) -> None:
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    write_nullable_string(out, item.error_message)
+    write_count(out, item.resources)
+    _write_describe_acls_resource_v1_array(out, item.resources)
+
+
+def _read_describe_acls_response_v2(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[DescribeAclsResponse, int]:
+    item = new(DescribeAclsResponse)
+    item.throttle_time_ms, item.error_code = _unpack_ih(buffer, at)
+    at += 6
+    item.error_message, at = read_compact_nullable_string(buffer, at)
+    count, at = read_compact_count(buffer, at, 5, budget)
+    item.resources, at = _read_describe_acls_resource_v2_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_describe_acls_response_v2(out: bytearray, item: DescribeAclsResponse, payloads: Payloads) -> None:
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    write_compact_nullable_string(out, item.error_message)
+    write_compact_count(out, item.resources)
+    _write_describe_acls_resource_v2_array(out, item.resources)
+    out.append(0)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DescribeAclsResponse(Message):
+    """Versions 1 to 3, flexible from 2."""
+
+    API_KEY: ClassVar[int] = 29
+    VERSIONS: ClassVar[Versions] = Versions(1, 3)
+    FLEXIBLE_FROM: ClassVar[int] = 2
+    SCHEMA: ClassVar[str] = FIELD_TABLE
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_describe_acls_response_v1,
+        2: _read_describe_acls_response_v2,
+        3: _read_describe_acls_response_v2,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_describe_acls_response_v1,
+        2: _write_describe_acls_response_v2,
+        3: _write_describe_acls_response_v2,
+    }
+
+    throttle_time_ms: int = 0
+    error_code: int = 0
+    error_message: str | None = ""
+    resources: list[DescribeAclsResource] = field(default_factory=list)

@@ -1,0 +1,36 @@
+"""Messages that are stored or passed on by others, and so carry their version before them as an int16.
+
+That is how the keys and values of `__consumer_offsets` and `__transaction_state`, the values of control
+records and what members of a consumer group tell each other are written. Worked example:
+`0001 0002 6731 0001 74 00000003` is an OffsetCommitKey of version 1: group "g1", topic "t", partition 3.
+"""
+
+import struct
+from typing import Final, TypeVar
+
+from odradek.base.errors import MalformedRequest
+from odradek.wire.decoding import Buffer
+from odradek.wire.message import Message
+
+_VERSION: Final = struct.Struct(">h")
+
+M = TypeVar("M", bound=Message)
+
+
+def version_of(data: Buffer) -> int:
+    """The version before a message; for keys of internal topics it tells which kind follows."""
+    if len(data) < _VERSION.size:
+        raise MalformedRequest(f"{len(data)} bytes are too few for a version")
+    (version,) = _VERSION.unpack_from(data)
+    assert isinstance(version, int)
+    return version
+
+
+def decode_versioned(kind: type[M], data: Buffer) -> M:
+    """The message after its version. Raises MalformedRequest, for unknown versions too."""
+    return kind.decode(data, version_of(data), _VERSION.size)
+
+
+def encode_versioned(message: Message, version: int) -> bytes:
+    """The message with its version before it."""
+    return _VERSION.pack(version) + message.encode(version)

@@ -1,0 +1,23 @@
+import inspect
+
+from odradek.base import errors
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, OdradekError, code_of
+
+
+def test_an_answer_carries_its_own_code() -> None:
+    assert code_of(ApiError(ErrorCode.INVALID_PARTITIONS, "no")) is ErrorCode.INVALID_PARTITIONS
+
+
+def test_every_log_error_has_a_wire_code() -> None:
+    leaves = [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.LogError) and kind is not errors.LogError
+    ]
+    missing = [kind.__name__ for kind in leaves if code_of(kind()) is ErrorCode.UNKNOWN_SERVER_ERROR]
+    assert not missing, f"no wire code for {missing}"
+
+
+def test_an_error_outside_the_table_is_an_unknown_server_error() -> None:
+    assert code_of(OdradekError("?")) is ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+
+from odradek.base.errors import SettingError
+from odradek.cli.serve import _parser, collect_properties, run
+
+
+def properties_of(*arguments: str) -> dict[str, str]:
+    return collect_properties(_parser().parse_args(arguments))
+
+
+def test_options_win_over_set_which_wins_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=3\nlog.dir=there\nlisteners=PLAINTEXT://0.0.0.0:9092\n")
+    found = properties_of(
+        *("--config", str(file), "--set", "num.partitions=5", "--data-dir", "here", "--port", "0"),
+        *("--admin-port", "8080"),
+    )
+    assert found == {
+        "num.partitions": "5",
+        "log.dirs": "here",
+        "listeners": "PLAINTEXT://0.0.0.0:0",
+        "odradek.admin.port": "8080",
+    }
+
+
+def test_without_listeners_a_port_is_on_loopback() -> None:
+    assert properties_of("--port", "9093") == {"listeners": "PLAINTEXT://127.0.0.1:9093"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--set", "novalue"], "--set takes name=value, not 'novalue'"),
+        (["--port", "70000"], "--port must be between 0 and 65535, not 70000"),
+        (["--config", "no/such/file"], "cannot read the settings file"),
+    ],
+)
+def test_wrong_options_are_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        properties_of(*arguments)
+
+
+def test_a_bad_setting_ends_with_code_2_and_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--set", "num.partitions=none"]) == 2
+    assert capsys.readouterr().err == "odradek: num.partitions must be a whole number, not 'none'\n"

@@ -1,0 +1,217 @@
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic import Caller, GroupState
+
+OLD_CALLER = Caller("c", "/10.0.0.1", takes_member_id=False, can_skip_assignment=False)
+
+
+def test_a_new_member_is_given_its_id_first(world: Any) -> None:
+    """KIP-394: the coordinator remembers the id it hands out, not the member, until it is used."""
+    reply = world.member().send_join()
+    assert reply.code is ErrorCode.MEMBER_ID_REQUIRED
+    assert reply.answer.member_id.startswith("c-")
+    assert list(world.group().pending_members) == [reply.answer.member_id]
+    assert not world.group().members
+
+
+def test_old_versions_join_without_an_id(world: Any) -> None:
+    reply = world.member(caller=OLD_CALLER).send_join()
+    assert reply.code is ErrorCode.NONE
+    assert reply.answer.leader == reply.answer.member_id
+
+
+def test_the_only_member_leads_and_is_told_of_itself(world: Any) -> None:
+    member = world.member()
+    answer = member.take(member.join())
+    assert (answer.generation_id, answer.leader, answer.protocol_name) == (1, member.member_id, "range")
+    assert [(one.member_id, one.metadata) for one in answer.members] == [(member.member_id, b"meta")]
+    assert world.state() is GroupState.COMPLETING_REBALANCE
+
+
+def test_only_the_leader_is_told_of_the_members(world: Any) -> None:
+    first, second = world.member(), world.member()
+    first.take(first.join())
+    waiting = second.join()
+    again = first.join()
+    leader, follower = first.take(again), second.take(waiting)
+    assert leader.leader == follower.leader == first.member_id
+    assert {one.member_id for one in leader.members} == {first.member_id, second.member_id}
+    assert follower.members == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
+        ({"session_timeout_ms": 5_999}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": 1_800_001}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"protocols": ()}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_type": ""}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_who_may_not_join_a_group_that_is_not_there(world: Any, changes: Any, code: ErrorCode) -> None:
+    assert world.member(**changes).send_join().code is code
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"protocol_type": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocols": (("sticky", b""),)}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"member_id": "stranger", "instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+    ],
+)
+def test_who_may_not_join_a_group_that_is_there(world: Any, changes: Any, code: ErrorCode) -> None:
+    world.stable(world.member())
+    assert world.member(**changes).send_join().code is code
+    assert world.state() is GroupState.STABLE
+
+
+def test_a_group_that_is_full_takes_nobody(new_world: Any) -> None:
+    world = new_world(group_max_size=2)
+    first, second = world.member(), world.member()
+    world.stable(first, second)
+    assert world.member().send_join().code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    # The members that are in it may rebalance.
+    assert not second.join().is_answered or world.state() is not GroupState.DEAD
+
+
+def test_places_are_taken_by_those_who_join_first(new_world: Any) -> None:
+    world = new_world(group_max_size=1)
+    first = world.member()
+    world.stable(first)
+    assert world.member().join().code is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_the_protocol_is_one_that_all_offer_and_most_like(world: Any) -> None:
+    members = [
+        world.member(protocols=(("roundrobin", b""), ("range", b""), ("mine", b""))),
+        world.member(protocols=(("range", b""), ("roundrobin", b""))),
+        world.member(protocols=(("range", b""), ("roundrobin", b""))),
+    ]
+    world.stable(*members)
+    assert world.group().protocol_name == "range"
+
+
+def test_a_follower_that_joins_again_as_it_was_disturbs_nobody(world: Any) -> None:
+    first, second = world.member(), world.member()
+    world.stable(first, second)
+    follower = next(one for one in (first, second) if one.member_id != world.group().leader_id)
+    answer = follower.take(follower.join())
+    assert answer.generation_id == world.group().generation
+    assert world.state() is GroupState.STABLE
+
+
+def test_a_leader_that_joins_again_assigns_anew(world: Any) -> None:
+    first, second = world.member(), world.member()
+    world.stable(first, second)
+    leader = next(one for one in (first, second) if one.member_id == world.group().leader_id)
+    assert not leader.join().is_answered
+    assert world.state() is GroupState.PREPARING_REBALANCE
+
+
+def test_new_metadata_begins_a_rebalance(world: Any) -> None:
+    first, second = world.member(), world.member()
+    world.stable(first, second)
+    follower = next(one for one in (first, second) if one.member_id != world.group().leader_id)
+    follower.protocols = (("range", b"other topics"),)
+    assert not follower.join().is_answered
+    assert world.state() is GroupState.PREPARING_REBALANCE
+
+
+def test_a_join_that_is_repeated_while_the_assignment_is_awaited_is_answered_again(world: Any) -> None:
+    member = world.member()
+    first = member.take(member.join())
+    again = member.take(member.join())
+    assert (again.generation_id, again.members) == (first.generation_id, first.members)
+
+
+def test_a_second_join_of_a_member_releases_the_first(world: Any) -> None:
+    first, second = world.member(), world.member()
+    world.stable(first)
+    parked = second.join()
+    repeated = second.join()
+    assert parked.code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert not repeated.is_answered
+    first.take(first.join())
+    assert repeated.code is ErrorCode.NONE
+
+
+# --- static members
+
+
+def test_a_static_member_needs_no_id_first(world: Any) -> None:
+    """KIP-345."""
+    member = world.member("i-1")
+    answer = member.take(member.send_join())
+    assert answer.member_id.startswith("i-1-")
+
+
+def test_a_static_member_comes_back_without_a_rebalance(world: Any) -> None:
+    """KIP-345: it keeps its assignment under a new id, and the old id is fenced."""
+    first, second = world.member("i-1"), world.member("i-2")
+    world.stable(first, second)
+    before = world.group().generation
+    back = world.member("i-2")
+    answer = back.take(back.join())
+    assert answer.generation_id == before
+    assert back.member_id != second.member_id
+    assert world.state() is GroupState.STABLE
+    assert back.sync().answer.assignment == second.member_id.encode()
+    assert second.heartbeat() is ErrorCode.FENCED_INSTANCE_ID
+    assert second.sync().code is ErrorCode.FENCED_INSTANCE_ID
+    assert back.heartbeat() is ErrorCode.NONE
+
+
+def test_a_static_leader_that_comes_back_is_told_not_to_assign(world: Any) -> None:
+    """KIP-814: version 9 says so; before that the leader is still called by its old id."""
+    leader, other = world.member("i-1"), world.member("i-2")
+    world.stable(leader, other)
+    back = world.member("i-1")
+    answer = back.take(back.join())
+    assert (answer.skip_assignment, answer.leader) == (True, back.member_id)
+    assert len(answer.members) == 2
+    old = world.member("i-1", caller=OLD_CALLER)
+    answer = old.take(old.join())
+    assert (answer.skip_assignment, answer.leader, answer.members) == (False, back.member_id, [])
+
+
+def test_a_static_member_that_comes_back_otherwise_begins_a_rebalance(world: Any) -> None:
+    first = world.member("i-1", protocols=(("range", b""), ("sticky", b"")))
+    world.stable(first)
+    back = world.member("i-1", protocols=(("sticky", b""),))
+    assert back.take(back.join()).generation_id == 2
+
+
+def test_a_static_member_that_comes_back_during_a_rebalance_takes_part(world: Any) -> None:
+    first, second = world.member("i-1"), world.member("i-2")
+    world.stable(first)
+    waiting = second.join()
+    assert not waiting.is_answered
+    replaced = world.member("i-2")
+    joins = replaced.join()
+    assert waiting.code is ErrorCode.FENCED_INSTANCE_ID
+    first.take(first.join())
+    assert replaced.take(joins).generation_id == 2
+
+
+def test_a_replacement_that_cannot_be_written_is_undone(world: Any) -> None:
+    first = world.member("i-1")
+    world.stable(first)
+    world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+    back = world.member("i-1")
+    assert back.join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.log.failure = ErrorCode.NONE
+    assert first.heartbeat() is ErrorCode.NONE
+
+
+def test_an_instance_that_is_not_the_members_is_fenced(world: Any) -> None:
+    first, second = world.member("i-1"), world.member("i-2")
+    world.stable(first, second)
+    first.instance_id = "i-2"
+    assert first.join().code is ErrorCode.FENCED_INSTANCE_ID

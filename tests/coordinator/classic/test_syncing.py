@@ -1,0 +1,94 @@
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic import GroupState
+
+
+def test_followers_wait_for_the_leader(world: Any) -> None:
+    first, second = world.member(), world.member()
+    world.stable(first, second)
+    assert world.state() is GroupState.STABLE
+    assert second.sync().answer.assignment == second.member_id.encode()
+
+
+def test_nobody_is_answered_before_the_assignment_is_written(world: Any) -> None:
+    member = world.member()
+    member.take(member.join())
+    world.log.holds = True
+    syncing = member.sync({member.member_id: b"all"})
+    assert not syncing.is_answered
+    assert world.state() is GroupState.COMPLETING_REBALANCE
+    world.log.release()
+    assert syncing.answer.assignment == b"all"
+    assert syncing.answer.protocol_name == "range"
+
+
+def test_a_member_that_the_leader_left_out_gets_an_empty_assignment(world: Any) -> None:
+    first, second = world.member(), world.member()
+    first.take(first.join())
+    parked = second.join()
+    first.take(first.join())
+    second.take(parked)
+    follower = second.sync()
+    first.sync({first.member_id: b"all"})
+    assert follower.answer.assignment == b""
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REBALANCE_IN_PROGRESS),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_an_assignment_that_is_not_written_means_another_rebalance(
+    world: Any, failure: ErrorCode, code: ErrorCode
+) -> None:
+    member = world.member()
+    member.take(member.join())
+    world.log.failure = failure
+    assert member.sync({member.member_id: b"all"}).code is code
+    assert world.state() is GroupState.PREPARING_REBALANCE
+    world.log.failure = ErrorCode.NONE
+    assert member.take(member.join()).generation_id == 2
+
+
+def test_an_assignment_that_is_written_too_late_counts_for_nothing(world: Any) -> None:
+    first, second = world.member(), world.member()
+    first.take(first.join())
+    world.log.holds = True
+    late = first.sync({first.member_id: b"all"})
+    assert not second.join().is_answered
+    assert late.code is ErrorCode.REBALANCE_IN_PROGRESS
+    world.log.release()
+    assert world.state() is GroupState.PREPARING_REBALANCE
+    assert world.group().members[first.member_id].assignment == b""
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
+        ({"group_id": "nobody's"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"group_instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation_id": 7}, ErrorCode.ILLEGAL_GENERATION),
+        ({"protocol_type": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocol_name": "sticky"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_who_may_not_sync(world: Any, changes: Any, code: ErrorCode) -> None:
+    member = world.member()
+    world.stable(member)
+    assert member.sync(**changes).code is code
+
+
+def test_syncing_during_a_rebalance_means_joining_again(world: Any) -> None:
+    first, second = world.member(), world.member()
+    world.stable(first)
+    second.join()
+    assert first.sync().code is ErrorCode.REBALANCE_IN_PROGRESS

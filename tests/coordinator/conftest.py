@@ -1,0 +1,319 @@
+"""A group coordinator over a log in memory, on a clock that tests move, and members that speak to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import Offset, TopicPartition
+from odradek.base.settings import BrokerSettings
+from odradek.coordinator.classic import Caller, ClassicGroup, GroupState, Terms
+from odradek.coordinator.groups import GroupCoordinator
+from odradek.coordinator.groups.group import Group
+from odradek.coordinator.placement import partition_for
+from odradek.coordinator.ports import WriteDone, Written
+from odradek.records.framing import Record, iter_records
+from odradek.records.header import Buffer, iter_headers, read_header
+from odradek.timer import Timer
+from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from odradek.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+
+PARTITIONS = 4
+
+
+class MemoryLog:
+    """A `PartitionWriter` and a `PartitionReader`: batches by partition; writes may be held back or fail."""
+
+    def __init__(self) -> None:
+        self.batches: dict[TopicPartition, list[bytes]] = {}
+        self.ends: dict[TopicPartition, int] = {}
+        self.failure = ErrorCode.NONE
+        self.holds = False
+        self.held: list[Callable[[], None]] = []
+
+    def append(
+        self, topic_partition: TopicPartition, batch: Buffer, *, timeout_ms: int, done: WriteDone
+    ) -> None:
+        if self.failure is not ErrorCode.NONE:
+            done(Written(self.failure))
+            return
+        base = self.ends.get(topic_partition, 0)
+        data = bytearray(batch)
+        data[0:8] = base.to_bytes(8, "big")
+        header = read_header(data)
+        self.batches.setdefault(topic_partition, []).append(bytes(data))
+        self.ends[topic_partition] = header.next_offset
+        if self.holds:
+            self.held.append(lambda: done(Written(ErrorCode.NONE, base)))
+        else:
+            done(Written(ErrorCode.NONE, base))
+
+    def release(self) -> None:
+        self.holds = False
+        held, self.held = self.held, []
+        for done in held:
+            done()
+
+    def bounds(self, topic_partition: TopicPartition) -> tuple[Offset, Offset] | None:
+        return 0, self.ends.get(topic_partition, 0)
+
+    def read(self, topic_partition: TopicPartition, start: Offset, max_bytes: int) -> Buffer:
+        found = bytearray()
+        for batch in self.batches.get(topic_partition, []):
+            if read_header(batch).next_offset > start and (not found or len(found) < max_bytes):
+                found += batch
+        return bytes(found)
+
+    def records(self) -> list[Record]:
+        """Everything that was written, partition by partition."""
+        return [
+            record
+            for batches in self.batches.values()
+            for batch in batches
+            for at, header in iter_headers(batch)
+            for record in iter_records(batch, header, at)
+        ]
+
+
+@dataclass
+class Reply:
+    """Where an answer will be."""
+
+    answers: list[Any] = field(default_factory=list)
+
+    def __call__(self, *answer: Any) -> None:
+        self.answers.append(answer[0] if len(answer) == 1 else answer)
+
+    @property
+    def is_answered(self) -> bool:
+        return bool(self.answers)
+
+    @property
+    def answer(self) -> Any:
+        assert len(self.answers) == 1, f"answered {len(self.answers)} times"
+        return self.answers[0]
+
+    @property
+    def code(self) -> ErrorCode:
+        return ErrorCode(self.answer.error_code)
+
+
+@dataclass
+class FakeMember:
+    """What a client knows of itself."""
+
+    world: "World"
+    group_id: str = "g"
+    instance_id: str | None = None
+    member_id: str = ""
+    protocols: tuple[tuple[str, bytes], ...] = (("range", b"meta"),)
+    protocol_type: str = "consumer"
+    session_timeout_ms: int = 10_000
+    rebalance_timeout_ms: int = 30_000
+    caller: Caller = field(default_factory=lambda: Caller("c", "/10.0.0.1"))
+    generation: int = -1
+
+    def send_join(self) -> Reply:
+        reply = Reply()
+        self.world.coordinator.join_group(
+            JoinGroupRequest(
+                self.group_id,
+                self.session_timeout_ms,
+                self.rebalance_timeout_ms,
+                self.member_id,
+                self.instance_id,
+                self.protocol_type,
+                [JoinGroupRequestProtocol(*one) for one in self.protocols],
+            ),
+            self.caller,
+            reply,
+        )
+        return reply
+
+    def join(self) -> Reply:
+        """Join as clients do: with the id that one is given first."""
+        reply = self.send_join()
+        if reply.is_answered and reply.code is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = reply.answer.member_id
+            reply = self.send_join()
+        return reply
+
+    def take(self, joined: Reply) -> JoinGroupResponse:
+        """Believe a JoinGroup's answer."""
+        answer: JoinGroupResponse = joined.answer
+        assert joined.code is ErrorCode.NONE, joined.code
+        self.member_id, self.generation = answer.member_id, answer.generation_id
+        return answer
+
+    def sync(self, assignments: dict[str, bytes] | None = None, **changes: Any) -> Reply:
+        reply = Reply()
+        given = [SyncGroupRequestAssignment(*one) for one in (assignments or {}).items()]
+        request = SyncGroupRequest(
+            self.group_id, self.generation, self.member_id, self.instance_id, None, None, given
+        )
+        for name, value in changes.items():
+            setattr(request, name, value)
+        self.world.coordinator.sync_group(request, reply)
+        return reply
+
+    def heartbeat(self, **changes: Any) -> ErrorCode:
+        reply = Reply()
+        request = HeartbeatRequest(self.group_id, self.generation, self.member_id, self.instance_id)
+        for name, value in changes.items():
+            setattr(request, name, value)
+        self.world.coordinator.heartbeat(request, reply)
+        return ErrorCode(reply.answer)
+
+    def leave(self) -> Any:
+        reply = Reply()
+        leaver = MemberIdentity(self.member_id, self.instance_id)
+        self.world.coordinator.leave_group(LeaveGroupRequest(self.group_id, members=[leaver]), reply)
+        return reply.answer
+
+    def commit(self, offsets: dict[TopicPartition, int], metadata: str = "") -> Reply:
+        return self.world.commit(
+            self.group_id, offsets, metadata, self.member_id, self.generation, self.instance_id
+        )
+
+
+class World:
+    """One coordinator that leads every partition, and what surrounds it."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.clock, self.chance = ManualClock(), SeededChance(7)
+        self.timer = Timer(self.clock)
+        self.log = MemoryLog()
+        self.broker_count = 1
+        self.turns: list[Callable[[], None]] = []
+        self.known_topics = {"t", "u"}
+        self.settings = BrokerSettings(**settings)
+        self.coordinator = self.start()
+
+    def start(self) -> GroupCoordinator:
+        """A coordinator that begins with the log alone."""
+        self.coordinator = GroupCoordinator(
+            Terms(self.clock, self.chance, self.settings, lambda: self.broker_count),
+            self.timer,
+            self.log,
+            self.log,
+            partition_of=lambda key: partition_for(key, PARTITIONS),
+            is_known=lambda topic_partition: topic_partition.topic in self.known_topics,
+            defer=self.turns.append,
+        )
+        for partition in range(PARTITIONS):
+            self.coordinator.lead(partition, 1)
+        self.run()
+        return self.coordinator
+
+    def run(self) -> None:
+        """Turn the loop until nothing is left to do."""
+        while self.turns:
+            self.turns.pop(0)()
+
+    def advance(self, by_ms: int) -> None:
+        """Let time pass, millisecond by millisecond where something is due."""
+        end = self.clock.monotonic_ms() + by_ms
+        while (due := self.timer.next_expiration_ms()) is not None and due <= end:
+            self.clock.advance(max(0, due - self.clock.monotonic_ms()))
+            self.timer.advance()
+            self.run()
+        self.clock.advance(end - self.clock.monotonic_ms())
+        self.timer.advance()
+        self.run()
+
+    def member(self, instance_id: str | None = None, **fields: Any) -> FakeMember:
+        return FakeMember(self, instance_id=instance_id, **fields)
+
+    def group(self, group_id: str = "g") -> ClassicGroup:
+        return self.whole_group(group_id).membership
+
+    def whole_group(self, group_id: str = "g") -> Group:
+        return next(group for group in self.coordinator._groups() if group.group_id == group_id)
+
+    def state(self, group_id: str = "g") -> GroupState | None:
+        """None when there is no such group."""
+        found = [group for group in self.coordinator._groups() if group.group_id == group_id]
+        return found[0].membership.state if found else None
+
+    def stable(self, *members: FakeMember) -> None:
+        """Let the members form a stable group, each assigned its own id."""
+        joins = [member.join() for member in members]
+        if not all(reply.is_answered for reply in joins):
+            for number, member in enumerate(members):
+                if joins[number].is_answered:
+                    member.take(joins[number])
+                    joins[number] = member.join()
+        self.advance(0)
+        self.settle(*members, joins=joins)
+
+    def settle(self, *members: FakeMember, joins: list[Reply]) -> None:
+        """Sync everybody whose join is answered."""
+        leader = None
+        for member, reply in zip(members, joins, strict=True):
+            answer = member.take(reply)
+            leader = answer.leader
+        replies = []
+        for member in sorted(members, key=lambda one: one.member_id == leader):
+            given = {one.member_id: one.member_id.encode() for one in members}
+            replies.append((member, member.sync(given if member.member_id == leader else None)))
+        for member, reply in replies:
+            assert reply.code is ErrorCode.NONE
+            assert reply.answer.assignment == member.member_id.encode()
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: dict[TopicPartition, int],
+        metadata: str = "",
+        member_id: str = "",
+        generation: int = -1,
+        instance_id: str | None = None,
+        retention_ms: int = -1,
+    ) -> Reply:
+        reply = Reply()
+        request = OffsetCommitRequest(
+            group_id,
+            generation,
+            member_id,
+            retention_ms,
+            instance_id,
+            [
+                OffsetCommitRequestTopic(
+                    key.topic, [OffsetCommitRequestPartition(key.partition, offset, 5, metadata)]
+                )
+                for key, offset in offsets.items()
+            ],
+        )
+        self.coordinator.commit_offsets(request, reply)
+        return reply
+
+    def committed(self, group_id: str = "g") -> dict[TopicPartition, int] | ErrorCode:
+        """What OffsetFetch answers for all partitions."""
+        found = self.coordinator.fetch_offsets(group_id, None, require_stable=False)
+        if isinstance(found, ErrorCode):
+            return found
+        return {row.topic_partition: row.offset for row in found}
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def new_world() -> Callable[..., World]:
+    return World

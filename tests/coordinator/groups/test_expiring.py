@@ -1,0 +1,113 @@
+from typing import Any
+
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.classic import GroupState
+from odradek.coordinator.groups.expiring import OFFSETS_PER_TURN
+
+T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
+RETENTION_MS = 10_080 * 60_000
+READS_T = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\xff\xff\xff\xff"
+
+
+def expire(world: Any) -> None:
+    world.coordinator.expire_offsets()
+    world.run()
+
+
+def test_offsets_without_members_expire_after_their_commit(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    world.advance(1)
+    world.commit("g", {U0: 1})
+    world.advance(RETENTION_MS - 1)
+    expire(world)
+    assert world.committed() == {U0: 1}
+    world.advance(1)
+    expire(world)
+    assert world.state() is None
+    world.start()
+    assert world.state() is None
+
+
+def test_offsets_of_a_group_expire_after_its_last_member_went(world: Any) -> None:
+    member = world.member()
+    world.stable(member)
+    member.commit({T0: 1})
+    world.advance(5_000)
+    member.leave()
+    world.advance(RETENTION_MS - 1)
+    expire(world)
+    assert world.committed() == {T0: 1}
+    world.advance(1)
+    expire(world)
+    assert world.state() is None
+    world.start()
+    assert world.state() is None
+
+
+def test_a_group_in_use_keeps_what_it_reads(world: Any) -> None:
+    member = world.member(
+        protocols=(("range", READS_T),), session_timeout_ms=1_800_000, rebalance_timeout_ms=1_000
+    )
+    world.stable(member)
+    member.commit({T0: 1, U0: 1})
+    for _ in range(RETENTION_MS // 1_000_000 + 1):
+        world.advance(1_000_000)
+        member.heartbeat()
+    expire(world)
+    assert world.committed() == {T0: 1}
+
+
+def test_a_commit_may_name_its_own_expiry(world: Any) -> None:
+    """OffsetCommit 2 to 4; and the log tells it again."""
+    world.commit("g", {T0: 1}, retention_ms=1_000)
+    world.commit("g", {U0: 1})
+    world.start()
+    world.advance(999)
+    expire(world)
+    assert world.committed() == {T0: 1, U0: 1}
+    world.advance(1)
+    expire(world)
+    assert world.committed() == {U0: 1}
+
+
+def test_what_a_commit_on_its_way_replaces_is_not_expired(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    world.advance(RETENTION_MS)
+    world.log.holds = True
+    world.commit("g", {T0: 2})
+    expire(world)
+    world.log.release()
+    assert world.committed() == {T0: 2}
+
+
+def test_an_empty_group_without_offsets_goes(world: Any) -> None:
+    member = world.member()
+    world.stable(member)
+    member.leave()
+    assert world.state() is GroupState.EMPTY
+    expire(world)
+    assert world.state() is None
+    world.start()
+    assert world.state() is None
+
+
+def test_a_look_through_many_groups_takes_several_turns(world: Any) -> None:
+    for number in range(OFFSETS_PER_TURN // 2 * 5 + 10):
+        world.commit(f"g{number}", {T0: 1})
+    world.advance(RETENTION_MS)
+    world.coordinator.expire_offsets()
+    assert world.turns
+    assert world.coordinator._groups()
+    world.run()
+    assert not world.coordinator._groups()
+
+
+def test_offsets_of_deleted_topics_go(world: Any) -> None:
+    world.commit("g", {T0: 1, U0: 2})
+    world.commit("h", {T0: 1})
+    world.coordinator.forget_topics(["t"])
+    world.run()
+    assert world.committed() == {U0: 2}
+    assert world.state("h") is None
+    world.start()
+    assert world.committed() == {U0: 2}

@@ -1,0 +1,251 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings
+from odradek.coordinator.transactions import NO_PRODUCER, Producer, TransactionVersion
+from odradek.coordinator.transactions.state import TransactionState
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+V2 = TransactionVersion.V2
+E = ErrorCode
+
+
+def test_a_transaction_from_its_first_day_to_its_last(bench: Any) -> None:
+    error, producer = bench.init().one
+    assert (error, producer) == (E.NONE, Producer(7, 0))
+    for committed in (True, False):
+        assert bench.add(producer, T0).error is E.NONE
+        assert bench.add(producer, T0, T1).error is E.NONE
+        assert bench.end(producer, committed=committed).error is E.NONE
+    assert [marker.committed for marker in bench.partitions.markers[T1]] == [True, False]
+
+
+def test_v2_answers_each_end_with_the_next_producer(bench: Any) -> None:
+    """KIP-890"""
+    _, producer = bench.init().one
+    for epoch in range(1, 4):
+        bench.add(producer, T0, version=V2)
+        error, producer = bench.end(producer, committed=True, version=V2).one
+        assert (error, producer) == (E.NONE, Producer(7, epoch))
+
+
+def test_v2_answers_a_repeated_end_alike(bench: Any) -> None:
+    _, producer = bench.init().one
+    bench.add(producer, T0, version=V2)
+    first = bench.end(producer, committed=True, version=V2).one
+    assert bench.end(producer, committed=True, version=V2).one == first
+    assert len(bench.partitions.markers[T0]) == 1
+
+
+def test_v2_goes_on_with_a_new_producer_id_when_the_epochs_are_used_up(bench: Any) -> None:
+    bench.init()
+    bench.put(replace(bench.record(), producer_epoch=32766))
+    bench.add(Producer(7, 32766), T0, version=V2)
+    error, producer = bench.end(Producer(7, 32766), committed=True, version=V2).one
+    assert (error, producer) == (E.NONE, Producer(8, 0))
+    assert bench.add(producer, T0, version=V2).error is E.NONE
+
+
+def test_a_successor_fences_whoever_left_a_transaction_open(bench: Any) -> None:
+    _, zombie = bench.init().one
+    bench.add(zombie, T0)
+    assert bench.init().one == (E.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
+    assert [marker.committed for marker in bench.partitions.markers[T0]] == [False]
+    assert bench.init().one == (E.NONE, Producer(7, 2))
+    assert bench.add(zombie, T0).error is E.PRODUCER_FENCED
+    assert bench.end(zombie, committed=True).error is E.PRODUCER_FENCED
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
+def test_timeouts_out_of_bounds_are_refused(bench: Any, timeout_ms: int) -> None:
+    assert bench.init(timeout_ms=timeout_ms).error is E.INVALID_TRANSACTION_TIMEOUT
+    assert bench.init(timeout_ms=900_000).error is E.NONE
+
+
+def test_an_empty_transactional_id_is_refused(bench: Any) -> None:
+    assert bench.init(name="").error is E.INVALID_REQUEST
+    assert bench.add(Producer(7, 0), T0, name="").error is E.INVALID_REQUEST
+    assert bench.end(Producer(7, 0), committed=True, name="").error is E.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("version", TransactionVersion)
+def test_an_unknown_transactional_id_has_no_producer(bench: Any, version: TransactionVersion) -> None:
+    producer = Producer(7, 0)
+    assert bench.add(producer, T0, version=version).error is E.INVALID_PRODUCER_ID_MAPPING
+    assert bench.end(producer, committed=True, version=version).error is E.INVALID_PRODUCER_ID_MAPPING
+    verified = bench.coordinator.verify_partitions("payments", producer, [T0])
+    assert verified == {T0: E.INVALID_PRODUCER_ID_MAPPING}
+
+
+def test_an_id_of_a_partition_led_elsewhere_is_not_ours(bench: Any) -> None:
+    _, producer = bench.init().one
+    bench.coordinator.resign(bench.state_partition().partition)
+    assert bench.init().error is E.NOT_COORDINATOR
+    assert bench.add(producer, T0).error is E.NOT_COORDINATOR
+    assert bench.end(producer, committed=True).error is E.NOT_COORDINATOR
+
+
+def test_an_id_that_is_being_loaded_has_to_wait(bench: Any) -> None:
+    _, producer = bench.init().one
+    bench.coordinator.lead(bench.state_partition().partition, 2)
+    assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
+    assert bench.end(producer, committed=True).error is E.COORDINATOR_LOAD_IN_PROGRESS
+    assert not bench.coordinator.load_next()
+    assert bench.end(producer, committed=True).error is E.INVALID_TXN_STATE
+
+
+def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: Any) -> None:
+    bench.init()
+    bench.init(name="other")
+    torn = bench.state_partition()
+    assert bench.state_partition("other") != torn
+    bench.log.batches[torn][0] = bench.log.batches[torn][0][:-1]
+    bench.coordinator.lead(torn.partition, 2)
+    bench.coordinator.lead(bench.state_partition("other").partition, 2)
+    with pytest.raises(OdradekError, match=str(torn)):
+        bench.coordinator.load_next()
+    while bench.coordinator.load_next():
+        pass
+    assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
+    assert bench.init(name="other").error is E.NONE
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (E.NOT_ENOUGH_REPLICAS, E.COORDINATOR_NOT_AVAILABLE),
+        (E.NOT_ENOUGH_REPLICAS_AFTER_APPEND, E.COORDINATOR_NOT_AVAILABLE),
+        (E.REQUEST_TIMED_OUT, E.COORDINATOR_NOT_AVAILABLE),
+        (E.UNKNOWN_TOPIC_OR_PARTITION, E.COORDINATOR_NOT_AVAILABLE),
+        (E.NOT_LEADER_OR_FOLLOWER, E.NOT_COORDINATOR),
+        (E.KAFKA_STORAGE_ERROR, E.NOT_COORDINATOR),
+        (E.MESSAGE_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_what_cannot_be_stored_changes_nothing(bench: Any, failure: E, told: E) -> None:
+    _, producer = bench.init().one
+    bench.add(producer, T0)
+    before = bench.record()
+    bench.log.failure = failure
+    assert bench.add(producer, T1).one == (told, NO_PRODUCER)
+    assert bench.end(producer, committed=True).one == (told, NO_PRODUCER)
+    assert bench.init().one == (told, NO_PRODUCER)
+    assert bench.record() == before
+    assert not bench.transaction().is_busy
+    bench.log.failure = E.NONE
+    assert bench.end(producer, committed=True).error is E.NONE
+
+
+def test_one_record_at_a_time(bench: Any) -> None:
+    _, producer = bench.init().one
+    bench.log.is_held = True
+    added = bench.add(producer, T0)
+    for late in (
+        bench.add(producer, T1),
+        bench.end(producer, committed=True),
+        bench.end(producer, committed=True, version=V2),
+        bench.init(),
+    ):
+        assert late.error is E.CONCURRENT_TRANSACTIONS
+    assert added.given == [], "answered when the log has it"
+    bench.log.let_go()
+    assert added.error is E.NONE
+
+
+def test_an_answer_that_comes_after_the_leadership_has_gone(bench: Any) -> None:
+    bench.log.is_held = True
+    asked = bench.init()
+    bench.coordinator.resign(bench.state_partition().partition)
+    bench.log.let_go()
+    assert asked.one == (E.NOT_COORDINATOR, NO_PRODUCER)
+
+
+def test_without_producer_ids_nobody_begins(bench: Any) -> None:
+    bench.no_producer_ids = E.COORDINATOR_LOAD_IN_PROGRESS
+    assert bench.init().one == (E.COORDINATOR_LOAD_IN_PROGRESS, NO_PRODUCER)
+    bench.no_producer_ids = None
+    _, producer = bench.init().one
+    bench.put(replace(bench.record(), producer_epoch=32766))
+    bench.no_producer_ids = E.COORDINATOR_LOAD_IN_PROGRESS
+    ended = bench.end(Producer(producer.producer_id, 32766), committed=False, version=V2)
+    assert ended.one == (E.COORDINATOR_LOAD_IN_PROGRESS, NO_PRODUCER)
+
+
+# --- what time does
+
+
+def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Any) -> None:
+    _, producer = bench.init(timeout_ms=5_000).one
+    bench.add(producer, T0)
+    bench.clock.advance(5_000)
+    assert bench.coordinator.abort_timed_out() == 0
+    bench.clock.advance(1)
+    assert bench.coordinator.abort_timed_out() == 1
+    assert [marker.committed for marker in bench.partitions.markers[T0]] == [False]
+    assert bench.end(producer, committed=True).error is E.PRODUCER_FENCED
+    assert bench.init(producer).error is E.PRODUCER_FENCED, "nor may it go on (KIP-360)"
+
+
+def test_what_is_about_to_end_does_not_time_out(bench: Any) -> None:
+    _, producer = bench.init(timeout_ms=5_000).one
+    bench.add(producer, T0)
+    bench.log.is_held = True
+    ended = bench.end(producer, committed=True)
+    bench.clock.advance(60_000)
+    assert bench.coordinator.abort_timed_out() == 0
+    bench.log.is_held = False
+    bench.log.let_go()
+    assert ended.error is E.NONE
+    assert bench.record().state is TransactionState.COMPLETE_COMMIT
+
+
+def test_an_id_that_nobody_uses_is_forgotten_for_good(bench: Any) -> None:
+    bench.settings = BrokerSettings(transactional_id_expiration_ms=1_000)
+    bench.init()
+    bench.clock.advance(999)
+    assert bench.coordinator.remove_expired() == 0
+    bench.clock.advance(1)
+    assert bench.coordinator.remove_expired() == 1
+    bench.crash()
+    assert bench.init().one == (E.NONE, Producer(8, 0)), "a tombstone is in the log"
+
+
+def test_an_id_whose_tombstone_cannot_be_written_stays(bench: Any) -> None:
+    bench.init()
+    bench.clock.advance(8 * 86_400_000)
+    bench.log.failure = E.NOT_ENOUGH_REPLICAS
+    bench.coordinator.remove_expired()
+    bench.log.failure = E.NONE
+    assert bench.init().one == (E.NONE, Producer(7, 1))
+
+
+# --- loading
+
+
+def test_everything_comes_back_from_the_log(bench: Any) -> None:
+    for number in range(40):
+        name = f"id-{number}"
+        _, producer = bench.init(name=name).one
+        if number % 2:
+            bench.add(producer, T0, name=name)
+    known = {one.transactional_id: one.current for _, one in bench.coordinator.store.transactions()}
+    bench.crash()
+    loaded = {one.transactional_id: one.current for _, one in bench.coordinator.store.transactions()}
+    assert loaded == known
+
+
+def test_a_record_that_nobody_understands_costs_one_id(bench: Any, caplog: Any) -> None:
+    bench.init()
+    bench.init(name="other")
+    partition = bench.state_partition()
+    batch = bytearray(bench.log.batches[partition][-1])
+    batch[batch.index(b"payments") + 10] = 0x7F  # the version of its value
+    bench.log.batches[partition][-1] = bytes(batch)
+    bench.crash()
+    assert [one.transactional_id for _, one in bench.coordinator.store.transactions()] == ["other"]
+    assert "offset 0" in caplog.text

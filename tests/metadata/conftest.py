@@ -1,0 +1,163 @@
+"""A cluster of controllers over one store in memory, run as a server would, at once and in one thread."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.metadata.controller import (
+    BrokerAnswered,
+    Controller,
+    ControllerEvent,
+    ControllerSettings,
+    Effect,
+    RequestArrived,
+    Respond,
+    SendToBroker,
+    SessionEnded,
+    Started,
+    StoreCall,
+    StoreReplied,
+    WatchSeen,
+)
+from odradek.metadata.controller.requests import Answer, ControllerRequest
+from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
+from odradek.metadata.memory import MemorySession, MemoryStore
+from odradek.metadata.messages import BrokerMessage, StopReplica, UpdateMetadata, changes_from
+from odradek.metadata.store import SessionExpired, StoreEvent
+
+
+def make_broker(broker_id: BrokerId, **fields: object) -> BrokerImage:
+    endpoints = (Endpoint("PLAINTEXT", "PLAINTEXT", f"host{broker_id}", 9092),)
+    return BrokerImage(broker_id, endpoints, **fields)  # type: ignore[arg-type]
+
+
+@dataclass
+class Member:
+    """One broker: its controller, its session, and what it was told."""
+
+    cluster: "Cluster"
+    controller: Controller
+    session: MemorySession | None = None
+    # Everything that its controller wanted, in order.
+    effects: list[Effect] = field(default_factory=list)
+    # Every message that it got, in order, with the sender's number.
+    received: list[BrokerMessage] = field(default_factory=list)
+    # What it knows from UpdateMetadata alone.
+    image: ClusterImage = field(default_factory=ClusterImage)
+    answers: dict[int, Answer] = field(default_factory=dict)
+
+    def event(self, event: ControllerEvent) -> None:
+        for effect in self.controller.on_event(event):
+            self.effects.append(effect)
+            self._carry_out(effect)
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case StoreCall(call_id, operation):
+                if self.session is not None:
+                    self.session.submit(operation, lambda result: self.event(StoreReplied(call_id, result)))
+            case SendToBroker(broker_id, message_id, message):
+                self.cluster.send(self, broker_id, message_id, message)
+            case Respond(request_id, answer):
+                assert request_id not in self.answers, "a request is answered once"
+                self.answers[request_id] = answer
+
+    def on_store_event(self, event: StoreEvent) -> None:
+        if isinstance(event, SessionExpired):
+            self.session = None
+            self.event(SessionEnded())
+        else:
+            self.event(WatchSeen(event.path))
+
+    def receive(self, message: BrokerMessage) -> None:
+        self.received.append(message)
+        if isinstance(message, UpdateMetadata):
+            for change in changes_from(message, self.image):
+                self.image.apply(change)
+
+
+class Cluster:
+    """Brokers that share a store. Messages arrive at once and are answered without errors, unless told."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.members: dict[BrokerId, Member] = {}
+        # How a broker answers a StopReplica: the errors, or None for not at all.
+        self.answer_to_stop: Callable[[BrokerId, StopReplica], dict[TopicPartition, ErrorCode] | None] = (
+            lambda broker_id, message: {}
+        )
+        self._request_ids = 0
+
+    def start(
+        self, *broker_ids: BrokerId, settings: ControllerSettings | None = None, **fields: object
+    ) -> None:
+        for broker_id in broker_ids:
+            chance = SeededChance(broker_id)
+            controller = Controller(settings or ControllerSettings(), ManualClock(), chance)
+            member = self.members[broker_id] = Member(self, controller)
+            member.session = self.store.connect(member.on_store_event)
+            member.event(Started(make_broker(broker_id, **fields)))
+
+    def kill(self, broker_id: BrokerId) -> None:
+        session = self.members[broker_id].session
+        assert session is not None
+        session.expire()
+
+    def send(self, sender: Member, broker_id: BrokerId, message_id: int, message: BrokerMessage) -> None:
+        receiver = self.members[broker_id]
+        receiver.receive(message)
+        errors = self.answer_to_stop(broker_id, message) if isinstance(message, StopReplica) else {}
+        if errors is not None:
+            sender.event(BrokerAnswered(message_id, broker_id, errors))
+
+    def ask(self, request: ControllerRequest, of: BrokerId | None = None) -> Answer:
+        """Send a request to the controller (or to that broker) and return the answer."""
+        self._request_ids += 1
+        member = self.controller if of is None else self.members[of]
+        member.event(RequestArrived(self._request_ids, request))
+        assert self._request_ids in member.answers, f"{request} was not answered"
+        return member.answers[self._request_ids]
+
+    @property
+    def controller(self) -> Member:
+        active = [member for member in self.members.values() if member.controller.is_active]
+        assert len(active) == 1, f"there is one controller, not {len(active)}"
+        return active[0]
+
+    @property
+    def image(self) -> ClusterImage:
+        return self.controller.controller.image
+
+    def partition(self, topic: str, number: int = 0) -> PartitionImage:
+        found = self.image.partition(TopicPartition(topic, number))
+        assert found is not None, f"{topic}-{number} is not known"
+        return found
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster()
+
+
+@pytest.fixture
+def three() -> Cluster:
+    """Brokers 1, 2 and 3, of which 1 is the controller."""
+    made = Cluster()
+    made.start(1, 2, 3)
+    return made
+
+
+@pytest.fixture(name="make_broker")
+def make_broker_fixture() -> Callable[..., BrokerImage]:
+    return make_broker
+
+
+@pytest.fixture
+def make_uuid() -> Callable[[int], UUID]:
+    return lambda number: UUID(int=number)

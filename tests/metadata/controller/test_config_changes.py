@@ -1,0 +1,205 @@
+"""AlterConfigs and IncrementalAlterConfigs: what comes out, and one test per way to be refused."""
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.config_changes import decide_configs
+from odradek.metadata.controller.requests import (
+    AlterConfigs,
+    ConfigAmendment,
+    ConfigOperation,
+    ConfigReplacement,
+    ResourceType,
+)
+from odradek.metadata.image import (
+    BrokerConfigChanged,
+    ClusterImage,
+    PartitionImage,
+    TopicConfigChanged,
+    TopicCreated,
+)
+
+SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
+APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT
+
+
+@pytest.fixture
+def image(make_uuid):
+    made = ClusterImage()
+    made.apply(TopicCreated("a", make_uuid(1), {0: PartitionImage((1,), (1,), 1)}))
+    made.apply(TopicConfigChanged("a", {"retention.ms": "1000", "segment.ms": "5000"}))
+    return made
+
+
+def topic(*operations, name="a"):
+    return ConfigAmendment(ResourceType.TOPIC, name, operations)
+
+
+def broker(*operations, name="1"):
+    return ConfigAmendment(ResourceType.BROKER, name, operations)
+
+
+def after(image, resource):
+    """The overrides that a decision leads to."""
+    (decision,) = decide_configs(image, AlterConfigs((resource,)))
+    assert decision.outcome.error is ErrorCode.NONE, decision.outcome.message
+    (change,) = decision.changes
+    return dict(change.overrides)
+
+
+def refusal(image, *resources):
+    decision = decide_configs(image, AlterConfigs(resources))[-1]
+    assert (decision.writes, decision.changes) == ((), ()), f"{resources[-1]} was accepted"
+    assert decision.outcome.message, "a refusal says why"
+    return decision.outcome.error
+
+
+def test_alter_configs_replaces_everything(image):
+    replacement = ConfigReplacement(ResourceType.TOPIC, "a", (("cleanup.policy", "compact"),))
+    assert after(image, replacement) == {"cleanup.policy": "compact"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        (("segment.ms", SET, "7"), {"retention.ms": "1000", "segment.ms": "7"}),
+        (("segment.ms", DELETE, None), {"retention.ms": "1000"}),
+        (
+            ("cleanup.policy", APPEND, "compact"),
+            {"retention.ms": "1000", "segment.ms": "5000", "cleanup.policy": "delete,compact"},
+        ),
+    ],
+)
+def test_an_amendment_leaves_the_other_settings_alone(image, operation, expected):
+    assert after(image, topic(operation)) == expected
+
+
+def test_subtracting_takes_out_of_a_list(image):
+    image.apply(TopicConfigChanged("a", {"cleanup.policy": "compact,delete"}))
+    assert after(image, topic(("cleanup.policy", SUBTRACT, "delete"))) == {"cleanup.policy": "compact"}
+
+
+def test_a_list_may_become_empty(image):
+    assert after(image, topic(("cleanup.policy", SUBTRACT, "delete")))["cleanup.policy"] == ""
+
+
+@pytest.mark.parametrize("operation", [("no.such", DELETE, None), ("segment.bytes", DELETE, "7")])
+def test_deleting_what_is_not_there_changes_nothing(image, operation):
+    (decision,) = decide_configs(image, AlterConfigs((topic(operation),)))
+    assert decision.outcome.error is ErrorCode.NONE, decision.outcome.message
+    assert (decision.writes, decision.changes) == ((), ())
+
+
+def test_appending_what_is_there_changes_nothing_twice(image):
+    image.apply(TopicConfigChanged("a", {"cleanup.policy": "compact"}))
+    (decision,) = decide_configs(image, AlterConfigs((topic(("cleanup.policy", APPEND, "compact")),)))
+    assert decision.outcome.error is ErrorCode.NONE
+    assert decision.changes == ()
+
+
+def test_a_broker_and_all_brokers_have_overrides_of_their_own(image):
+    one = broker(("log.retention.ms", SET, "1000"))
+    everyone = broker(("log.retention.ms", SET, "2000"), name="")
+    decisions = decide_configs(image, AlterConfigs((one, everyone)))
+    assert [decision.changes for decision in decisions] == [
+        (BrokerConfigChanged(1, {"log.retention.ms": "1000"}),),
+        (BrokerConfigChanged(None, {"log.retention.ms": "2000"}),),
+    ]
+    assert [decision.writes[0].path for decision in decisions] == [
+        "/config/brokers/1",
+        "/config/brokers/<default>",
+    ]
+
+
+def test_an_unknown_topic_is_unknown(image):
+    error = refusal(image, topic(("segment.ms", SET, "7"), name="b"))
+    assert error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_name_that_is_no_topic_s_is_an_invalid_topic(image):
+    error = refusal(image, topic(("segment.ms", SET, "7"), name="../x"))
+    assert error is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        ("no.such", SET, "1"),
+        ("retention.ms", SET, "soon"),
+        ("retention.ms", SET, "1_000"),
+        ("cleanup.policy", SET, "forget"),
+        ("retention.ms", APPEND, "1"),
+        ("retention.ms", SUBTRACT, "1"),
+    ],
+)
+def test_a_bad_setting_is_an_invalid_config(image, operation):
+    assert refusal(image, topic(operation)) is ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [("retention.ms", SET, None)],
+        [("cleanup.policy", APPEND, None)],
+        [("retention.ms", 4, "1")],
+        [("retention.ms", SET, "1"), ("retention.ms", DELETE, None)],
+    ],
+)
+def test_a_request_that_makes_no_sense_is_an_invalid_request(image, operations):
+    assert refusal(image, topic(*operations)) is ErrorCode.INVALID_REQUEST
+
+
+def test_a_null_value_in_a_replacement_is_an_invalid_request(image):
+    replacement = ConfigReplacement(ResourceType.TOPIC, "a", (("retention.ms", None),))
+    assert refusal(image, replacement) is ErrorCode.INVALID_REQUEST
+
+
+def test_a_resource_named_twice_is_an_invalid_request_each_time(image):
+    twice = (topic(("segment.ms", SET, "7")), topic(("segment.ms", SET, "8")))
+    decisions = decide_configs(image, AlterConfigs(twice))
+    assert [decision.outcome.error for decision in decisions] == [ErrorCode.INVALID_REQUEST] * 2
+    assert not any(decision.writes for decision in decisions)
+
+
+def test_there_are_no_settings_for_all_topics(image):
+    assert refusal(image, topic(("segment.ms", SET, "7"), name="")) is ErrorCode.INVALID_REQUEST
+
+
+def test_a_bad_value_of_a_broker_s_setting_is_an_invalid_request(image):
+    assert refusal(image, broker(("log.retention.ms", SET, "soon"))) is ErrorCode.INVALID_REQUEST
+
+
+def test_a_broker_changes_its_own_settings_only(image):
+    other = broker(("log.retention.ms", SET, "1000"), name="2")
+    everyone = broker(("log.retention.ms", SET, "1000"), name="")
+    decisions = decide_configs(image, AlterConfigs((other, everyone), asked_of=1))
+    assert [decision.outcome.error for decision in decisions] == [
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NONE,
+    ]
+
+
+@pytest.mark.parametrize("default_ms", [None, "10"])
+def test_settings_that_contradict_each_other_are_an_invalid_config(image, default_ms):
+    most = ("max.compaction.lag.ms", SET, "5")
+    if default_ms is None:
+        asked = topic(most, ("min.compaction.lag.ms", SET, "10"))
+    else:
+        image.apply(BrokerConfigChanged(None, {"log.cleaner.min.compaction.lag.ms": default_ms}))
+        asked = topic(most)
+    assert refusal(image, asked) is ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("name", ["one", "-1", "1.5"])
+def test_a_broker_is_named_by_its_number(image, name):
+    assert refusal(image, broker(("log.retention.ms", SET, "1"), name=name)) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("resource_type", [ResourceType.BROKER_LOGGER, 99])
+def test_a_resource_of_another_type_is_an_invalid_request(image, resource_type):
+    asked = ConfigAmendment(resource_type, "a", ())
+    assert refusal(image, asked) is ErrorCode.INVALID_REQUEST
+
+
+def test_what_is_fixed_while_a_broker_runs_is_an_invalid_request(image):
+    assert refusal(image, broker(("node.id", SET, "2"))) is ErrorCode.INVALID_REQUEST

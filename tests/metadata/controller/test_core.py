@@ -1,0 +1,527 @@
+"""The controller as a whole: elections won and lost, requests, brokers that come and go, lost answers."""
+
+from collections import deque
+from uuid import UUID
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.metadata import codec, paths
+from odradek.metadata.controller import (
+    BrokerAnswered,
+    Controller,
+    ControllerSettings,
+    Elected,
+    EventFailed,
+    RequestArrived,
+    Resigned,
+    Respond,
+    SendToBroker,
+    SessionEnded,
+    Started,
+    StoreCall,
+    StoreReplied,
+)
+from odradek.metadata.controller.core import REQUESTS_WAITING_MAX
+from odradek.metadata.controller.requests import (
+    AllocateProducerIds,
+    AlterConfigs,
+    ConfigReplacement,
+    ControlledShutdown,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    ElectionType,
+    ElectLeaders,
+    MorePartitions,
+    NewTopic,
+    PartitionOutcome,
+    PartitionOutcomes,
+    ProducerIdBlock,
+    Refused,
+    ResourceType,
+    ShutdownProgress,
+    TopicOutcomes,
+    TopicToDelete,
+)
+from odradek.metadata.embedded import EmbeddedEngine
+from odradek.metadata.image import PartitionImage
+from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
+from odradek.metadata.startup import load_image
+from odradek.metadata.store import Create, Created, Exists, GetData, SetData, run_process
+
+FLIGHTS = TopicPartition("flights", 0)
+
+
+def create(cluster, name="flights", assignments=((1, 2, 3),), **configs):
+    topic = NewTopic(name, assignments=tuple(enumerate(assignments)), configs=tuple(configs.items()))
+    answer = cluster.ask(CreateTopics((topic,)))
+    assert isinstance(answer, TopicOutcomes)
+    assert [outcome.error for outcome in answer.topics] == [ErrorCode.NONE], answer
+    return answer.topics[0]
+
+
+def stored_image(cluster):
+    session = cluster.store.engine.open_session()
+    return run_process(load_image(), lambda operation: cluster.store.engine.apply(session, operation).result)
+
+
+def write_isr(cluster, named, state):
+    """Write a partition's state as its leader does, behind the controller's back."""
+    session = cluster.store.engine.open_session()
+    path = paths.partition_state(*named)
+    applied = cluster.store.engine.apply(session, SetData(path, codec.encode_state(state, 1)))
+    cluster.store.tell(applied.events)
+    return session
+
+
+def held_lines(image):
+    return (image.topics, image.topic_configs, image.controller_id, image.controller_epoch, image.brokers)
+
+
+# --- elections of controllers
+
+
+def test_the_first_broker_becomes_the_controller(cluster):
+    cluster.start(1, 2)
+    assert cluster.image.controller_id == 1
+    assert cluster.image.controller_epoch == 1
+    assert Elected() in cluster.members[1].effects
+    assert Elected() not in cluster.members[2].effects
+
+
+def test_the_controllers_image_is_what_the_store_holds(three):
+    create(three)
+    create(three, "other", ((2, 1), (3, 2)))
+    assert held_lines(three.image) == held_lines(stored_image(three))
+
+
+def test_when_the_controller_dies_another_takes_over_with_the_next_epoch(three):
+    create(three)
+    three.kill(1)
+    assert three.image.controller_id in (2, 3)
+    assert three.image.controller_epoch == 2
+    assert Resigned() in three.members[1].effects
+    assert three.partition("flights").leader == 2
+    assert three.partition("flights").isr == (2, 3)
+
+
+def test_a_deposed_controller_writes_nothing_and_says_so(three):
+    """A controller that lost its office without noticing is stopped by the epoch's fence."""
+    session = three.store.engine.open_session()
+    three.store.engine.apply(session, SetData(paths.CONTROLLER_EPOCH, b"9"))
+    answer = three.ask(CreateTopics((NewTopic("flights"),)), of=1)
+    assert isinstance(answer, Refused)
+    assert answer.error is ErrorCode.NOT_CONTROLLER
+    assert "flights" not in stored_image(three).topics
+    assert Resigned() in three.members[1].effects
+
+
+def test_requests_to_another_broker_are_refused(three):
+    answer = three.ask(CreateTopics((NewTopic("flights"),)), of=2)
+    assert isinstance(answer, Refused)
+    assert answer.error is ErrorCode.NOT_CONTROLLER
+
+
+def test_an_id_in_use_cannot_join(three):
+    first = three.members[2]
+    three.start(2)
+    failed = [effect for effect in three.members[2].effects if isinstance(effect, EventFailed)]
+    assert [effect.error.code for effect in failed] == [ErrorCode.DUPLICATE_BROKER_REGISTRATION]
+    assert first.session is not None
+
+
+def test_the_cluster_keeps_its_id_over_restarts(cluster):
+    cluster.start(1)
+    cluster_id = cluster.image.cluster_id
+    cluster.kill(1)
+    cluster.start(1)
+    assert cluster.image.cluster_id == cluster_id
+    assert len(cluster_id) == 22
+
+
+def test_a_session_that_ends_answers_what_was_asked(make_broker):
+    controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
+    assert isinstance(controller.on_event(Started(make_broker(1)))[0], StoreCall)
+    assert controller.on_event(RequestArrived(2, AllocateProducerIds(1))) == []
+    (response,) = controller.on_event(SessionEnded())
+    assert isinstance(response, Respond)
+    assert (response.request_id, response.answer.error) == (2, ErrorCode.NOT_CONTROLLER)
+
+
+def test_a_reply_from_before_the_session_ended_is_ignored(make_broker):
+    controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
+    (call,) = controller.on_event(Started(make_broker(1)))
+    controller.on_event(SessionEnded())
+    assert controller.on_event(StoreReplied(call.call_id, Created("/"))) == []
+
+
+# --- topics
+
+
+def test_a_created_topic_reaches_replicas_and_everyone(three):
+    outcome = create(three, assignments=((1, 2), (2, 1)))
+    assert outcome.partition_count == 2
+    assert outcome.replication_factor == 2
+    roles = [m for m in three.members[2].received if isinstance(m, LeaderAndIsr)]
+    assert [(p.topic_partition.partition, p.state.leader, p.is_new) for p in roles[-1].partitions] == [
+        (0, 1, True),
+        (1, 2, True),
+    ]
+    assert not [m for m in three.members[3].received if isinstance(m, LeaderAndIsr)]
+    for member in three.members.values():
+        assert member.image.topics == three.image.topics
+
+
+def test_a_topic_is_created_with_the_defaults(cluster):
+    cluster.start(1, 2, 3, settings=ControllerSettings(num_partitions=4, default_replication_factor=2))
+    outcome = cluster.ask(CreateTopics((NewTopic("flights"),))).topics[0]
+    assert (outcome.partition_count, outcome.replication_factor) == (4, 2)
+
+
+def test_a_deleted_topic_vanishes_from_brokers_and_store(three):
+    create(three)
+    answer = three.ask(DeleteTopics((TopicToDelete("flights"),)))
+    assert isinstance(answer, TopicOutcomes)
+    assert [outcome.error for outcome in answer.topics] == [ErrorCode.NONE]
+    assert "flights" not in three.image.topics
+    assert not stored_image(three).topics
+    for member in three.members.values():
+        assert "flights" not in member.image.topics
+        stops = [m for m in member.received if isinstance(m, StopReplica)]
+        assert [stop.partitions[0].delete for stop in stops] == [True]
+    create(three)
+
+
+def test_a_deletion_waits_for_a_dead_broker(three):
+    create(three)
+    three.kill(3)
+    three.ask(DeleteTopics((TopicToDelete("flights"),)))
+    assert "flights" in three.image.deleting
+    assert three.image.topic("flights") is None
+    refused = three.ask(CreateTopics((NewTopic("flights"),)))
+    assert refused.topics[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
+    three.start(3)
+    assert "flights" not in three.image.topics
+    assert not stored_image(three).topics
+
+
+def test_a_new_controller_finishes_a_deletion(three):
+    create(three)
+    three.answer_to_stop = lambda broker_id, message: None
+    three.ask(DeleteTopics((TopicToDelete("flights"),)))
+    three.answer_to_stop = lambda broker_id, message: {}
+    three.kill(1)
+    three.start(1)
+    assert not stored_image(three).topics
+
+
+def test_a_broker_that_cannot_delete_is_asked_again_when_it_is_back(three):
+    create(three)
+    three.answer_to_stop = lambda broker_id, message: (
+        {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR} if broker_id == 2 else {}
+    )
+    three.ask(DeleteTopics((TopicToDelete("flights"),)))
+    assert "flights" in three.image.deleting
+    three.answer_to_stop = lambda broker_id, message: {}
+    three.kill(2)
+    three.start(2)
+    assert "flights" not in three.image.topics
+
+
+def test_partitions_are_added(three):
+    create(three, assignments=((1, 2),))
+    answer = three.ask(CreatePartitions((MorePartitions("flights", 3),)))
+    assert [outcome.error for outcome in answer.topics] == [ErrorCode.NONE]
+    assert sorted(three.image.topics["flights"].partitions) == [0, 1, 2]
+    assert held_lines(three.image) == held_lines(stored_image(three))
+    assert three.members[3].image.topics == three.image.topics
+
+
+def test_what_is_only_validated_is_not_done(three):
+    answer = three.ask(CreateTopics((NewTopic("flights", 2, 1),), validate_only=True))
+    assert answer.topics[0].error is ErrorCode.NONE
+    assert answer.topics[0].partition_count == 2
+    assert not three.image.topics
+    assert not stored_image(three).topics
+
+
+def test_settings_change_and_are_removed_again(three):
+    create(three)
+    for configs in ((("retention.ms", "1000"),), ()):
+        change = ConfigReplacement(ResourceType.TOPIC, "flights", configs)
+        answer = three.ask(AlterConfigs((change,)))
+        assert answer.resources[0].error is ErrorCode.NONE
+        assert three.image.topic_config("flights") == dict(configs)
+        assert stored_image(three).topic_config("flights") == dict(configs)
+
+
+def test_every_block_of_producer_ids_is_new(three):
+    blocks = [three.ask(AllocateProducerIds(2)) for _ in range(3)]
+    assert blocks == [ProducerIdBlock(2, first, 1000) for first in (0, 1000, 2000)]
+    three.kill(1)
+    assert three.ask(AllocateProducerIds(3)) == ProducerIdBlock(3, 3000, 1000)
+
+
+# --- brokers
+
+
+def test_a_dead_leader_is_replaced_and_everyone_hears(three):
+    create(three)
+    three.kill(2)
+    assert three.partition("flights").isr == (1, 3)
+    create(three, "second", ((3, 1),))
+    three.kill(3)
+    assert three.partition("second").leader == 1
+    assert three.partition("second").isr == (1,)
+    assert three.members[1].image.topics == three.image.topics
+    assert list(three.members[1].image.brokers) == [1]
+
+
+def test_a_partition_without_a_clean_leader_waits(three):
+    create(three, assignments=((2,),))
+    epoch = three.partition("flights").leader_epoch
+    three.kill(2)
+    assert three.partition("flights").leader == NO_BROKER
+    assert three.partition("flights").isr == (2,)
+    three.start(2)
+    assert three.partition("flights").leader == 2
+    assert three.partition("flights").leader_epoch > epoch
+
+
+def test_an_unclean_election_happens_where_the_topic_allows_it(three):
+    create(three, assignments=((2, 3),), **{"unclean.leader.election.enable": "true"})
+    three.kill(3)
+    three.kill(2)
+    three.start(3)
+    assert three.partition("flights").leader == 3
+    assert three.partition("flights").isr == (3,)
+
+
+def test_an_unclean_stop_leaves_the_isr_before_any_election(three):
+    """R15 a broker that stopped uncleanly gives up its place in every ISR that has another member."""
+    create(three, assignments=((2, 3),))
+    three.members[2].session.close()
+    three.start(2, clean_stop=False)
+    assert three.partition("flights").leader == 3
+    assert three.partition("flights").isr == (3,)
+
+
+def test_the_last_member_leads_again_with_the_same_log_dirs_only(cluster):
+    """R15 after a wipe the partition waits for an unclean election."""
+    first, second = UUID(int=1), UUID(int=2)
+    cluster.start(1)
+    cluster.start(2, log_dir_ids=(first,))
+    create(cluster, assignments=((2,),))
+    cluster.kill(2)
+    cluster.start(2, log_dir_ids=(first, second), clean_stop=False)
+    assert cluster.partition("flights").leader == 2
+    cluster.kill(2)
+    cluster.start(2, log_dir_ids=(second,))
+    assert cluster.partition("flights").leader == NO_BROKER
+    assert cluster.partition("flights").isr == ()
+    elected = cluster.ask(ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS,)))
+    assert elected == PartitionOutcomes((PartitionOutcome(FLIGHTS),))
+    assert cluster.partition("flights").leader == 2
+
+
+def test_a_single_broker_that_restarts_leads_in_a_new_epoch(cluster):
+    cluster.start(1)
+    create(cluster, assignments=((1,),))
+    before = cluster.partition("flights")
+    cluster.kill(1)
+    cluster.start(1, clean_stop=False)
+    after = cluster.partition("flights")
+    assert (after.leader, after.isr) == (1, (1,))
+    assert after.leader_epoch > before.leader_epoch
+    roles = [m for m in cluster.members[1].received if isinstance(m, LeaderAndIsr)]
+    assert [p.state for p in roles[-1].partitions] == [after]
+
+
+def test_a_failed_disk_takes_the_replica_out(three):
+    """R6 a broker whose log directory went offline says so, and another replica leads."""
+    create(three)
+    controller = three.controller
+    controller.event(BrokerAnswered(10_000, 1, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
+    assert three.partition("flights").leader == 2
+    assert three.partition("flights").isr == (2, 3)
+
+
+def test_a_stopping_broker_hands_its_leaderships_over(three):
+    create(three)
+    epoch = three.image.brokers[1].epoch
+    assert three.ask(ControlledShutdown(1, epoch)) == ShutdownProgress(())
+    assert three.partition("flights").leader == 2
+    assert three.partition("flights").isr == (2, 3)
+    assert [m for m in three.members[1].received if isinstance(m, StopReplica)]
+
+
+def test_a_stopping_broker_keeps_what_nobody_else_can_lead(three):
+    create(three, assignments=((2, 3),))
+    three.kill(3)
+    shutdown = ControlledShutdown(2, three.image.brokers[2].epoch)
+    assert three.ask(shutdown) == ShutdownProgress((FLIGHTS,))
+    assert three.partition("flights").leader == 2
+
+
+def test_a_shutdown_of_an_earlier_life_is_stale(three):
+    answer = three.ask(ControlledShutdown(2, 0))
+    assert isinstance(answer, Refused)
+    assert answer.error is ErrorCode.STALE_BROKER_EPOCH
+
+
+# --- elections of leaders on request
+
+
+def test_preferred_leaders_are_elected(three):
+    create(three, assignments=((2, 1),))
+    unknown = TopicPartition("none", 0)
+    answer = three.ask(ElectLeaders(ElectionType.PREFERRED, (FLIGHTS, unknown)))
+    assert {outcome.topic_partition: outcome.error for outcome in answer.partitions} == {
+        FLIGHTS: ErrorCode.ELECTION_NOT_NEEDED,
+        unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    three.kill(2)
+    unavailable = three.ask(ElectLeaders(ElectionType.PREFERRED, (FLIGHTS,)))
+    assert unavailable.partitions[0].error is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    three.start(2)
+    state = three.partition("flights")
+    grown = PartitionImage((2, 1), (1, 2), 1, state.leader_epoch)
+    session = write_isr(three, FLIGHTS, grown)
+    announce(three, session)
+    elected = three.ask(ElectLeaders(ElectionType.PREFERRED))
+    assert elected == PartitionOutcomes((PartitionOutcome(FLIGHTS),))
+    assert three.partition("flights").leader == 2
+    assert three.ask(ElectLeaders(ElectionType.PREFERRED)) == PartitionOutcomes(())
+
+
+def test_an_unclean_election_needs_somebody(three):
+    create(three, assignments=((2,), (1,)))
+    three.kill(2)
+    answer = three.ask(ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS, TopicPartition("flights", 1))))
+    assert {outcome.topic_partition.partition: outcome.error for outcome in answer.partitions} == {
+        0: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        1: ErrorCode.ELECTION_NOT_NEEDED,
+    }
+
+
+# --- ISR changes
+
+
+def announce(cluster, session):
+    notice = Create(paths.ISR_CHANGE_PREFIX, codec.encode_isr_change([FLIGHTS]), sequential=True)
+    cluster.store.tell(cluster.store.engine.apply(session, notice).events)
+
+
+def test_an_announced_isr_change_reaches_everyone(three):
+    """R4 the controller reads the notice, refreshes its view, tells all brokers, deletes the notice."""
+    create(three)
+    session = write_isr(three, FLIGHTS, PartitionImage((1, 2, 3), (1, 2), 1))
+    announce(three, session)
+    assert three.partition("flights").isr == (1, 2)
+    assert all(member.image.partition(FLIGHTS).isr == (1, 2) for member in three.members.values())
+    listed = three.store.engine.apply(session, Exists(f"{paths.ISR_CHANGE_PREFIX}0000000000")).result
+    assert listed.stat is None
+
+
+def test_a_malformed_notice_is_dropped(three):
+    session = three.store.engine.open_session()
+    for data in (b"nonsense", b"{}", b'{"version":1,"partitions":[{"topic":"none","partition":0}]}'):
+        notice = Create(paths.ISR_CHANGE_PREFIX, data, sequential=True)
+        three.store.tell(three.store.engine.apply(session, notice).events)
+    create(three)
+    assert not [effect for effect in three.controller.effects if isinstance(effect, EventFailed)]
+
+
+def test_an_election_that_races_with_a_leaders_isr_write_decides_again(three):
+    """R2 the state is written on the condition of its version; the loser reads it again."""
+    create(three)
+    write_isr(three, FLIGHTS, PartitionImage((1, 2, 3), (1, 3), 1))
+    three.ask(ControlledShutdown(1, three.image.brokers[1].epoch))
+    assert three.partition("flights").leader == 3
+    assert three.partition("flights").isr == (3,)
+
+
+# --- trouble with the store
+
+
+@pytest.mark.parametrize("executed", [True, False])
+def test_after_a_lost_answer_the_image_is_read_again(three, executed):
+    controller = three.controller
+    controller.session.lose_connection(executed=executed, after=1)
+    answer = three.ask(CreateTopics((NewTopic("flights", 1, 1),)))
+    assert isinstance(answer, Refused)
+    three.ask(AllocateProducerIds(1))
+    assert ("flights" in three.image.topics) is executed
+    assert held_lines(three.image) == held_lines(stored_image(three))
+
+
+def test_too_many_waiting_requests_are_refused(three):
+    three.store.holding = True
+    member = three.controller
+    for number in range(REQUESTS_WAITING_MAX + 2):
+        member.event(RequestArrived(100 + number, AllocateProducerIds(1)))
+    last = member.answers.pop(100 + REQUESTS_WAITING_MAX + 1)
+    assert isinstance(last, Refused)
+    assert last.error is ErrorCode.REQUEST_TIMED_OUT
+    three.store.deliver()
+    firsts = [answer.first for answer in member.answers.values()]
+    assert firsts == [1000 * number for number in range(REQUESTS_WAITING_MAX + 1)]
+
+
+def test_a_new_broker_is_told_everything(three):
+    create(three, assignments=((1, 2), (3, 1)))
+    three.start(4)
+    member = three.members[4]
+    assert member.image.topics == three.image.topics
+    assert list(member.image.brokers) == [1, 2, 3, 4]
+    assert list(three.members[2].image.brokers) == [1, 2, 3, 4]
+    assert isinstance(member.received[-1], UpdateMetadata)
+
+
+def test_partitions_of_an_unfinished_topic_get_their_first_state(cluster):
+    """A topic with an assignment and no states, as another controller may leave it, becomes whole."""
+    cluster.start(1)
+    cluster.kill(1)
+    session = cluster.store.engine.open_session()
+    topic = codec.encode_topic(UUID(int=5), {0: PartitionImage((1,), (), NO_BROKER)})
+    cluster.store.engine.apply(session, Create(paths.topic("flights"), topic))
+    cluster.start(1)
+    assert cluster.partition("flights").leader == 1
+    found = cluster.store.engine.apply(session, GetData(paths.partition_state("flights", 0))).result
+    assert codec.decode_state(found.data).leader == 1
+
+
+def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_broker):
+    """The walking skeleton's way: every store call goes straight to the engine in a file."""
+
+    def run(engine, events):
+        controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
+        session, answers, pending = engine.open_session(), [], deque(events)
+        while pending:
+            for effect in controller.on_event(pending.popleft()):
+                match effect:
+                    case StoreCall(call_id, operation):
+                        result = engine.apply(session, operation).result
+                        pending.appendleft(StoreReplied(call_id, result))
+                    case SendToBroker(broker_id, message_id):
+                        pending.append(BrokerAnswered(message_id, broker_id, {}))
+                    case Respond(_, answer):
+                        answers.append(answer)
+        engine.close()
+        return controller, answers
+
+    flights = CreateTopics((NewTopic("flights", 3, 1),))
+    first, answers = run(
+        EmbeddedEngine(tmp_path / "metadata"), [Started(make_broker(1)), RequestArrived(1, flights)]
+    )
+    assert [outcome.error for outcome in answers[0].topics] == [ErrorCode.NONE]
+    second, _ = run(EmbeddedEngine(tmp_path / "metadata"), [Started(make_broker(1))])
+    assert second.image.cluster_id == first.image.cluster_id
+    assert second.image.topics["flights"].topic_id == first.image.topics["flights"].topic_id
+    for number, state in second.image.topics["flights"].partitions.items():
+        assert (state.leader, state.isr) == (1, (1,))
+        assert state.leader_epoch > first.image.topics["flights"].partitions[number].leader_epoch

@@ -1,0 +1,82 @@
+"""CreatePartitions, one test per way to be refused."""
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.partition_creation import decide_more_partitions
+from odradek.metadata.controller.requests import CreatePartitions, MorePartitions
+from odradek.metadata.image import (
+    BrokerGone,
+    BrokerRegistered,
+    ClusterImage,
+    PartitionChanged,
+    PartitionImage,
+    TopicCreated,
+    TopicDeletionBegan,
+)
+
+
+@pytest.fixture
+def image(make_broker, make_uuid):
+    made = ClusterImage()
+    made.apply_all(BrokerRegistered(make_broker(broker_id)) for broker_id in (1, 2, 3))
+    partitions = {number: PartitionImage((1, 2), (1, 2), 1) for number in (0, 1)}
+    made.apply(TopicCreated("a", make_uuid(1), partitions))
+    return made
+
+
+def refusal(image, *topics):
+    decision = decide_more_partitions(image, CreatePartitions(topics))[-1]
+    assert decision.outcome.error is not ErrorCode.NONE, f"{topics[-1]} was accepted"
+    assert (decision.writes, decision.changes) == ((), ())
+    return decision.outcome.error
+
+
+def test_an_unknown_topic_is_unknown(image):
+    assert refusal(image, MorePartitions("b", 3)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    image.apply(TopicDeletionBegan("a"))
+    assert refusal(image, MorePartitions("a", 3)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("count", [2, 1, 0, -1])
+def test_a_count_that_does_not_grow_is_invalid_partitions(image, count):
+    assert refusal(image, MorePartitions("a", count)) is ErrorCode.INVALID_PARTITIONS
+
+
+def test_a_topic_named_twice_is_an_invalid_request(image):
+    assert refusal(image, MorePartitions("a", 3), MorePartitions("a", 4)) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("assignments", [(), ((1, 2), (2, 3)), ((1,),), ((1, 1),), ((1, 9),)])
+def test_an_assignment_that_does_not_fit_is_an_invalid_replica_assignment(image, assignments):
+    asked = MorePartitions("a", 3, assignments)
+    assert refusal(image, asked) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+def test_too_few_brokers_is_an_invalid_replication_factor(image):
+    image.apply_all((BrokerGone(2), BrokerGone(3)))
+    assert refusal(image, MorePartitions("a", 3)) is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_a_topic_being_reassigned_does_not_grow(image):
+    moving = PartitionImage((3, 1, 2), (1, 2), 1, adding_replicas=(3,))
+    image.apply(PartitionChanged("a", 0, moving))
+    assert refusal(image, MorePartitions("a", 3)) is ErrorCode.REASSIGNMENT_IN_PROGRESS
+
+
+def test_too_many_partitions_violate_the_policy(image):
+    assert refusal(image, MorePartitions("a", 20_000)) is ErrorCode.POLICY_VIOLATION
+
+
+def test_an_assignment_by_hand_is_taken_as_it_is(image):
+    asked = MorePartitions("a", 4, ((3, 1), (2, 3)))
+    (decision,) = decide_more_partitions(image, CreatePartitions((asked,)))
+    assert [(change.partition, change.state.replicas) for change in decision.changes] == [
+        (2, (3, 1)),
+        (3, (2, 3)),
+    ]
+
+
+def test_added_partitions_continue_the_topics_round(image):
+    (decision,) = decide_more_partitions(image, CreatePartitions((MorePartitions("a", 5),)))
+    assert [change.state.preferred_leader for change in decision.changes] == [3, 1, 2]

@@ -1,0 +1,64 @@
+"""The replica's state machine, move by move, and a topic's deletion over it."""
+
+import itertools
+
+import pytest
+
+from odradek.base.ids import TopicPartition
+from odradek.metadata.controller.replica_states import MOVES, Replica, ReplicaState, TopicDeletion
+
+NON_EXISTENT, NEW = ReplicaState.NON_EXISTENT, ReplicaState.NEW
+ONLINE, OFFLINE = ReplicaState.ONLINE, ReplicaState.OFFLINE
+STARTED, SUCCESSFUL = ReplicaState.DELETION_STARTED, ReplicaState.DELETION_SUCCESSFUL
+INELIGIBLE = ReplicaState.DELETION_INELIGIBLE
+
+# By target, the states that it may be reached from.
+REACHED_FROM = {
+    NEW: {NON_EXISTENT},
+    ONLINE: {NEW, ONLINE, OFFLINE, INELIGIBLE},
+    OFFLINE: {NEW, ONLINE, OFFLINE, INELIGIBLE},
+    STARTED: {OFFLINE},
+    SUCCESSFUL: {STARTED},
+    INELIGIBLE: {OFFLINE, STARTED},
+    NON_EXISTENT: {SUCCESSFUL},
+}
+
+
+def on(broker_id):
+    return Replica(TopicPartition("a", 0), broker_id)
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(ReplicaState, repeat=2)))
+def test_a_replica_moves_only_as_the_table_says(before, after):
+    assert ((before, after) in MOVES) is (before in REACHED_FROM[after])
+
+
+def test_a_move_that_is_not_in_the_table_is_refused():
+    deletion = TopicDeletion([on(1)])
+    with pytest.raises(AssertionError, match="does not go from offline to deletion successful"):
+        deletion.move(on(1), SUCCESSFUL)
+
+
+def test_a_deletion_is_done_when_every_replica_is():
+    deletion = TopicDeletion([on(1), on(2)])
+    assert deletion.start([1, 2]) == [on(1), on(2)]
+    deletion.move(on(1), SUCCESSFUL)
+    assert not deletion.is_done
+    deletion.move(on(2), SUCCESSFUL)
+    assert deletion.is_done
+
+
+def test_a_dead_broker_is_asked_when_it_is_back():
+    deletion = TopicDeletion([on(1), on(2)])
+    assert deletion.start([1]) == [on(1)]
+    assert deletion.state_of(on(2)) is INELIGIBLE
+    assert deletion.start([1]) == []
+    assert deletion.start([1, 2]) == [on(2)]
+
+
+def test_a_broker_that_dies_while_deleting_is_asked_again():
+    deletion = TopicDeletion([on(1)])
+    deletion.start([1])
+    deletion.broker_gone(1)
+    assert deletion.state_of(on(1)) is INELIGIBLE
+    assert deletion.start([1]) == [on(1)]

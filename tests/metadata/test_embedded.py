@@ -1,0 +1,147 @@
+"""What the SQLite engine adds to the conformance suite: files, locks, restarts, threads, a failing disk."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from odradek.base.errors import DataDirectoryError
+from odradek.metadata.embedded import SCHEMA_VERSION, EmbeddedEngine
+from odradek.metadata.store import (
+    Children,
+    Create,
+    Created,
+    Data,
+    Failed,
+    Fault,
+    GetChildren,
+    GetData,
+    NodeStat,
+    SetData,
+    Written,
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "metadata.sqlite"
+
+
+@pytest.fixture
+def engine(file):
+    made = EmbeddedEngine(file)
+    yield made
+    made.close()
+
+
+def test_what_was_written_is_there_after_a_restart(file):
+    engine = EmbeddedEngine(file)
+    session = engine.open_session()
+    engine.apply(session, Create("/a", b"1"))
+    engine.apply(session, SetData("/a", b"2"))
+    engine.close()
+    engine = EmbeddedEngine(file)
+    data = engine.apply(engine.open_session(), GetData("/a")).result
+    engine.close()
+    assert isinstance(data, Data)
+    assert data.data == b"2"
+    assert data.stat == NodeStat(version=1, created_at=data.stat.created_at, owner=0)
+
+
+def test_sessions_of_an_earlier_process_are_over(file):
+    engine = EmbeddedEngine(file)
+    first = engine.open_session()
+    engine.apply(first, Create("/a", ephemeral=True))
+    engine.close()
+    engine = EmbeddedEngine(file)
+    second = engine.open_session()
+    assert second > first
+    assert engine.apply(second, GetChildren("/")).result == Children(())
+    assert engine.apply(first, GetChildren("/")).result == Failed(Fault.SESSION_EXPIRED, "/")
+    engine.close()
+
+
+def test_transactions_go_on_counting_after_a_restart(file):
+    made_at = []
+    for name in ("/a", "/b"):
+        engine = EmbeddedEngine(file)
+        session = engine.open_session()
+        engine.apply(session, Create(name))
+        made_at.append(engine.apply(session, GetData(name)).result.stat.created_at)
+        engine.close()
+    assert made_at[1] > made_at[0]
+
+
+def test_a_second_process_is_refused(engine, file):
+    with pytest.raises(DataDirectoryError, match="in use by another broker"):
+        EmbeddedEngine(file)
+
+
+def test_a_closed_file_is_free_again(file):
+    EmbeddedEngine(file).close()
+    EmbeddedEngine(file).close()
+
+
+def test_another_program_s_database_is_refused_and_left_alone(file):
+    database = sqlite3.connect(file)
+    database.execute("CREATE TABLE theirs (x)")
+    database.commit()
+    database.close()
+    before = file.read_bytes()
+    with pytest.raises(DataDirectoryError, match="another program"):
+        EmbeddedEngine(file)
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file):
+    file.write_bytes(b"not a database at all, but long enough to be looked at" * 20)
+    before = file.read_bytes()
+    with pytest.raises(DataDirectoryError, match="cannot be used"):
+        EmbeddedEngine(file)
+    assert file.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused(file):
+    EmbeddedEngine(file).close()
+    database = sqlite3.connect(file)
+    database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    database.close()
+    with pytest.raises(DataDirectoryError, match="newer Odradek"):
+        EmbeddedEngine(file)
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(DataDirectoryError, match="No such file"):
+        EmbeddedEngine(tmp_path / "none" / "metadata.sqlite")
+
+
+def test_every_commit_is_forced_to_disk(engine, file):
+    """The write-ahead log with synchronous=FULL: an acknowledged write survives a power cut."""
+    database = engine._table._database
+    assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert database.execute("PRAGMA synchronous").fetchone() == (2,)
+
+
+def test_calls_may_come_from_any_thread(engine):
+    session = engine.open_session()
+    with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+        assert first.submit(engine.apply, session, Create("/a")).result().result == Created("/a")
+        assert second.submit(engine.apply, session, SetData("/a", b"x")).result().result == Written(1)
+
+
+def test_a_write_that_the_disk_refuses_is_a_failure_and_leaves_no_trace(engine):
+    session = engine.open_session()
+    engine._table._database.execute("PRAGMA query_only = ON")
+    refused = engine.apply(session, Create("/a")).result
+    assert refused == Failed(Fault.STORE_FAILED, "/a")
+    engine._table._database.execute("PRAGMA query_only = OFF")
+    assert engine.apply(session, Create("/a")).result == Created("/a")
+
+
+def test_a_full_disk_is_a_failure_and_leaves_no_trace(engine):
+    session = engine.open_session()
+    pages = engine._table._database.execute("PRAGMA page_count").fetchone()[0]
+    engine._table._database.execute(f"PRAGMA max_page_count = {pages}")
+    refused = engine.apply(session, Create("/a", bytes(1 << 16))).result
+    assert refused == Failed(Fault.STORE_FAILED, "/a")
+    assert engine.apply(session, GetChildren("/")).result == Children(())

@@ -1,0 +1,26 @@
+"""Kafka's layout, path by path."""
+
+from odradek.metadata import paths
+
+
+def test_the_paths_are_kafkas():
+    assert paths.broker(3) == "/brokers/ids/3"
+    assert paths.topic("a") == "/brokers/topics/a"
+    assert paths.partitions("a") == "/brokers/topics/a/partitions"
+    assert paths.partition("a", 2) == "/brokers/topics/a/partitions/2"
+    assert paths.partition_state("a", 2) == "/brokers/topics/a/partitions/2/state"
+    assert paths.topic_config("a") == "/config/topics/a"
+    assert paths.broker_config(3) == "/config/brokers/3"
+    assert paths.broker_config(None) == "/config/brokers/<default>"
+    assert paths.topic_deletion("a") == "/admin/delete_topics/a"
+
+
+def test_a_broker_s_settings_are_told_by_the_last_part():
+    assert paths.broker_of_config("<default>") is None
+    assert paths.broker_of_config("3") == 3
+
+
+def test_roots_come_parents_first():
+    for place, path in enumerate(paths.ROOTS):
+        parent = path.rpartition("/")[0]
+        assert parent == "" or parent in paths.ROOTS[:place], f"{path} comes before {parent}"

@@ -1,0 +1,124 @@
+"""A store is founded once, and read into an image; what cannot be read is named."""
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER
+from odradek.metadata import codec, paths
+from odradek.metadata.image import ClusterImage, PartitionImage
+from odradek.metadata.memory import MemoryStore
+from odradek.metadata.startup import found_cluster, load_image, register_broker
+from odradek.metadata.store import Create, Delete, SetData, StoreRefused, run_process
+
+
+@pytest.fixture
+def store():
+    return MemoryStore()
+
+
+@pytest.fixture
+def session(store):
+    return store.connect()
+
+
+@pytest.fixture
+def run(store, session):
+    def apply(operation):
+        return store.engine.apply(session.session_id, operation).result
+
+    return lambda process: run_process(process, apply)
+
+
+@pytest.fixture
+def write(session):
+    def write_at_once(*operations):
+        for operation in operations:
+            session.submit(operation, lambda result: None)
+
+    return write_at_once
+
+
+def test_a_fresh_store_is_founded_in_one_write(store, run):
+    cluster_id = run(found_cluster(SeededChance(1)))
+    assert len(cluster_id) == 22
+    made_at = {stat.created_at for path, (_, stat) in store.table.snapshot().items() if path != "/"}
+    assert len(made_at) == 1
+
+
+def test_a_founded_store_keeps_its_id(run):
+    first = run(found_cluster(SeededChance(1)))
+    assert run(found_cluster(SeededChance(2))) == first
+
+
+def test_a_store_that_kafka_began_is_completed(store, run, write):
+    write(Create("/brokers"), Create("/brokers/ids"), Create("/cluster"))
+    write(Create(paths.CLUSTER_ID, codec.encode_cluster_id("theirs")))
+    assert run(found_cluster(SeededChance(1))) == "theirs"
+    assert set(paths.ROOTS) <= set(store.table.snapshot())
+
+
+def test_a_broker_s_epoch_is_the_making_of_its_node(run, write, make_broker):
+    run(found_cluster(SeededChance(1)))
+    first = run(register_broker(make_broker(1), 5))
+    write(Delete(paths.broker(1)))
+    second = run(register_broker(make_broker(1), 6))
+    assert second.epoch > first.epoch > 0
+    assert run(load_image()).brokers == {1: second}
+
+
+def test_an_id_is_registered_once(run, make_broker):
+    run(found_cluster(SeededChance(1)))
+    run(register_broker(make_broker(1), 5))
+    with pytest.raises(ApiError) as refused:
+        run(register_broker(make_broker(1), 5))
+    assert refused.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+
+
+def test_an_empty_store_is_an_empty_image(run):
+    assert run(load_image()) == ClusterImage()
+
+
+def test_everything_is_read(run, write, make_uuid):
+    run(found_cluster(SeededChance(1)))
+    states = {
+        number: PartitionImage((1, 2), (2,), 2, leader_epoch=3, controller_epoch=4) for number in (0, 1)
+    }
+    write(
+        Create(paths.topic("a"), codec.encode_topic(make_uuid(1), states)),
+        Create(paths.partitions("a")),
+        Create(paths.partition("a", 0)),
+        Create(paths.partition_state("a", 0), codec.encode_state(states[0], 4)),
+        SetData(paths.partition_state("a", 0), codec.encode_state(states[0], 4)),
+        Create(paths.topic_config("a"), codec.encode_config({"retention.ms": "1"})),
+        Create(paths.broker_config(None), codec.encode_config({"log.retention.ms": "2"})),
+        Create(paths.broker_config(7), codec.encode_config({"log.retention.ms": "3"})),
+        Create(paths.CONTROLLER, codec.encode_controller(2, 5)),
+        Create(paths.CONTROLLER_EPOCH, b"4"),
+        Create(paths.topic_deletion("a")),
+        Create(paths.topic_deletion("gone")),
+    )
+    image = run(load_image())
+    assert image.topics["a"].partitions == {
+        0: PartitionImage((1, 2), (2,), 2, leader_epoch=3, state_version=1, controller_epoch=4),
+        1: PartitionImage((1, 2), (), NO_BROKER, state_version=-1),
+    }
+    assert image.topic_config("a") == {"retention.ms": "1"}
+    assert image.default_broker_config == {"log.retention.ms": "2"}
+    assert image.broker_config(7) == {"log.retention.ms": "3"}
+    assert (image.controller_id, image.controller_epoch) == (2, 4)
+    assert list(image.deleting) == ["a"]
+
+
+def test_a_node_that_cannot_be_read_is_named(run, write):
+    run(found_cluster(SeededChance(1)))
+    write(Create(paths.topic("a"), b"nonsense"))
+    with pytest.raises(codec.MalformedNode, match="/brokers/topics/a: cannot read b'nonsense'"):
+        run(load_image())
+
+
+def test_a_session_that_is_over_reads_nothing(run, session):
+    session.expire()
+    with pytest.raises(StoreRefused, match="session is over"):
+        run(load_image())

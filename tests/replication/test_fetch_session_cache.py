@@ -1,0 +1,228 @@
+"""Opening, going on with, closing and evicting sessions."""
+
+from uuid import UUID
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.replication import FetchOutcome, FetchParams, PartitionFetch
+from odradek.replication.fetch_session import FullFetch, IncrementalFetch, SessionlessFetch
+from odradek.replication.fetch_session_cache import EVICTION_MS, FetchSessionCache
+
+p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
+TOPIC_ID = UUID(int=7)
+
+
+def asks(count):
+    return [PartitionFetch(TopicPartition("flights", number), 0, 1000) for number in range(count)]
+
+
+class Sessions:
+    """A cache, and clients that fetch through it."""
+
+    def __init__(self, slots=1000, partitions_max=1000):
+        self.clock = ManualClock()
+        self.names = {}
+        self.cache = FetchSessionCache(
+            slots,
+            clock=self.clock,
+            chance=SeededChance(1),
+            name_of=self.names.get,
+            partitions_max=partitions_max,
+        )
+
+    def context(
+        self, session_id, epoch, fetches=(), forgotten=(), *, is_follower=False, uses_topic_ids=False
+    ):
+        return self.cache.context(
+            session_id, epoch, fetches, forgotten, is_follower=is_follower, uses_topic_ids=uses_topic_ids
+        )
+
+    def open(self, partitions=1, *, session_id=0, **more):
+        context = self.context(session_id, 0, asks(partitions), **more)
+        return context.answer([FetchOutcome() for _ in context.fetches]).session_id
+
+    def fetch(self, session_id, epoch, **more):
+        """The error of the whole, or how many partitions were read."""
+        context = self.context(session_id, epoch, **more)
+        return context if isinstance(context, ErrorCode) else len(context.fetches)
+
+
+@pytest.fixture
+def sessions():
+    return Sessions()
+
+
+def test_a_full_fetch_opens_a_session_and_incremental_ones_go_on_with_it(sessions):
+    """F10."""
+    session_id = sessions.open(3)
+    assert session_id > 0
+    assert [sessions.fetch(session_id, epoch) for epoch in (1, 2, 3)] == [3, 3, 3]
+    assert (len(sessions.cache), sessions.cache.partitions) == (1, 3)
+
+
+def test_the_epoch_must_be_the_one_expected(sessions):
+    """F10: INVALID_FETCH_SESSION_EPOCH, and the session goes on at the right one."""
+    session_id = sessions.open(3)
+    sessions.fetch(session_id, 1)
+    assert [sessions.fetch(session_id, epoch) for epoch in (1, 3, -2)] == [
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    ] * 3
+    assert sessions.fetch(session_id, 2) == 3
+
+
+def test_an_unknown_session_is_not_found(sessions):
+    """F10."""
+    assert sessions.fetch(12345, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.fetch(0, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_epoch_minus_one_closes_the_session(sessions):
+    """F10: and all that is asked for is answered."""
+    session_id = sessions.open(3)
+    closing = sessions.context(session_id, -1, asks(2))
+    assert isinstance(closing, SessionlessFetch)
+    assert (len(closing.fetches), len(sessions.cache)) == (2, 0)
+    assert sessions.fetch(session_id, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_epoch_zero_replaces_the_session(sessions):
+    """F10: a client that lost track starts anew."""
+    first = sessions.open(3)
+    second = sessions.open(2, session_id=first)
+    assert second != first
+    assert len(sessions.cache) == 1
+    assert sessions.fetch(second, 1) == 2
+
+
+def test_the_first_answer_is_full_and_the_next_one_tells_only_news(sessions):
+    """F10."""
+    context = sessions.context(0, 0, asks(2))
+    assert isinstance(context, FullFetch)
+    told = context.answer([FetchOutcome(high_watermark=5), FetchOutcome(high_watermark=6)])
+    assert len(told.partitions) == 2
+    context = sessions.context(told.session_id, 1)
+    assert isinstance(context, IncrementalFetch)
+    told = context.answer([FetchOutcome(high_watermark=5), FetchOutcome(high_watermark=7)])
+    assert [outcome.high_watermark for _, outcome in told.partitions] == [7]
+
+
+def test_a_session_that_forgot_everything_is_closed(sessions):
+    """F10."""
+    session_id = sessions.open(1)
+    context = sessions.context(session_id, 1, (), [("flights", 0)])
+    assert context.answer([]).session_id == 0
+    assert len(sessions.cache) == 0
+
+
+def test_a_fetch_of_nothing_opens_no_session(sessions):
+    assert sessions.open(0) == 0
+
+
+def test_names_and_ids_do_not_mix_within_a_session(sessions):
+    """F10: a client that was up- or downgraded starts anew."""
+    session_id = sessions.open(1)
+    assert sessions.fetch(session_id, 1, uses_topic_ids=True) is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+    assert sessions.fetch(session_id, 1) == 1
+
+
+def test_a_topic_that_becomes_known_is_fetched_by_its_name(sessions):
+    fetch = PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=TOPIC_ID)
+    context = sessions.context(0, 0, [fetch], uses_topic_ids=True)
+    session_id = context.answer([FetchOutcome(ErrorCode.UNKNOWN_TOPIC_ID)]).session_id
+    sessions.names[TOPIC_ID] = "flights"
+    context = sessions.context(session_id, 1, uses_topic_ids=True)
+    assert context.fetches[0].topic_partition == p1
+
+
+# --- eviction
+
+
+def test_a_full_cache_answers_without_a_session():
+    """F10: `max.incremental.fetch.session.cache.slots`."""
+    sessions = Sessions(slots=2)
+    kept = [sessions.open(1), sessions.open(1)]
+    assert sessions.open(9) == 0
+    assert [sessions.fetch(session_id, 1) for session_id in kept] == [1, 1]
+    assert Sessions(slots=0).open(1) == 0
+
+
+def test_a_session_unused_for_two_minutes_makes_room_for_anybody():
+    """F10: the least recently used one, a follower's too."""
+    sessions = Sessions(slots=2)
+    first, second = sessions.open(9, is_follower=True), sessions.open(9, is_follower=True)
+    sessions.clock.advance(EVICTION_MS)
+    sessions.fetch(first, 1)
+    assert sessions.open(1) == 0
+    sessions.clock.advance(1)
+    assert sessions.open(1) > 0
+    assert sessions.fetch(first, 2) == 9
+    assert sessions.fetch(second, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.cache.evictions == 1
+
+
+def test_a_follower_takes_the_place_of_a_consumer_at_once():
+    """F10: of the one with the fewest partitions; never of another follower."""
+    sessions = Sessions(slots=3)
+    big, small, follower = sessions.open(5), sessions.open(2), sessions.open(1, is_follower=True)
+    assert sessions.open(1, is_follower=True) > 0
+    assert sessions.fetch(small, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.open(1, is_follower=True) > 0
+    assert sessions.fetch(big, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.open(99, is_follower=True) == 0
+    assert sessions.fetch(follower, 1) == 1
+
+
+def test_a_consumer_takes_the_place_of_a_smaller_one_that_has_had_its_time():
+    """F10: older than two minutes although in use, and with fewer partitions."""
+    sessions = Sessions(slots=1)
+    holder = sessions.open(2)
+    assert sessions.open(3) == 0
+    sessions.clock.advance(EVICTION_MS)
+    sessions.fetch(holder, 1)
+    sessions.clock.advance(1)
+    sessions.fetch(holder, 2)
+    assert sessions.open(2) == 0
+    assert sessions.open(3) > 0
+    assert sessions.fetch(holder, 3) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_all_sessions_together_hold_a_bounded_number_of_partitions():
+    """F10: no session is opened beyond it, and one that would grow beyond it is closed."""
+    sessions = Sessions(partitions_max=10)
+    first, second = sessions.open(4), sessions.open(5)
+    assert sessions.open(2) == 0
+    assert sessions.fetch(second, 1, fetches=asks(1)) == 5
+    assert sessions.fetch(first, 1, fetches=asks(9)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert (len(sessions.cache), sessions.cache.partitions) == (1, 5)
+    assert sessions.fetch(second, 2, forgotten=[("flights", 0)]) == 4
+    sessions.fetch(second, -1)
+    assert (len(sessions.cache), sessions.cache.partitions) == (0, 0)
+
+
+def test_an_incremental_fetch_waits_for_all_partitions_of_its_session(sessions, bench):
+    """F10, F1, F6: although the request names none; the answer holds the one with records."""
+    for number in range(3):
+        bench.order(TopicPartition("flights", number))
+    params = FetchParams(max_wait_ms=500)
+    context = sessions.context(0, 0, asks(3))
+    told = context.answer(bench.fetch(FetchParams(), *context.fetches).only)
+    assert len(told.partitions) == 3
+
+    context = sessions.context(told.session_id, 1)
+    waiting = bench.fetch(params, *context.fetches)
+    assert not waiting.is_answered
+    bench.produce(p2)
+    told = context.answer(waiting.only)
+    assert [(fetch.topic_partition, len(outcome.records)) for fetch, outcome in told.partitions] == [
+        (p2, 100)
+    ]
+
+    moved_on = PartitionFetch(p2, 1, 1000)
+    context = sessions.context(told.session_id, 2, [moved_on])
+    waiting = bench.fetch(params, *context.fetches)
+    bench.pass_time(500)
+    assert list(context.answer(waiting.only).partitions) == []

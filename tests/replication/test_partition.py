@@ -1,0 +1,111 @@
+"""What a partition does in its roles."""
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import StorageFailure
+from odradek.base.ids import TopicPartition
+from odradek.replication.leadership import Leadership
+from odradek.storage import LogPosition
+
+p1 = TopicPartition("flights", 1)
+
+
+@pytest.fixture
+def follower(bench):
+    """p1, led by broker 2, with two records here and HW 0."""
+    bench.order(p1, isr=(1, 2))
+    bench.produce(p1, acks=1)
+    bench.produce(p1, acks=1)
+    bench.order(p1, leader=2, isr=(1, 2))
+    return bench
+
+
+@pytest.mark.parametrize(("leaders_hw", "ours"), [(0, 0), (1, 1), (2, 2), (9, 2)])
+def test_a_followers_hw_is_the_leaders_or_its_own_end(follower, leaders_hw, ours):
+    """R11."""
+    follower.manager.on_leader_answered(p1, b"", leaders_hw, 0)
+    assert follower.log(p1).high_watermark.offset == ours
+
+
+def test_a_followers_log_start_follows_the_leaders(follower):
+    """R11."""
+    follower.manager.on_leader_answered(p1, b"", 2, 1)
+    assert follower.log(p1).log_start_offset == 1
+
+
+def test_consumers_parked_at_a_follower_are_woken_when_its_hw_moves(follower):
+    """R11, R14."""
+    consumer = follower.consume({p1: 0}, leader_only=False)
+    follower.manager.on_leader_answered(p1, b"", 0, 0)
+    assert not consumer.is_answered
+    follower.manager.on_leader_answered(p1, b"y" * 30, 1, 0)
+    assert len(consumer.only[0].records) == 100
+    assert follower.log(p1).end_offset == 3
+
+
+def test_answers_that_come_too_late_are_dropped(follower):
+    """X2: the partition is led here by now, or gone."""
+    follower.order(p1, leader=1, isr=(1, 2))
+    follower.manager.on_leader_answered(p1, b"y", 1, 0)
+    assert follower.log(p1).end_offset == 2
+    follower.stop(p1)
+    follower.manager.on_leader_answered(p1, b"y", 1, 0)
+    assert follower.log(p1).end_offset == 2
+
+
+def test_appending_where_another_leads_is_our_own_mistake(follower):
+    with pytest.raises(AssertionError, match="led by 2"):
+        follower.partition(p1).append(b"x", None, 0)
+
+
+def test_leader_offsets_are_noted_for_each_follower(bench):
+    """R10, R5b: LEO, log start, the time caught up."""
+    bench.order(p1, isr=(1, 2, 3))
+    bench.produce(p1, acks=1)
+    bench.clock.advance(5)
+    bench.follow(3, {p1: 1}, max_wait_ms=0, log_start_offset=0)
+    remotes = bench.partition(p1).leadership.remotes
+    assert (remotes[3].log_end, remotes[3].log_start_offset, remotes[3].last_caught_up_ms) == (
+        LogPosition(1, 0, 100),
+        0,
+        5,
+    )
+    assert remotes[2].log_end.offset == -1
+
+
+def test_a_failed_read_moves_nothing(bench):
+    """R10: only an error-free one is news of the follower."""
+    bench.order(p1, isr=(1, 2))
+    assert bench.follow(2, {p1: 7}, max_wait_ms=0).only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert bench.partition(p1).leadership.remotes[2].log_end.offset == -1
+
+
+def test_a_leader_knows_who_is_behind(bench):
+    """D7."""
+    bench.order(p1, isr=(1, 2, 3), replicas=(1, 2, 3, 4))
+    bench.produce(p1, acks=1)
+    bench.follow(3, {p1: 1}, max_wait_ms=0)
+    leadership: Leadership = bench.partition(p1).leadership
+    assert [remote.broker_id for remote in leadership.behind(1)] == [2]
+
+
+def test_an_isr_write_is_settled_once(bench):
+    """R2."""
+    bench.order(p1, isr=(1, 2))
+    leadership = bench.partition(p1).leadership
+    with pytest.raises(AssertionError, match="no ISR write"):
+        leadership.settle_written(3)
+    with pytest.raises(AssertionError, match="no ISR write"):
+        leadership.settle_unwritten(3)
+
+
+def test_hw_stays_where_it_is_on_a_disk_that_failed(bench):
+    """R6, R7: the next read or write says so."""
+    bench.order(p1, isr=(1, 2))
+    bench.produce(p1, acks=1)
+    bench.log(p1).fails_with = StorageFailure("gone")
+    leadership = bench.partition(p1).leadership
+    leadership.remotes[2].log_end = LogPosition(1, 0, 100)
+    assert bench.partition(p1).raise_high_watermark(0) is False
+    assert bench.follow(2, {p1: 1}, max_wait_ms=0).only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR

@@ -1,0 +1,148 @@
+"""What a fetch reads: who may, how far, and how much."""
+
+from uuid import UUID
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_TOPIC_ID, TopicPartition
+from odradek.replication import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
+
+p1, p2, p3, p4 = (TopicPartition("flights", number) for number in (1, 2, 3, 4))
+BIG = 1 << 20
+
+
+def sizes(answers):
+    return [len(outcome.records) for outcome in answers.only]
+
+
+def test_a_consumer_reads_to_hw_a_follower_to_the_log_end(bench):
+    """R9."""
+    bench.order(p1, isr=(1, 2))
+    bench.produce(p1, acks=1)
+    assert sizes(bench.consume({p1: 0}, max_wait_ms=0)) == [0]
+    assert sizes(bench.follow(2, {p1: 0}, max_wait_ms=0)) == [100]
+
+
+def test_a_read_committed_consumer_stops_at_the_lso(bench):
+    """R9, F3."""
+    bench.order(p1)
+    for _ in range(3):
+        bench.produce(p1)
+    bench.log(p1).unstable = 1
+    answers = bench.consume({p1: 0}, isolation=Isolation.LAST_STABLE)
+    assert (sizes(answers), answers.only[0].last_stable_offset) == ([100], 1)
+
+
+def test_a_replica_that_follows_serves_those_who_may_read_it(bench):
+    """R9: Fetch >= 11, and debugging consumers, to the follower's own HW."""
+    bench.order(p1)
+    bench.produce(p1)
+    bench.order(p1, leader=2, isr=(1, 2))
+    assert bench.consume({p1: 0}).only[0].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert sizes(bench.consume({p1: 0}, leader_only=False)) == [100]
+    assert sizes(bench.consume({p1: 0}, leader_only=False, replica_id=DEBUGGING_CONSUMER_ID)) == [100]
+
+
+def test_a_debugging_consumer_without_a_replica_is_told_so(bench):
+    """R9."""
+    bench.make_known(p1)
+    answers = bench.consume({p1: 0, p2: 0}, leader_only=False, replica_id=DEBUGGING_CONSUMER_ID)
+    assert [outcome.error_code for outcome in answers.only] == [
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        (-1, ErrorCode.NONE),
+        (4, ErrorCode.FENCED_LEADER_EPOCH),
+        (5, ErrorCode.NONE),
+        (6, ErrorCode.UNKNOWN_LEADER_EPOCH),
+    ],
+)
+def test_the_fetchers_leader_epoch_must_be_ours(bench, epoch, expected):
+    """F2 E, X5."""
+    bench.order(p1, epoch=5)
+    answers = bench.fetch(FetchParams(), PartitionFetch(p1, 0, BIG, current_leader_epoch=epoch))
+    assert answers.only[0].error_code is expected
+
+
+def test_a_topic_goes_by_its_id_where_the_fetcher_gives_one(bench):
+    ours, other = UUID(int=7), UUID(int=8)
+    bench.order(p1, topic_id=ours)
+
+    def error_of(topic_partition, topic_id):
+        answers = bench.fetch(FetchParams(), PartitionFetch(topic_partition, 0, BIG, topic_id=topic_id))
+        return answers.only[0].error_code
+
+    assert error_of(p1, ours) is ErrorCode.NONE
+    assert error_of(p1, NO_TOPIC_ID) is ErrorCode.NONE
+    assert error_of(p1, other) is ErrorCode.INCONSISTENT_TOPIC_ID
+    assert error_of(TopicPartition("", 1), other) is ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_an_offset_outside_of_the_log_is_an_error_without_offsets(bench):
+    """R9: HW -1 and no records."""
+    bench.order(p1)
+    (outcome,) = bench.consume({p1: 1}).only
+    assert (outcome.error_code, outcome.high_watermark, outcome.log_start_offset) == (
+        ErrorCode.OFFSET_OUT_OF_RANGE,
+        -1,
+        -1,
+    )
+
+
+def test_the_limit_is_over_all_partitions_in_their_order(bench):
+    """R9: the worked example of reading.py."""
+    for partition in (p1, p2, p3, p4):
+        bench.order(partition)
+        for _ in range(2):
+            bench.produce(partition, size_bytes=40)
+    answers = bench.consume(dict.fromkeys((p1, p2, p3, p4), 0), max_bytes=100, partition_max_bytes=60)
+    assert sizes(answers) == [40, 40, 0, 0]
+    assert [outcome.high_watermark for outcome in answers.only] == [2, 2, 2, 2]
+
+
+def test_the_first_batch_of_an_answer_is_whole_although_above_the_limits(bench):
+    """KIP-74: only the first one, of the first partition that has any."""
+    for partition in (p1, p2, p3):
+        bench.order(partition)
+    for partition in (p2, p3):
+        bench.produce(partition, size_bytes=300)
+    answers = bench.consume(dict.fromkeys((p1, p2, p3), 0), max_bytes=10, partition_max_bytes=10)
+    assert sizes(answers) == [0, 300, 0]
+
+
+@pytest.mark.parametrize("limits", [{"max_bytes": 0}, {"partition_max_bytes": 0}])
+def test_a_reader_that_allows_nothing_gets_a_batch_all_the_same(bench, limits):
+    """KIP-74, as in Kafka: the limits are wishes, also at 0."""
+    bench.order(p1)
+    bench.produce(p1, size_bytes=300)
+    assert sizes(bench.consume({p1: 0}, **limits)) == [300]
+
+
+def test_a_broker_that_no_partition_is_assigned_to_is_not_served(bench):
+    """R9: beyond HW read the replicas of the partition, and no other broker."""
+    bench.order(p1, isr=(1, 2))
+    bench.produce(p1, acks=1)
+    assert bench.follow(2, {p1: 0}).only[0].error_code is ErrorCode.NONE
+    assert bench.follow(3, {p1: 0}).only[0].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_hard_limit_cuts_the_first_batch_short(bench):
+    """F1: Fetch < 3."""
+    bench.order(p1)
+    bench.produce(p1, size_bytes=300)
+    answers = bench.consume({p1: 0}, partition_max_bytes=10, hard_max_bytes=True, min_bytes=0)
+    assert sizes(answers) == [10]
+
+
+def test_the_answer_carries_the_high_watermark_from_before(bench):
+    """R10: the fetch that raises HW is not told of it."""
+    bench.order(p1, isr=(1, 2))
+    bench.produce(p1, acks=1)
+    assert bench.follow(2, {p1: 1}, max_wait_ms=0).only[0].high_watermark == 0
+    assert bench.follow(2, {p1: 1}, max_wait_ms=0).only[0].high_watermark == 1

@@ -1,0 +1,442 @@
+"""The scenarios of the specification, run literally, and the replica manager's own rules."""
+
+import errno
+from dataclasses import replace
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import CorruptRecord, StorageFailure
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import TopicConfig
+from odradek.storage import Origin
+from odradek.storage.memory_files import Fault
+
+p1, p2, p3, p4, p5, p6, p7 = (TopicPartition("flights", number) for number in range(1, 8))
+BATCH_BYTES = 100
+MIN_BYTES = 150
+
+
+def lead(bench, *partitions, isr=(1,)):
+    for partition in partitions:
+        bench.order(partition, isr=isr)
+
+
+# --- S0
+
+
+def test_one_operation_is_watched_under_every_key_and_purged_from_all(any_bench):
+    """S0, first half."""
+    bench = any_bench
+    lead(bench, p1, p2, p3, p4, p5, p6, p7)
+    first = bench.consume(dict.fromkeys((p1, p2, p3, p4, p5), 0))
+    bench.consume(dict.fromkeys((p1, p3, p5, p6, p7), 0))
+    watchers = bench.manager.purgatories.fetch.watchers()
+    operation_1, operation_2 = watchers[p1]
+    assert {key: len(operations) for key, operations in watchers.items()} == {
+        p1: 2, p2: 1, p3: 2, p4: 1, p5: 2, p6: 1, p7: 1,
+    }  # fmt: skip
+    assert [watchers[key] for key in (p1, p3, p5)] == [[operation_1, operation_2]] * 3
+    assert [watchers[key] for key in (p2, p4)] == [[operation_1]] * 2
+    assert [watchers[key] for key in (p6, p7)] == [[operation_2]] * 2
+
+    bench.produce(p2, acks=1)
+    assert first.is_answered
+    bench.purge()
+    assert bench.manager.purgatories.fetch.watchers() == {key: [operation_2] for key in (p1, p3, p5, p6, p7)}
+
+
+def test_watched_counts_entries_and_delayed_counts_operations(any_bench):
+    """S0, second half."""
+    bench = any_bench
+    lead(bench, p1, p2, isr=(1, 2, 3, 4))
+    bench.produce(p1, p2)
+    bench.consume({p1: 0}, min_bytes=MIN_BYTES)
+    bench.consume({p2: 0}, min_bytes=MIN_BYTES)
+    for follower in (2, 3, 4):
+        bench.follow(follower, {p1: 0, p2: 0}, min_bytes=1000)
+    purgatories = bench.manager.purgatories.all()
+    assert [bench.waiting(p1), bench.waiting(p2)] == [["produce", "fetch", "fetch", "fetch", "fetch"]] * 2
+    assert sum(purgatory.watched for purgatory in purgatories) == 10
+    assert sum(purgatory.delayed for purgatory in purgatories) == 6
+
+
+# --- S1
+
+
+def test_a_produce_waits_for_three_followers_and_fetches_wait_for_bytes(any_bench):
+    """S1: p1 and p2 led here, ISR = {1, 2, 3, 4}; b < min bytes <= 2b."""
+    bench = any_bench
+    lead(bench, p1, p2, isr=(1, 2, 3, 4))
+    purgatories = bench.manager.purgatories
+
+    def lists():
+        produces, fetches = purgatories.produce.watchers(), purgatories.fetch.watchers()
+        return [[names[id(one)] for one in produces.get(key, []) + fetches.get(key, [])] for key in (p1, p2)]
+
+    names: dict[int, str] = {}
+    kept = []  # so that no id is given twice
+
+    def name_newest(name, purgatory, key):
+        kept.append(purgatory.watchers()[key][-1])
+        names[id(kept[-1])] = name
+
+    # (1)
+    produce = bench.produce(p1, acks=-1, size_bytes=BATCH_BYTES)
+    name_newest("DP", purgatories.produce, p1)
+    assert lists() == [["DP"], []]
+    # (2)
+    consumer = bench.consume({p1: 0}, min_bytes=MIN_BYTES)
+    name_newest("DF1", purgatories.fetch, p1)
+    assert lists() == [["DP", "DF1"], []]
+    # (3) (4) (5)
+    followers = {}
+    for follower in (2, 3, 4):
+        followers[follower] = bench.follow(follower, {p1: 0, p2: 0}, min_bytes=MIN_BYTES)
+        name_newest(f"DF{follower}", purgatories.fetch, p1)
+    assert lists() == [["DP", "DF1", "DF2", "DF3", "DF4"], ["DF2", "DF3", "DF4"]]
+    # (6)
+    for follower in (2, 3):
+        second = bench.follow(follower, {p1: 1, p2: 0}, min_bytes=MIN_BYTES, max_wait_ms=0)
+        assert second.is_answered
+        assert not produce.is_answered
+        assert lists() == [["DP", "DF1", "DF2", "DF3", "DF4"], ["DF2", "DF3", "DF4"]]
+    bench.follow(4, {p1: 1, p2: 0}, min_bytes=MIN_BYTES, max_wait_ms=0)
+    assert produce.only[p1].error_code is ErrorCode.NONE
+    assert lists() == [["DF1", "DF2", "DF3", "DF4"], ["DF2", "DF3", "DF4"]]
+    # (7)
+    assert bench.log(p1).high_watermark.offset == 1
+    assert not consumer.is_answered
+    # (8)
+    bench.produce(p1, acks=1, size_bytes=BATCH_BYTES)
+    assert all(answers.is_answered for answers in followers.values())
+    assert [len(followers[2].only[0].records), len(followers[2].only[1].records)] == [200, 0]
+    assert lists() == [["DF1"], ["DF2", "DF3", "DF4"]]
+    assert all(operation.is_completed for operation in purgatories.fetch.watchers()[p2])
+    # (9)
+    for follower in (2, 3, 4):
+        bench.follow(follower, {p1: 2, p2: 0}, min_bytes=MIN_BYTES, max_wait_ms=0)
+    assert bench.log(p1).high_watermark.offset == 2
+    assert len(consumer.only[0].records) == 200
+    bench.purge()
+    assert lists() == [[], []]
+    assert [purgatory.watchers() for purgatory in purgatories.all()] == [{}, {}, {}]
+    assert sum(purgatory.delayed for purgatory in purgatories.all()) == 0
+
+
+# --- S2
+
+
+def unread_batches(bench):
+    """Unread: p1 2, p2 1, p3 2 batches; broker 2 follows p1 + p2, broker 3 p2 + p3, broker 4 p1 + p3."""
+    lead(bench, p1, isr=(1, 2, 4))
+    lead(bench, p2, isr=(1, 2, 3))
+    lead(bench, p3, isr=(1, 3, 4))
+    for partition in (p1, p1, p2, p3, p3):
+        bench.produce(partition, acks=1, size_bytes=BATCH_BYTES)
+    followed = {2: (p1, p2), 3: (p2, p3), 4: (p1, p3)}
+    answers = {
+        broker_id: bench.follow(broker_id, dict.fromkeys(keys, 0), min_bytes=5 * BATCH_BYTES)
+        for broker_id, keys in followed.items()
+    }
+    watchers = bench.manager.purgatories.fetch.watchers()
+    operations = {2: watchers[p1][0], 3: watchers[p2][1], 4: watchers[p1][1]}
+    assert watchers == {
+        p1: [operations[2], operations[4]],
+        p2: [operations[2], operations[3]],
+        p3: [operations[3], operations[4]],
+    }
+    return answers, operations
+
+
+def answered(answers):
+    return [broker_id for broker_id, one in answers.items() if one.is_answered]
+
+
+def test_a_fetch_completes_by_the_sum_over_its_partitions(any_bench):
+    """S2 (a), (b): batches of u bytes, min bytes 5u."""
+    bench = any_bench
+    answers, operations = unread_batches(bench)
+    watchers = bench.manager.purgatories.fetch.watchers
+    # (a)
+    bench.produce(p1, acks=1, size_bytes=BATCH_BYTES)
+    assert answered(answers) == [4]
+    assert watchers()[p1] == [operations[2]]
+    assert watchers()[p3] == [operations[3], operations[4]]
+    assert operations[4].is_completed
+    # (b)
+    bench.produce(p1, acks=1, size_bytes=BATCH_BYTES)
+    assert answered(answers) == [2, 4]
+    assert p1 not in watchers()
+    assert watchers()[p2] == [operations[2], operations[3]]
+    assert operations[2].is_completed
+    bench.purge()
+    assert watchers() == {p2: [operations[3]], p3: [operations[3]]}
+
+
+def test_two_batches_at_once_complete_both_fetches(any_bench):
+    """S2 (c)."""
+    bench = any_bench
+    answers, operations = unread_batches(bench)
+    bench.produce(p1, acks=1, size_bytes=2 * BATCH_BYTES)
+    assert answered(answers) == [2, 4]
+    bench.purge()
+    assert bench.manager.purgatories.fetch.watchers() == {p2: [operations[3]], p3: [operations[3]]}
+
+
+# --- S3
+
+
+def test_a_produce_waits_for_its_last_partition_and_a_fetch_for_its_sum(any_bench):
+    """S3."""
+    bench = any_bench
+    lead(bench, p1, p2, isr=(1, 2))
+    produce = bench.produce(p1, p2)
+    consumer = bench.consume({p1: 0, p2: 0}, min_bytes=BATCH_BYTES)
+    bench.follow(2, {p1: 1, p2: 0}, max_wait_ms=0)
+    assert not produce.is_answered
+    assert [len(outcome.records) for outcome in consumer.only] == [BATCH_BYTES, 0]
+    bench.follow(2, {p1: 1, p2: 1}, max_wait_ms=0)
+    assert [outcome.error_code for outcome in produce.only.values()] == [ErrorCode.NONE, ErrorCode.NONE]
+
+
+# --- R6
+
+
+def test_an_append_is_refused_where_this_broker_cannot_lead_and_succeeds_elsewhere(bench):
+    """R6, P3 A: every partition answers for itself."""
+    lead(bench, p1, p2, p3)
+    bench.order(p2, leader=2, isr=(1, 2))
+    bench.make_known(p4)
+    bench.logs.offline.add(p5)
+    answers = bench.produce(p1, p2, p3, p4, p5, p6, acks=1).only
+    assert {key: outcome.error_code for key, outcome in answers.items()} == {
+        p1: ErrorCode.NONE,
+        p2: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        p3: ErrorCode.NONE,
+        p4: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        p5: ErrorCode.KAFKA_STORAGE_ERROR,
+        p6: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    assert [answers[key].base_offset for key in (p1, p2, p6)] == [0, -1, -1]
+
+
+def test_internal_topics_take_records_from_those_allowed_only(bench):
+    """R6."""
+    offsets, states = TopicPartition("__consumer_offsets", 0), TopicPartition("__transaction_state", 0)
+    lead(bench, offsets, states)
+    refused = bench.produce(offsets, states, acks=1).only
+    assert {outcome.error_code for outcome in refused.values()} == {ErrorCode.INVALID_TOPIC_EXCEPTION}
+    assert bench.log(offsets).end_offset == 0
+    allowed = bench.produce(offsets, acks=1, internal_allowed=True, origin=Origin.COORDINATOR).only
+    assert allowed[offsets].error_code is ErrorCode.NONE
+
+
+def test_too_few_in_sync_replicas_refuse_acks_all_alone(bench):
+    """R6: nothing is written; acks=1 goes through."""
+    bench.set_config(min_insync_replicas=2)
+    bench.order(p1, isr=(1,), replicas=(1, 2))
+    assert bench.produce(p1, acks=-1).only[p1].error_code is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert bench.log(p1).end_offset == 0
+    assert bench.produce(p1, acks=1).only[p1].error_code is ErrorCode.NONE
+
+
+def test_min_isr_is_at_most_the_number_of_replicas(bench):
+    """P3: a topic with one replica takes acks=all whatever `min.insync.replicas` says."""
+    bench.set_config(min_insync_replicas=3)
+    lead(bench, p1)
+    assert bench.produce(p1, acks=-1).only[p1].error_code is ErrorCode.NONE
+
+
+def test_what_the_log_refuses_is_answered_with_its_code_and_words(bench):
+    """R6."""
+    lead(bench, p1, p2)
+    bench.set_config(max_message_bytes=50)
+    assert bench.produce(p1, acks=1).only[p1].error_code is ErrorCode.MESSAGE_TOO_LARGE
+    bench.log(p2).fails_with = CorruptRecord("CRC does not match")
+    answer = bench.produce(p2, acks=1).only[p2]
+    assert (answer.error_code, answer.error_message) == (ErrorCode.CORRUPT_MESSAGE, "CRC does not match")
+
+
+def test_a_failing_disk_takes_its_directory_and_all_its_partitions_away(bench):
+    """R6, R14, L7: KAFKA_STORAGE_ERROR, also for those who waited; the last directory stops the broker."""
+    lead(bench, p1, p2, isr=(1, 2))
+    bench.logs.directories.append("/other")
+    bench.logs.next_directory = "/other"
+    lead(bench, p3)
+    waiting_produce = bench.produce(p2)
+    waiting_fetch = bench.consume({p2: 0})
+    bench.log(p1).fails_with = StorageFailure("no space left on device")
+    answers = bench.produce(p1, p3, acks=1).only
+    assert answers[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert answers[p3].error_code is ErrorCode.NONE
+    assert waiting_produce.only[p2].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert waiting_fetch.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert bench.effects.failed_directories == [("/data", False)]
+    assert [one.topic_partition for one in bench.manager.partitions()] == [p3]
+
+    bench.manager.directory_failed("/data", "reported twice")
+    bench.manager.directory_failed("/other", "gone too")
+    assert bench.effects.failed_directories == [("/data", False), ("/other", True)]
+
+
+def test_readers_are_woken_although_the_producer_could_not_be_answered(bench):
+    """R7, R14: one connection's trouble is not another's."""
+    bench.order(p1)
+    consumer = bench.consume({p1: 0})
+
+    def fail(_):
+        raise ConnectionError("the client is gone")
+
+    with pytest.raises(ConnectionError):
+        bench.manager.append({p1: b"x"}, acks=1, timeout_ms=0, respond=fail)
+    assert consumer.is_answered
+
+
+# --- flush before acknowledging
+
+
+def test_acks_wait_for_the_disk_where_the_topic_asks_for_it(bench):
+    """odradek.log.flush.before.ack: acks=1 and acks=all wait until the log's flushed offset covers them."""
+    bench.set_config(odradek_log_flush_before_ack=True)
+    lead(bench, p1)
+    waiting = [bench.produce(p1, acks=1), bench.produce(p1, acks=-1)]
+    assert bench.produce(p1, acks=0).is_answered
+    assert bench.effects.flushes == [p1, p1]
+    bench.log(p1).flushed_offset = 1
+    bench.manager.on_flushed(p1)
+    assert [answers.is_answered for answers in waiting] == [True, False]
+    bench.log(p1).flushed_offset = 3
+    bench.manager.on_flushed(p1)
+    assert [answers.only[p1].error_code for answers in waiting] == [ErrorCode.NONE, ErrorCode.NONE]
+
+
+def test_acks_wait_for_the_flush_that_flush_messages_asks_for(make_bench):
+    """P1: with flush.messages=2 every second append of one record waits for the disk, as in Kafka."""
+    bench = make_bench(stored=True)
+    lead(bench, p1)
+    bench.logs.update_config("flights", replace(TopicConfig(), flush_messages=2))
+    assert bench.produce(p1, acks=1).is_answered
+    assert bench.effects.flushes == []
+    waiting = bench.produce(p1, acks=1)
+    assert not waiting.is_answered
+    assert bench.effects.flushes == [p1]
+    bench.log(p1).flush()
+    bench.manager.on_flushed(p1)
+    assert waiting.only[p1].error_code is ErrorCode.NONE
+
+
+def test_a_rolled_segment_is_flushed_and_nobody_waits_for_it(make_bench):
+    """L2: in the background, as in Kafka."""
+    bench = make_bench(stored=True)
+    lead(bench, p1)
+    bench.logs.update_config("flights", replace(TopicConfig(), segment_bytes=250))
+    answers = [bench.produce(p1, acks=1) for _ in range(3)]
+    assert all(one.is_answered for one in answers)
+    assert bench.effects.flushes == [p1]
+
+
+def test_a_failed_flush_answers_the_acks_that_waited_for_it(bench):
+    """L7."""
+    bench.set_config(odradek_log_flush_before_ack=True)
+    lead(bench, p1)
+    waiting = bench.produce(p1, acks=1)
+    bench.manager.directory_failed("/data", "fsync: input/output error")
+    assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+# --- lookups and checkpoints
+
+
+def test_the_high_watermark_survives_through_its_checkpoint(bench):
+    """R12: read when a partition is hosted again, clamped to the log."""
+    lead(bench, p1)
+    bench.produce(p1, p1, acks=1)
+    bench.manager.checkpoint_high_watermarks()
+    assert bench.logs.checkpoints == {p1: 1}
+    bench.logs.checkpoints[p1] = 40
+    bench.stop(p1)
+    bench.order(p1, leader=2, isr=(1, 2), epoch=5)
+    assert bench.log(p1).high_watermark.offset == 1
+
+
+def test_the_end_of_an_epoch_is_found_in_the_leaders_log(bench):
+    """X4: OffsetForLeaderEpoch."""
+    lead(bench, p1)
+    bench.produce(p1, acks=1)
+    bench.order(p1, epoch=3)
+    bench.produce(p1, acks=1)
+    ends = [bench.manager.end_offset_for_epoch(p1, epoch) for epoch in (0, 1, 3)]
+    assert [(end.leader_epoch, end.end_offset) for end in ends] == [(0, 1), (0, 1), (3, 2)]
+    fenced = bench.manager.end_offset_for_epoch(p1, 0, current_leader_epoch=0)
+    assert (fenced.error_code, fenced.end_offset) == (ErrorCode.FENCED_LEADER_EPOCH, -1)
+    assert bench.manager.end_offset_for_epoch(p2, 0).error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_the_current_leader_is_told_to_those_who_came_to_the_wrong_broker(bench):
+    bench.order(p1, leader=2, isr=(1, 2), epoch=4)
+    assert bench.manager.current_leader(p1) == (2, 4)
+    assert bench.manager.current_leader(p2) == (-1, -1)
+
+
+def test_describe_tells_where_every_partition_stands(bench):
+    bench.order(p2, leader=2, isr=(1, 2))
+    bench.order(p1, isr=(1, 2), replicas=(1, 2, 3))
+    bench.produce(p1, acks=1)
+    bench.pass_time(40)
+    bench.follow(2, {p1: 1}, max_wait_ms=0)
+    bench.pass_time(2)
+    led, followed = bench.manager.describe()
+    assert (followed["partition"], followed["role"], followed["leader_id"]) == (2, "follower", 2)
+    assert (led["isr"], led["high_watermark"], led["log_end_offset"]) == ([1, 2], 1, 1)
+    assert led["followers"] == [
+        {
+            "broker_id": 2,
+            "log_end_offset": 1,
+            "behind_by": 0,
+            "since_last_fetch_ms": 2,
+            "since_caught_up_ms": 2,
+        },
+        {
+            "broker_id": 3,
+            "log_end_offset": -1,
+            "behind_by": None,
+            "since_last_fetch_ms": None,
+            "since_caught_up_ms": None,
+        },
+    ]
+
+
+def test_a_disk_that_fails_under_the_stored_log_answers_all_who_depend_on_it(make_bench):
+    """R6, L7: the same through `storage`, down to the write that failed."""
+    bench = make_bench(stored=True)
+    lead(bench, p1, p2, isr=(1, 2))
+    waiting = bench.produce(p1), bench.consume({p1: 0})
+    bench.files.inject(Fault("write", errno.ENOSPC, "flights-2"))
+    assert bench.produce(p2, acks=1).only[p2].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert waiting[0].only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert waiting[1].only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert bench.effects.failed_directories == [("/data", True)]
+
+
+def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(make_bench):
+    """R5a, R6: nobody is left waiting on a partition that is lost."""
+    bench = make_bench(stored=True)
+    lead(bench, p1, isr=(1, 2))
+    waiting = bench.produce(p1)
+    bench.files.inject(Fault("write", errno.EIO))
+    changes = bench.order(p1, isr=(1, 2))
+    assert changes.partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_directory_that_failed_in_the_background_is_noticed(bench):
+    """R12, R14: a checkpoint, retention or a flush met the error first."""
+    bench.order(p1)
+    waiting = bench.consume({p1: 0})
+    bench.manager.notice_failed_directories()
+    assert not waiting.is_answered
+    bench.logs.fail_directory("/data", "no space left on device")
+    bench.manager.checkpoint_high_watermarks()
+    assert waiting.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert bench.effects.failed_directories == [("/data", True)]

@@ -1,0 +1,192 @@
+"""A whole broker without a loop: real core, controller and handlers over fakes of disk, store and time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, TypeVar
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.settings import SettingLayers
+from odradek.metadata.controller import Controller, ControllerSettings
+from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
+from odradek.metadata.memory import MemoryStore
+from odradek.metadata.startup import found_cluster, load_image
+from odradek.metadata.store import run_process
+from odradek.records.builder import BatchBuilder
+from odradek.server.context import RequestContext
+from odradek.server.controller_host import ControllerHost
+from odradek.server.core import BrokerCore
+from odradek.server.handlers.registry import Handlers
+from odradek.storage import LogManager
+from odradek.storage.memory_files import MemoryFileSystem
+from odradek.timer import Timer
+from odradek.wire.apis import APIS
+
+T = TypeVar("T")
+
+HERE = Endpoint("PLAINTEXT", "PLAINTEXT", "broker.example", 9092)
+
+
+class AtOnce:
+    """A background that is in the foreground."""
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        try:
+            result = call()
+        except Exception as error:
+            failed(error)
+        else:
+            done(result)
+
+
+class Turns:
+    """Callbacks for later turns of a loop that the test turns by hand."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def defer(self, callback: Callable[[], None]) -> None:
+        self.waiting.append(callback)
+
+    def run(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
+@dataclass
+class FakeClient:
+    listener: str = "PLAINTEXT"
+    peer_host: str = "10.0.0.1"
+    is_closed: bool = False
+    answers: list[bytes | None] = field(default_factory=list)
+
+    def answer(self, parts: list[Any]) -> None:
+        self.answers.append(b"".join(parts))
+
+    def answer_nothing(self) -> None:
+        self.answers.append(None)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+class Node:
+    """One broker, alone in its cluster."""
+
+    def __init__(self, **settings: str) -> None:
+        properties = {name.replace("_", "."): value for name, value in settings.items()}
+        self.layers, unknown = SettingLayers.from_static({"log.dirs": "/data", **properties})
+        assert not unknown
+        self.clock, self.chance = ManualClock(), SeededChance(1)
+        self.timer = Timer(self.clock)
+        self.turns = Turns()
+        self.failures: list[str] = []
+        self.store = MemoryStore()
+        session = self.store.connect(lambda event: self.host.on_store_event(event))
+        image = self._found_cluster()
+        self.logs = LogManager.open(
+            self.layers.broker_settings(),
+            cluster_id=image.cluster_id,
+            file_system=MemoryFileSystem(now_ms=self.clock.wall_ms),
+            clock=self.clock,
+            chance=self.chance,
+            config_of=lambda topic: self.layers.topic_config(image.topic_config(topic)),
+        )
+        self.core = BrokerCore(
+            self.layers,
+            image,
+            self.logs,
+            clock=self.clock,
+            chance=self.chance,
+            timer=self.timer,
+            background=AtOnce(),
+            defer=self.turns.defer,
+            on_failure=self.failures.append,
+        )
+        self.host = ControllerHost(
+            Controller(ControllerSettings(), self.clock, self.chance), session, self.core
+        )
+        self.core.join(self.host)
+        self.core.served_apis = Handlers().api_keys
+        joined: list[object] = []
+        self.host.start(BrokerImage(0, (HERE,), rack="r1"), joined.append)
+        assert joined == [None], "the broker joins its own cluster at once"
+
+    def _found_cluster(self) -> ClusterImage:
+        founder = self.store.connect()
+        engine, session = self.store.engine, founder.session_id
+        run_process(found_cluster(self.chance), lambda operation: engine.apply(session, operation).result)
+        return run_process(load_image(), lambda operation: engine.apply(session, operation).result)
+
+    def send(self, request: Any, version: int | None = None, *, client_id: str = "test") -> "Asked":
+        """Hand a request to its handler, by way of its bytes."""
+        api = APIS[request.API_KEY]
+        version = api.versions.highest if version is None else version
+        handler = import_module(f"odradek.server.handlers.{api.snake_name}")
+        asked = Asked(FakeClient())
+        context = RequestContext(api.key, version, 7, client_id, asked.client)
+        decoded = api.request_class.decode(request.encode(version), version)
+
+        def respond(response: Any) -> None:
+            if response is not None:  # what a client of that version sees of it
+                response = api.response_class.decode(response.encode(version), version)
+            asked.answers.append(response)
+
+        handler.handle(self.core, context, decoded, respond)
+        return asked
+
+    def ask(self, request: Any, version: int | None = None, *, client_id: str = "test") -> Any:
+        """The answer to a request that is answered at once."""
+        return self.send(request, version, client_id=client_id).answer
+
+    def advance(self, by_ms: int) -> None:
+        """Let time pass."""
+        self.clock.advance(by_ms)
+        self.timer.advance()
+        self.turns.run()
+
+
+@dataclass
+class Asked:
+    """A request on its way."""
+
+    client: FakeClient
+    answers: list[Any] = field(default_factory=list)
+
+    @property
+    def answer(self) -> Any:
+        assert len(self.answers) == 1, f"answered {len(self.answers)} times"
+        return self.answers[0]
+
+
+@pytest.fixture
+def node() -> Node:
+    return Node()
+
+
+@pytest.fixture
+def new_node() -> Callable[..., Node]:
+    return Node
+
+
+@pytest.fixture
+def batch() -> Callable[..., bytes]:
+    """A batch with these values."""
+
+    def make(*values: bytes, timestamp_ms: int = 1_700_000_000_000) -> bytes:
+        builder = BatchBuilder()
+        for value in values:
+            builder.append(timestamp_ms, None, value)
+        return bytes(builder.build())
+
+    return make
+
+
+@pytest.fixture
+def fake_client() -> FakeClient:
+    return FakeClient()

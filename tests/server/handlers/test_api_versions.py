@@ -1,0 +1,61 @@
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.handlers.api_versions import unsupported_version
+from odradek.server.handlers.registry import SERVED, Handlers
+from odradek.wire.apis import APIS
+from odradek.wire.messages.api_versions import ApiVersionsRequest
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_what_is_served_is_told_and_nothing_else(node: Any, version: int) -> None:
+    answer = node.ask(ApiVersionsRequest("kafka-python", "3.0"), version)
+    told = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+    assert {APIS[key].name for key in told} == SERVED
+    assert told[1] == (4, 18)
+    assert not {4, 5, 6, 7} & set(told), "control APIs are for the inter-broker listener alone"
+
+
+def test_produce_is_told_from_version_0_although_it_is_served_from_3(node: Any) -> None:
+    """KIP-896: librdkafka decides features by it."""
+    answer = node.ask(ApiVersionsRequest("a", "1"))
+    (produce,) = [api for api in answer.api_keys if api.api_key == 0]
+    assert (produce.min_version, produce.max_version) == (0, 13)
+    assert APIS[0].versions.lowest == 3
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_features_are_finalized_when_they_are_served(node: Any, version: int) -> None:
+    answer = node.ask(ApiVersionsRequest("a", "1"), version)
+    levels = {one.name: one.max_version_level for one in answer.finalized_features}
+    assert levels["transaction.version"] == 2
+    assert answer.finalized_features_epoch >= 0, "-1 would say that nothing is known"
+    # Clients of version 3 fail at a feature whose lowest level is 0.
+    assert bool(answer.supported_features) == (version == 4)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "ä"])
+def test_software_without_a_proper_name_is_refused(node: Any, name: str) -> None:
+    """KIP-511"""
+    answer = node.ask(ApiVersionsRequest(name, "1"), 3)
+    assert (answer.error_code, answer.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+
+
+def test_an_unknown_version_is_answered_with_all_that_is_known(node: Any) -> None:
+    answer = unsupported_version(node.core)
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert len(answer.api_keys) == len(SERVED)
+
+
+def test_every_handler_stands_under_its_apis_name() -> None:
+    handlers = Handlers()
+    while handlers.load_next():
+        pass
+    for key in handlers.api_keys:
+        handler = handlers.get(key)
+        assert handler is not None
+        assert handler.name == APIS[key].name
+        assert handler.refuse is not None, f"{handler.name} cannot answer a mistake of ours"
+    assert handlers.get(9999) is None

@@ -1,0 +1,49 @@
+"""What the controller commands and what the disk does to a broker, without a loop."""
+
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.messages import UpdateMetadata
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+
+@pytest.fixture(autouse=True)
+def flights(node: Any) -> None:
+    node.ask(CreateTopicsRequest([CreatableTopic("flights", 1, 1)], timeout_ms=1000))
+
+
+def produce(node: Any, records: bytes) -> Any:
+    data = [TopicProduceData("flights", partition_data=[PartitionProduceData(0, records)])]
+    return node.ask(ProduceRequest(None, -1, 1000, data), 12).responses[0].partition_responses[0]
+
+
+def test_an_outdated_controller_is_not_listened_to(node: Any) -> None:
+    outdated = UpdateMetadata(9, node.core.image.controller_epoch - 1, -1, (), (), ("flights",))
+    node.core.obey(outdated)
+    assert node.core.image.topic("flights") is not None
+    assert node.core.has_joined
+
+
+def test_a_broker_without_log_directories_stops(node: Any, batch: Any) -> None:
+    """R6: disk error → KAFKA_STORAGE_ERROR and that log directory goes offline (when it was the last one,
+    the broker stops)."""
+    assert produce(node, batch(b"a")).error_code == 0
+    node.core.replicas.directory_failed("/data", "Input/output error")
+    assert node.failures == ["no log directory is left"]
+    assert produce(node, batch(b"b")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_requests_are_counted_by_dispatch_alone(node: Any) -> None:
+    assert node.core.request_counts == {}
+    assert {purgatory.name for purgatory in node.core.purgatories()} == {
+        "Produce",
+        "Fetch",
+        "DeleteRecords",
+        "Topic",
+        "Rebalance",
+        "Sync",
+        "Heartbeat",
+    }

@@ -1,0 +1,76 @@
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.base.errors import SettingError
+from odradek.testing import Broker
+
+pytestmark = [pytest.mark.spark, pytest.mark.integration]
+
+SERVERS = {"kafka.bootstrap.servers": "127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"subscribe": "t"}, "kafka.bootstrap.servers is missing"),
+        ({**SERVERS, "subscribe": "t", "startingOffset": "latest"}, "no option startingoffset"),
+        (
+            {**SERVERS, "subscribe": "t", "kafka.isolation.level": "none"},
+            "kafka.isolation.level must be one of",
+        ),
+        ({**SERVERS, "subscribe": "t", "minPartitions": "few"}, "minPartitions must be a whole number"),
+        ({**SERVERS, "subscribe": "t", "includeHeaders": "1"}, "includeHeaders must be true or false"),
+        ({"kafka.bootstrap.servers": "nowhere", "subscribe": "t"}, "list of host:port"),
+        (SERVERS, "exactly one of the options"),
+    ],
+)
+def test_options_are_refused_on_the_driver_in_a_sentence(options: dict[str, str], sentence: str) -> None:
+    from odradek.spark.source import OdradekReader
+
+    with pytest.raises(SettingError, match=sentence):
+        OdradekReader(options)
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    with Broker(process=True) as running:
+        yield running
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_spark_reads_a_topic_with_the_kafka_source_s_columns(broker: Broker) -> None:
+    from confluent_kafka import Producer
+
+    from odradek.spark.session import spark_session
+
+    topic = broker.create_topic(partitions=3)
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+    for number in range(3000):
+        producer.produce(topic, b"%d" % number, b"k%d" % (number % 7), headers={"h": b"1"})
+    assert producer.flush(30) == 0
+    spark = spark_session("test-source")
+    try:
+        servers = {"kafka.bootstrap.servers": broker.bootstrap_servers}
+        whole = {**servers, "subscribe": topic, "includeHeaders": "true"}
+        frame = spark.read.format("odradek").options(**whole).load()
+        assert frame.columns == [
+            "key",
+            "value",
+            "topic",
+            "partition",
+            "offset",
+            "timestamp",
+            "timestampType",
+            "headers",
+        ]
+        rows = frame.selectExpr("cast(cast(value as string) as int) as number").collect()
+        assert sorted(row["number"] for row in rows) == list(range(3000))
+        assign, ending = json.dumps({topic: [1]}), json.dumps({topic: {"1": 10}})
+        part = {**servers, "assign": assign, "endingOffsets": ending}
+        rows = spark.read.format("odradek").options(**part).load().collect()
+        assert sorted(row["offset"] for row in rows) == list(range(10))
+    finally:
+        spark.stop()

@@ -1,0 +1,145 @@
+"""L5: the moment in which the old segments go and the new one comes."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.errors import StorageFailure
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.records.header import iter_headers
+from odradek.storage import LogManager
+from odradek.storage.compaction.cleaning import clean
+from odradek.storage.compaction.job import CleanedSegment
+from odradek.storage.compaction.selection import cleanable_part, job_for
+from odradek.storage.memory_files import Fault
+
+
+def prepared(facts: Any) -> CleanedSegment:
+    """Three segments, cleaned into one that nobody has swapped in yet."""
+    for number in range(3):
+        facts.write(("k", str(number)), ("j", str(number)), roll=True)
+    facts.settle()
+    job = job_for(facts.log, cleanable_part(facts.log, 0), now_ms=0, map_bytes_max=1 << 16)
+    ready: list[CleanedSegment] = []
+    clean(job, facts.disk, ready.append)
+    (segment,) = ready
+    return segment
+
+
+def test_offsets_and_bounds_stay_what_they_were(facts: Any) -> None:
+    """L5"""
+    segment = prepared(facts)
+    facts.log.restore_high_watermark(6)
+    before = (facts.log.log_start_offset, facts.log.high_watermark.offset, facts.log.end_position)
+    assert facts.log.swap_in(segment, facts.log.truncations)
+    assert (facts.log.log_start_offset, facts.log.high_watermark.offset, facts.log.end_position) == before
+    assert facts.log.high_watermark.segment_base_offset == 6
+    assert facts.facts() == {4: ("k", "2"), 5: ("j", "2")}
+
+
+def test_a_high_watermark_at_the_end_of_a_replaced_segment_moves_on(facts: Any) -> None:
+    """L5, R11: its byte position would lie behind what is there now."""
+    facts.write(("k", "1"), ("k", "2"))
+    facts.log.restore_high_watermark(2)
+    assert facts.log.high_watermark.segment_base_offset == 0
+    facts.clean()
+    assert facts.log.high_watermark == facts.log.last_stable == facts.log.end_position
+
+
+def test_what_a_reader_holds_stays_true(facts: Any) -> None:
+    """L5: bytes read before, and files opened before by a reader outside."""
+    segment = prepared(facts)
+    read = facts.log.read(0, 1 << 20, facts.log.high_watermark, at_least_one=True)
+    outside = facts.disk.file(next(iter(facts.log.segments)).file.path)
+    size_bytes = outside.size_bytes()
+    facts.log.swap_in(segment, facts.log.truncations)
+    assert len(list(iter_headers(read.records))) == 1
+    assert outside.read_at(size_bytes, 0) == read.records
+
+
+def test_the_old_files_wait_for_their_delay(facts: Any) -> None:
+    """L5"""
+    segment = prepared(facts)
+    facts.log.swap_in(segment, facts.log.truncations)
+    deleted = [name for name in facts.names() if name.endswith(".log.deleted")]
+    assert len(deleted) == 3
+    assert [name for name in facts.names() if name.endswith((".cleaned", ".swap"))] == []
+    facts.clock.advance(facts.log.config.file_delete_delay_ms)
+    for remove in facts.log.place.removals.take_due():
+        remove()
+    assert not any(name.endswith(".deleted") for name in facts.names())
+
+
+def test_a_log_that_was_shortened_meanwhile_is_left_alone(facts: Any) -> None:
+    """L5: `compact,delete` together."""
+    segment = prepared(facts)
+    facts.log.update_config(
+        replace(facts.log.config, cleanup_policy=frozenset({"compact", "delete"}), retention_bytes=1)
+    )
+    assert facts.log.delete_old_segments(facts.clock.wall_ms()) > 0
+    names = facts.names()
+    assert not facts.log.swap_in(segment, facts.log.truncations)
+    assert facts.names() == names
+
+
+def test_a_log_that_was_truncated_meanwhile_is_left_alone(facts: Any) -> None:
+    """L5: also when segments of the same size have come since."""
+    segment = prepared(facts)
+    truncations = facts.log.truncations
+    facts.log.truncate_to(4)
+    facts.write(("x", "2"), ("y", "2"), roll=True)
+    assert [(s.base_offset, s.size_bytes) for s in facts.log.segments][:3] == list(segment.replaced)
+    assert not facts.log.swap_in(segment, truncations)
+    assert facts.facts()[4] == ("x", "2")
+
+
+def test_the_next_cleaning_clears_away_what_came_to_nothing(facts: Any) -> None:
+    """L5"""
+    prepared(facts)
+    assert any(name.endswith(".cleaned") for name in facts.names())
+    facts.clean()
+    assert not any(name.endswith(".cleaned") for name in facts.names())
+    assert facts.facts() == {4: ("k", "2"), 5: ("j", "2")}
+
+
+def test_a_disk_that_refuses_goes_offline_and_the_next_start_finishes(facts: Any) -> None:
+    """L5, L7"""
+    segment = prepared(facts)
+    facts.disk.inject(Fault("rename", 5, path_part=".log.swap"))
+    with pytest.raises(StorageFailure):
+        facts.log.swap_in(segment, facts.log.truncations)
+    facts.log = facts.opened()
+    facts.settle()
+    assert facts.facts() == {4: ("k", "2"), 5: ("j", "2")}
+    assert facts.bases() == [0, 6]
+
+
+def test_gaps_are_no_loss_where_a_log_was_compacted_once(facts: Any) -> None:
+    """L4, L5: its policy may be another by now."""
+    settings = BrokerSettings(log_dirs=("/data",))
+
+    def opened() -> LogManager:
+        return LogManager.open(
+            settings,
+            cluster_id="c",
+            file_system=facts.disk,
+            clock=facts.clock,
+            chance=SeededChance(0),
+            config_of=lambda topic: TopicConfig(retention_ms=-1),
+        )
+
+    for number in range(3):
+        facts.write(("k", str(number)), roll=True)
+    facts.log.update_config(replace(facts.log.config, segment_bytes=200))
+    facts.clean()
+    assert facts.bases() == [0, 2, 3], "of the first segment nothing is left"
+    before = facts.facts()
+    facts.disk.file("/data/cleaner-offset-checkpoint", create=True).write_at(b"0\n1\nfacts 0 3\n", 0)
+    log = opened().get(facts.log.topic_partition)
+    assert log is not None
+    assert (log.recovery.clean, log.recovery.cuts) == (False, [])
+    log.restore_high_watermark(log.end_offset)
+    facts.log = log
+    assert facts.facts() == before

@@ -1,0 +1,313 @@
+"""All logs of a broker: directories, checkpoints, deletion, the clean stop."""
+
+import errno
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.errors import DataDirectoryError, StorageFailure
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.storage import LogManager
+from odradek.storage.memory_files import Fault, MemoryFileSystem
+from odradek.storage.opening import stored_cluster_id
+
+CLUSTER = "9mV0tsdqSpyTkIyXSMUJOw"
+ORDERS = [TopicPartition("orders", number) for number in range(6)]
+
+
+@dataclass
+class Broker:
+    directories: tuple[str, ...] = ("/d1", "/d2")
+    clock: ManualClock = field(default_factory=ManualClock)
+    config: TopicConfig = field(default_factory=TopicConfig)
+    chance: SeededChance = field(default_factory=lambda: SeededChance(1))
+    disk: MemoryFileSystem = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms)
+
+    def start(self, *, cluster_id: str = CLUSTER, node_id: int = 0) -> LogManager:
+        return LogManager.open(
+            BrokerSettings(log_dirs=self.directories, node_id=node_id),
+            cluster_id=cluster_id,
+            file_system=self.disk,
+            clock=self.clock,
+            chance=self.chance,
+            config_of=lambda topic: self.config,
+        )
+
+    def everything(self) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        waiting = [""]
+        while waiting:
+            directory = waiting.pop()
+            for name, size in self.disk.list_directory(directory):
+                path = f"{directory}/{name}"
+                if size < 0:
+                    waiting.append(path)
+                else:
+                    found[path] = self.disk.read(path)
+        return found
+
+
+@pytest.fixture
+def broker() -> Broker:
+    return Broker()
+
+
+def append(log: Any, batch: bytearray) -> int:
+    info = log.append_as_leader(batch, 0, now_ms=0)
+    log.restore_high_watermark(log.end_offset)
+    return int(info.first_offset)
+
+
+def test_a_new_directory_is_marked_as_ours(broker: Broker) -> None:
+    manager = broker.start()
+    meta = broker.disk.read("/d1/meta.properties").decode().splitlines()
+    assert meta[:3] == ["version=1", "node.id=0", f"cluster.id={CLUSTER}"]
+    ids = {directory.directory_id for directory in manager.directories}
+    assert len(ids) == 2, "each directory has an id of its own"
+    manager.close()
+    assert {directory.directory_id for directory in broker.start().directories} == ids
+    assert stored_cluster_id(broker.disk, ["/d1", "/new"], 0) == CLUSTER
+
+
+def test_new_logs_go_where_the_fewest_are(broker: Broker) -> None:
+    manager = broker.start()
+    homes = [manager.create(partition).directory for partition in ORDERS]
+    assert homes == ["/d1", "/d2"] * 3
+    assert manager.create(ORDERS[0]) is manager.get(ORDERS[0])
+
+
+def test_a_clean_stop_leaves_nothing_to_recover(broker: Broker, bench: Any) -> None:
+    """L4: .kafka_cleanshutdown"""
+    manager = broker.start()
+    for partition in ORDERS:
+        append(manager.create(partition, UUID(int=1 + partition.partition)), bench.batch(3))
+    manager.close(broker_epoch=12)
+    assert broker.disk.read("/d1/.kafka_cleanshutdown") == b'{"version":0,"brokerEpoch":12}'
+    broker.disk.crash()
+    again = broker.start()
+    assert again.stopped_cleanly
+    assert again.report.lines() == []
+    assert not broker.disk.exists("/d1/.kafka_cleanshutdown")
+    for partition in ORDERS:
+        log = again.get(partition)
+        assert log is not None
+        assert (log.end_offset, log.topic_id) == (3, UUID(int=1 + partition.partition))
+        assert again.checkpointed_high_watermark(partition) == 3
+
+
+def test_a_killed_broker_recovers_every_log(broker: Broker, bench: Any) -> None:
+    """L4 R15"""
+    manager = broker.start()
+    for partition in ORDERS:
+        append(manager.create(partition), bench.batch(3))
+    broker.disk.kill()
+    again = broker.start()
+    assert not again.stopped_cleanly
+    assert [log.end_offset for log in again.logs()] == [3] * 6
+    assert sum("was not stopped cleanly" in line for line in again.report.lines()) == 2
+
+
+def test_checkpoints_are_kafkas_text(broker: Broker, bench: Any) -> None:
+    """R12"""
+    manager = broker.start()
+    log = manager.create(ORDERS[0])
+    append(log, bench.batch(3))
+    append(log, bench.batch(3))
+    log.delete_records_before(4)
+    log.flush()
+    manager.checkpoint_high_watermarks()
+    manager.checkpoint_recovery_points()
+    manager.checkpoint_log_start_offsets()
+    for name, offset in (("replication", 6), ("recovery-point", 6)):
+        assert broker.disk.read(f"/d1/{name}-offset-checkpoint") == f"0\n1\norders 0 {offset}\n".encode()
+    assert broker.disk.read("/d1/log-start-offset-checkpoint") == b"0\n1\norders 0 4\n"
+    broker.disk.crash()
+    again = broker.start().get(ORDERS[0])
+    assert again is not None
+    assert (again.log_start_offset, again.end_offset) == (4, 6)
+
+
+def test_a_damaged_checkpoint_is_reported_and_ignored(broker: Broker, bench: Any) -> None:
+    """R12 L4"""
+    manager = broker.start()
+    append(manager.create(ORDERS[0]), bench.batch(3))
+    manager.close()
+    for content in (
+        b"\xff\xfe",
+        b"",
+        b"0\n7\norders 0 1\n",
+        b"9\n0\n",
+        b"0\n1\norders x 1\n",
+        b"0\n1\norders 0\n",
+    ):
+        file = broker.disk.file("/d1/replication-offset-checkpoint")
+        file.truncate(0)
+        file.write_at(content, 0)
+        again = broker.start()
+        assert again.checkpointed_high_watermark(ORDERS[0]) == 0
+        assert any("replication-offset-checkpoint is damaged" in line for line in again.report.lines())
+        again.close()
+
+
+def test_a_directory_in_use_is_refused_and_left_alone(broker: Broker) -> None:
+    manager = broker.start()
+    before = broker.everything()
+    with pytest.raises(DataDirectoryError, match="/d1 is in use by another broker"):
+        broker.start()
+    assert broker.everything() == before
+    manager.close()
+    broker.start()
+
+
+def test_a_directory_of_others_is_refused_and_left_alone(broker: Broker) -> None:
+    broker.start().close()
+    before = broker.everything()
+    with pytest.raises(
+        DataDirectoryError, match=f"/d1 belongs to cluster {CLUSTER}, this broker to cluster X"
+    ):
+        broker.start(cluster_id="X")
+    with pytest.raises(DataDirectoryError, match="/d1 belongs to broker 0, this is broker 3"):
+        broker.start(node_id=3)
+    broker.directories = ("/d3", "/d1")
+    with pytest.raises(DataDirectoryError):
+        broker.start(cluster_id="X")
+    assert broker.everything() == before
+
+
+def test_a_directory_of_kafka_before_directory_ids_is_taken_over(broker: Broker) -> None:
+    broker.disk.make_directory("/d1")
+    meta = f"#Thu\nversion=0\nbroker.id=0\ncluster.id={CLUSTER}\n".encode()
+    broker.disk.file("/d1/meta.properties", create=True).write_at(meta, 0)
+    broker.start()
+    assert b"directory.id=" in broker.disk.read("/d1/meta.properties")
+
+
+def test_one_failing_directory_leaves_the_others_alone(broker: Broker, bench: Any) -> None:
+    """R6: KAFKA_STORAGE_ERROR for its logs only."""
+    manager = broker.start()
+    first, second = manager.create(ORDERS[0]), manager.create(ORDERS[1])
+    broker.disk.inject(Fault("write", errno.EIO, path_part="/d1/"))
+    with pytest.raises(StorageFailure, match="/d1"):
+        append(first, bench.batch(1))
+    assert append(second, bench.batch(1)) == 0
+    assert manager.online_directories() == ["/d2"]
+    assert manager.why_offline("/d1")
+    assert manager.why_offline("/d2") is None
+    assert manager.get(ORDERS[0]) is None
+    assert [manager.is_offline(partition) for partition in ORDERS[:3]] == [True, False, False]
+    assert manager.create(ORDERS[2]).directory == "/d2"
+    with pytest.raises(StorageFailure):
+        manager.create(ORDERS[0])
+    with pytest.raises(StorageFailure):
+        manager.create(ORDERS[3], is_new=False)
+    manager.close()
+    assert not broker.disk.exists("/d1/.kafka_cleanshutdown"), "what failed was not stopped cleanly"
+    assert broker.disk.exists("/d2/.kafka_cleanshutdown")
+
+
+def test_a_failed_flush_takes_the_directory_offline_with_its_logs(broker: Broker) -> None:
+    """L7"""
+    manager = broker.start()
+    for partition in ORDERS:
+        manager.create(partition)
+    lost = manager.fail_directory("/d2", "fsync failed")
+    assert lost == [ORDERS[1], ORDERS[3], ORDERS[5]]
+    assert manager.online_directories() == ["/d1"]
+    assert len(list(manager.logs())) == 3
+
+
+def test_a_directory_that_cannot_be_used_at_start_is_offline(broker: Broker) -> None:
+    broker.start().close()
+    broker.disk.inject(Fault("list", errno.EIO, path_part="/d2", times=-1))
+    manager = broker.start()
+    assert manager.online_directories() == ["/d1"]
+    assert any(line.startswith("/d2 is offline") for line in manager.report.lines())
+
+
+def test_without_any_directory_there_is_no_broker(broker: Broker) -> None:
+    broker.disk.read_only = True
+    with pytest.raises(DataDirectoryError, match="no log directory can be used"):
+        broker.start()
+
+
+def test_a_failing_checkpoint_takes_its_directory_offline(broker: Broker) -> None:
+    """R12"""
+    manager = broker.start()
+    manager.create(ORDERS[0])
+    broker.disk.inject(Fault("sync", errno.EIO, path_part="/d1/replication"))
+    manager.checkpoint_high_watermarks()
+    assert manager.online_directories() == ["/d2"]
+
+
+def test_a_deleted_log_is_renamed_at_once_and_removed_later(broker: Broker, bench: Any) -> None:
+    manager = broker.start()
+    log = manager.create(ORDERS[0])
+    append(log, bench.batch(3))
+    manager.delete(ORDERS[0])
+    assert manager.get(ORDERS[0]) is None
+    names = [name for name, _ in broker.disk.list_directory("/d1")]
+    (deleted,) = [name for name in names if name.endswith("-delete")]
+    assert deleted.startswith("orders-0.")
+    assert append(manager.create(ORDERS[0]), bench.batch(1)) == 0, "the name is free again"
+    assert manager.take_due_removals() == []
+    broker.clock.advance(60_000)
+    for remove in manager.take_due_removals():
+        remove()
+    assert deleted not in [name for name, _ in broker.disk.list_directory("/d1")]
+
+
+def test_deletions_that_a_stop_interrupted_are_finished(broker: Broker) -> None:
+    """L4"""
+    manager = broker.start()
+    manager.create(ORDERS[0])
+    manager.delete(ORDERS[0])
+    manager.close()
+    again = broker.start()
+    for remove in again.take_due_removals():
+        remove()
+    assert not any(name.endswith("-delete") for name, _ in broker.disk.list_directory("/d1"))
+
+
+def test_strangers_among_the_logs_are_left_alone(broker: Broker) -> None:
+    broker.disk.make_directory("/d1/lost+found")
+    manager = broker.start()
+    assert any("lost+found is not a log" in line for line in manager.report.lines())
+    assert broker.disk.exists("/d1/lost+found")
+
+
+def test_retention_flushes_and_producers_run_over_all_logs(broker: Broker, bench: Any) -> None:
+    broker.config = TopicConfig(retention_ms=1, flush_ms=100)
+    manager = broker.start()
+    for partition in ORDERS[:2]:
+        append(manager.create(partition), bench.batch(1, producer_id=1, producer_epoch=0, base_sequence=0))
+    assert manager.due_flushes(broker.clock.monotonic_ms() + 99) == []
+    assert len(manager.due_flushes(broker.clock.monotonic_ms() + 100)) == 2
+    assert manager.expire_producers(broker.clock.wall_ms()) == 2
+    assert manager.delete_old_segments(broker.clock.wall_ms()) == 2
+
+
+def test_settings_reach_the_logs_of_their_topic(broker: Broker) -> None:
+    manager = broker.start()
+    mine, other = manager.create(ORDERS[0]), manager.create(TopicPartition("other", 0))
+    manager.update_config("orders", TopicConfig(retention_ms=5))
+    assert (mine.config.retention_ms, other.config.retention_ms) == (5, TopicConfig().retention_ms)
+
+
+def test_describes_directories_and_logs(broker: Broker) -> None:
+    manager = broker.start()
+    manager.create(ORDERS[0])
+    manager.fail_directory("/d2", "broken")
+    described = manager.describe()
+    assert [(d["path"], d["offline"], d["logs"]) for d in described["directories"]] == [
+        ("/d1", None, 1),
+        ("/d2", "broken", 0),
+    ]
+    assert described["logs"][0]["partition"] == "orders-0"

@@ -1,0 +1,72 @@
+"""The log on the machine's own files: descriptors, and a broker's whole life."""
+
+from pathlib import Path
+from typing import Any
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.storage import LogManager
+from odradek.storage.os_files import OsFileSystem
+from odradek.storage.reading import PartitionFiles
+
+CONFIG = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
+
+
+def started(directory: Path, files: OsFileSystem, clock: ManualClock) -> LogManager:
+    return LogManager.open(
+        BrokerSettings(log_dirs=(str(directory),)),
+        cluster_id="c",
+        file_system=files,
+        clock=clock,
+        chance=SeededChance(1),
+        config_of=lambda topic: CONFIG,
+    )
+
+
+def test_many_logs_share_few_descriptors(tmp_path: Path, bench: Any) -> None:
+    files, clock = OsFileSystem(descriptors_max=20), ManualClock()
+    manager = started(tmp_path, files, clock)
+    partitions = [TopicPartition("many", number) for number in range(50)]
+    for _ in range(3):
+        for partition in partitions:
+            log = manager.create(partition)
+            log.append_as_leader(bench.batch(3), 0, now_ms=clock.wall_ms())
+            assert files.open_files <= 20
+    for partition in partitions:
+        log = manager.create(partition)
+        assert log.end_offset == 9
+        assert log.read(0, 1 << 20, log.end_position, at_least_one=True).records
+    assert files.open_files <= 20
+    flush = manager.create(partitions[0]).pending_flush()
+    assert flush is not None
+    for partition in partitions:  # which pushes the first log's files out while its flush is under way
+        manager.create(partition).read(0, 10, log.end_position, at_least_one=True)
+    flush.run()
+    manager.close()
+
+
+def test_a_life_on_disk(tmp_path: Path, bench: Any) -> None:
+    """L1 L4: written, stopped, read from outside, opened again."""
+    clock = ManualClock()
+    manager = started(tmp_path, OsFileSystem(), clock)
+    partition = TopicPartition("orders", 0)
+    log = manager.create(partition)
+    for _ in range(10):
+        log.append_as_leader(bench.batch(3), 0, now_ms=clock.wall_ms())
+    log.restore_high_watermark(30)
+    manager.close()
+    outside = PartitionFiles(f"{tmp_path}/orders-0")
+    assert (outside.end_offset(), outside.high_watermark()) == (30, 30)
+    again = started(tmp_path, OsFileSystem(), clock)
+    reopened = again.get(partition)
+    assert reopened is not None
+    assert reopened.end_offset == 30
+    assert again.report.lines() == []
+    again.delete(partition)
+    clock.advance(60_000)
+    for remove in again.take_due_removals():
+        remove()
+    again.close()
+    assert not any(tmp_path.glob("orders-0*"))

@@ -1,0 +1,174 @@
+"""L3, case by case."""
+
+from typing import Any
+
+import pytest
+
+from odradek.base.errors import ApiError, CorruptRecord, OffsetOutOfRange
+from odradek.base.settings import TopicConfig
+from odradek.records.header import iter_headers
+from odradek.storage import Log, LogPosition, LogRead
+
+SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100)
+PLENTY = 1 << 20
+
+
+def filled(bench: Any, batches: int = 12, records: int = 3) -> Log:
+    log: Log = bench.open(SMALL)
+    for _ in range(batches):
+        bench.append(log, records)
+    return log
+
+
+def bases(read: LogRead) -> list[int]:
+    return [header.base_offset for _, header in iter_headers(read.records)]
+
+
+def read_all(log: Log, bound: LogPosition) -> list[int]:
+    """Base offsets of everything below a bound, fetched as a consumer does."""
+    offset, found = log.log_start_offset, []
+    while offset < bound.offset:
+        read = log.read(offset, PLENTY, bound, at_least_one=True)
+        headers = [header for _, header in iter_headers(read.records)]
+        assert headers, f"nothing at {offset}, below {bound}"
+        found += [header.base_offset for header in headers]
+        offset = headers[-1].next_offset
+    return found
+
+
+def test_a_negative_length_is_an_error(bench: Any) -> None:
+    """L3"""
+    log = filled(bench)
+    with pytest.raises(ApiError):
+        log.read(0, -1, log.end_position, at_least_one=True)
+
+
+def test_length_zero_gives_nothing_but_the_position(bench: Any) -> None:
+    """L3"""
+    log = filled(bench)
+    read = log.read(4, 0, log.end_position, at_least_one=True)
+    assert (read.records, read.position) == (b"", log.position_of(4))
+
+
+def test_at_the_end_there_is_nothing(bench: Any) -> None:
+    """L3: start = LEO."""
+    log = filled(bench)
+    read = log.read(36, PLENTY, log.end_position, at_least_one=True)
+    assert (read.records, read.position) == (b"", log.end_position)
+
+
+def test_at_or_above_the_bound_there_is_nothing(bench: Any) -> None:
+    """L3: above the bound but ≤ LEO."""
+    log = filled(bench)
+    bound = log.position_of(6)
+    for offset in (6, 7, 35):
+        read = log.read(offset, PLENTY, bound, at_least_one=True)
+        assert (read.records, read.position) == (b"", log.position_of(offset))
+
+
+def test_outside_the_log_is_out_of_range(bench: Any) -> None:
+    """L3"""
+    log = filled(bench)
+    log.restore_high_watermark(36)
+    log.delete_records_before(10)
+    for offset in (-1, 0, 9, 37):
+        with pytest.raises(OffsetOutOfRange):
+            log.read(offset, PLENTY, log.end_position, at_least_one=True)
+
+
+def test_starts_with_the_batch_that_holds_the_offset(bench: Any) -> None:
+    """L3: also inside a batch, in every segment."""
+    log = filled(bench)
+    for offset in range(36):
+        read = log.read(offset, PLENTY, log.end_position, at_least_one=True)
+        assert bases(read)[0] == offset - offset % 3
+        assert read.position.offset == offset
+
+
+def test_ends_at_the_bound(bench: Any) -> None:
+    """L3: with the last batch below it, in whichever segment it lies."""
+    log = filled(bench)
+    for end in range(0, 37, 3):
+        bound = log.position_of(end)
+        assert read_all(log, bound) == list(range(0, end, 3))
+
+
+def test_a_bound_inside_a_batch_leaves_it_out(bench: Any) -> None:
+    """L3: end position = that of the first batch at or above the bound."""
+    log = filled(bench)
+    read = log.read(0, PLENTY, log.position_of(4), at_least_one=True)
+    assert bases(read) == [0]
+
+
+def test_stops_at_max_bytes_like_kafka(bench: Any) -> None:
+    log = filled(bench)
+    size = len(bench.batch(3))
+    read = log.read(0, 2 * size + 10, log.end_position, at_least_one=True)
+    assert len(read.records) == 2 * size + 10
+    assert bases(read) == [0, 3]
+    assert not read.first_batch_incomplete
+
+
+def test_the_first_batch_comes_whole_where_one_is_asked_for(bench: Any) -> None:
+    """L3"""
+    log = filled(bench)
+    size = len(bench.batch(3))
+    whole = log.read(4, 10, log.end_position, at_least_one=True)
+    assert (len(whole.records), whole.first_batch_incomplete) == (size, False)
+    cut = log.read(4, 10, log.end_position, at_least_one=False)
+    assert (len(cut.records), cut.first_batch_incomplete) == (10, True)
+    exact = log.read(4, size, log.end_position, at_least_one=False)
+    assert (len(exact.records), exact.first_batch_incomplete) == (size, False)
+
+
+def test_nothing_in_a_segment_goes_on_in_the_next(bench: Any) -> None:
+    """L3: offsets that compaction took from the end of a segment."""
+    log = bench.open(SMALL)
+    log.append_as_follower(bench.batch(3))
+    log.roll()
+    log.append_as_follower(bench.batch(1, base_offset=20))
+    read = log.read(5, PLENTY, log.end_position, at_least_one=True)
+    assert bases(read) == [20]
+    assert read.position.segment_base_offset == 3
+
+
+def test_all_passed_is_empty_at_the_end(bench: Any) -> None:
+    """L3"""
+    log = bench.open()
+    bench.append(log, 3)
+    log.roll()
+    read = log.read(3, PLENTY, LogPosition(3, 0, log.size_bytes), at_least_one=True)
+    assert read.records == b""
+
+
+def test_reads_the_same_after_closing_and_opening(bench: Any) -> None:
+    log = filled(bench, batches=40)
+    before = read_all(log, log.end_position)
+    log.close()
+    again = bench.open(SMALL)
+    assert read_all(again, again.end_position) == before == list(range(0, 120, 3))
+
+
+def test_a_damaged_index_entry_is_noticed_and_the_index_made_again(bench: Any) -> None:
+    """L4: an index entry that leads nowhere costs a scan, not records."""
+    log = filled(bench)
+    log.close()
+    path = bench.path("00000000000000000000.index")
+    data = bytearray(bench.disk.read(path))
+    assert len(data) >= 16
+    data[4:8] = (77).to_bytes(4, "big")
+    bench.disk.file(path).write_at(data, 0)
+    again = bench.open(SMALL)
+    for offset in range(36):
+        assert bases(again.read(offset, 150, again.end_position, at_least_one=True)) == [offset - offset % 3]
+    assert bench.disk.read(path) != data
+
+
+def test_a_damaged_batch_header_is_corrupt_not_a_crash(bench: Any) -> None:
+    log = filled(bench)
+    log.close()
+    file = bench.disk.file(bench.path("00000000000000000000.log"))
+    file.write_at(b"\0" * 30, len(bench.batch(3)) + 8)
+    again = bench.open(SMALL)
+    with pytest.raises(CorruptRecord, match="byte"):
+        again.read(4, PLENTY, again.end_position, at_least_one=True)

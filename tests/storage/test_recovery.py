@@ -1,0 +1,294 @@
+"""L4: what a log is after a stop that was not clean, and after damage."""
+
+import errno
+from typing import Any
+
+import pytest
+
+from odradek.base.errors import StorageFailure
+from odradek.base.settings import TopicConfig
+from odradek.records.header import iter_headers
+from odradek.storage import Log
+from odradek.storage.memory_files import Fault
+
+SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
+FIRST = "00000000000000000000"
+SECOND = "00000000000000000012"
+BATCH_BYTES = 103
+
+
+def filled(bench: Any, batches: int = 10) -> Log:
+    log: Log = bench.open(SMALL)
+    for _ in range(batches):
+        bench.append(log, 3)
+    assert len(bench.batch(3)) == BATCH_BYTES
+    return log
+
+
+def offsets_of(log: Log) -> list[int]:
+    offset, found = log.log_start_offset, []
+    while offset < log.end_offset:
+        headers = [
+            h for _, h in iter_headers(log.read(offset, 1 << 20, log.end_position, at_least_one=True).records)
+        ]
+        found += [header.base_offset for header in headers]
+        offset = headers[-1].next_offset
+    return found
+
+
+def corrupt(bench: Any, name: str, position: int, data: bytes) -> None:
+    bench.disk.file(bench.path(name)).write_at(data, position)
+
+
+def test_a_killed_broker_loses_nothing(bench: Any) -> None:
+    """L4: what was written before a kill -9 is in the page cache."""
+    filled(bench)
+    bench.disk.kill()
+    log = bench.open(SMALL, clean=False)
+    assert offsets_of(log) == list(range(0, 30, 3))
+    assert log.recovery.segments_verified == 3
+    assert log.recovery.bytes_verified == 10 * BATCH_BYTES
+    assert log.recovery.is_uneventful()
+    assert bench.append(log) == 30
+
+
+def test_a_clean_stop_skips_it(bench: Any) -> None:
+    """L4"""
+    filled(bench).close()
+    log = bench.open(SMALL)
+    assert (log.recovery.segments_verified, log.recovery.is_uneventful()) == (0, True)
+    assert offsets_of(log) == list(range(0, 30, 3))
+
+
+def test_verifies_from_the_segment_of_the_recovery_point(bench: Any) -> None:
+    """L4: what was flushed long ago is not read again."""
+    filled(bench)
+    log = bench.open(SMALL, clean=False, recovery_point=14)
+    assert log.recovery.segments_verified == 2
+    assert log.flushed_offset == 14
+
+
+def test_a_torn_tail_is_cut_and_kept_aside(bench: Any) -> None:
+    """L4: truncates at the first torn batch, and reports it."""
+    filled(bench, 2)
+    torn = bytes(bench.batch(3))[:50]
+    corrupt(bench, f"{FIRST}.log", 2 * BATCH_BYTES, torn)
+    log = bench.open(SMALL, clean=False)
+    assert offsets_of(log) == [0, 3]
+    (cut,) = log.recovery.cuts
+    assert (cut.position, cut.size_bytes, log.recovery.records_lost_from) == (2 * BATCH_BYTES, 50, 6)
+    assert bench.disk.read(cut.kept_in) == torn
+    assert cut.kept_in == f"{bench.path(FIRST)}.log.corrupted-{bench.clock.wall_ms()}"
+    assert f"cut at byte {2 * BATCH_BYTES}" in str(cut)
+    assert bench.append(log) == 6
+
+
+def test_a_tail_of_zeros_is_cut_and_not_kept(bench: Any) -> None:
+    """L4: a file that grew before its data came."""
+    filled(bench, 2)
+    corrupt(bench, f"{FIRST}.log", 2 * BATCH_BYTES, bytes(200))
+    log = bench.open(SMALL, clean=False)
+    assert offsets_of(log) == [0, 3]
+    assert [cut.kept_in for cut in log.recovery.cuts] == [None]
+    assert not any("corrupted" in name for name in bench.names())
+
+
+@pytest.mark.parametrize("byte", [0, 8, 16, 17, 23, 61, 100])
+def test_a_corrupt_middle_ends_the_log_and_loses_nothing_whole(bench: Any, byte: int) -> None:
+    """L4: Kafka cuts here too; the batches behind are kept aside, and the report names them."""
+    filled(bench)
+    before = {name: bench.disk.read(bench.path(name)) for name in bench.names() if name.endswith(".log")}
+    at = BATCH_BYTES + byte
+    flipped = bytes([before[f"{FIRST}.log"][at] ^ 0x41])
+    corrupt(bench, f"{FIRST}.log", at, flipped)
+    log = bench.open(SMALL, clean=False)
+    assert offsets_of(log) == [0]
+    assert log.end_offset == log.recovery.records_lost_from == 3
+    kept = {cut.path: bench.disk.read(cut.kept_in) for cut in log.recovery.cuts}
+    assert len(kept) == 3
+    assert kept[bench.path(f"{FIRST}.log")][BATCH_BYTES:] == before[f"{FIRST}.log"][2 * BATCH_BYTES :]
+    assert kept[bench.path(f"{SECOND}.log")] == before[f"{SECOND}.log"]
+    assert bench.append(log) == 3
+    log.close()
+    assert offsets_of(bench.open(SMALL)) == [0, 3], "and what was set aside is never read again"
+
+
+def test_a_disk_too_full_to_keep_the_cut_bytes_is_not_cut(bench: Any) -> None:
+    """L4: better offline than a loss."""
+    filled(bench)
+    corrupt(bench, f"{FIRST}.log", BATCH_BYTES + 70, b"?")
+    bench.disk.inject(Fault("write", errno.ENOSPC, path_part="corrupted", times=-1))
+    size = len(bench.disk.read(bench.path(f"{FIRST}.log")))
+    with pytest.raises(StorageFailure):
+        bench.open(SMALL, clean=False)
+    assert len(bench.disk.read(bench.path(f"{FIRST}.log"))) == size
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+@pytest.mark.parametrize("damage", ["missing", "odd size", "zeros", "garbage"])
+def test_damaged_indexes_are_made_again(bench: Any, suffix: str, damage: str) -> None:
+    """L4: after a clean stop too."""
+    filled(bench).close()
+    newest = max(name for name in bench.names() if name.endswith(".log"))[:20]
+    for base in (FIRST, newest):
+        path = bench.path(base + suffix)
+        if damage == "missing":
+            bench.disk.remove(path)
+        else:
+            content = {"odd size": b"\0" * 13, "zeros": bytes(240), "garbage": b"\xff" * 24}[damage]
+            file = bench.disk.file(path)
+            file.truncate(0)
+            file.write_at(content, 0)
+    log = bench.open(SMALL)
+    assert offsets_of(log) == list(range(0, 30, 3))
+    for offset in range(30):
+        assert log.read(offset, 1, log.end_position, at_least_one=True).records
+    found = log.offset_for_timestamp(1_000)
+    assert found is not None
+    if damage in ("missing", "odd size"):
+        assert len(log.recovery.rebuilt_indexes) == 2
+    assert log.recovery.cuts == []
+
+
+def test_an_index_preallocated_by_kafka_is_read(bench: Any) -> None:
+    """L1: it ends in zeros, which are no entries."""
+    filled(bench).close()
+    for name in bench.names():
+        if name.endswith(("index", "timeindex")):
+            file = bench.disk.file(bench.path(name))
+            file.truncate(file.size_bytes() + 2400)
+    log = bench.open(SMALL)
+    assert offsets_of(log) == list(range(0, 30, 3))
+    assert log.offset_for_timestamp(1_000) == (1_000, 0, 0)
+    assert log.recovery.rebuilt_indexes == []
+    assert bench.append(log) == 30
+
+
+def test_a_damaged_epoch_file_is_read_from_the_batches_again(bench: Any) -> None:
+    log = bench.open(SMALL)
+    for epoch in (0, 0, 3, 3, 7):
+        bench.append(log, 3, leader_epoch=epoch)
+    log.close()
+    corrupt(bench, "leader-epoch-checkpoint", 0, b"?")
+    again = bench.open(SMALL)
+    assert [str(damage) for damage in again.recovery.damages] != []
+    assert [again.end_offset_for_epoch(epoch) for epoch in (0, 3, 7)] == [(0, 6), (3, 12), (7, 15)]
+
+
+def test_a_damaged_snapshot_is_ignored(bench: Any) -> None:
+    log = bench.open(SMALL)
+    for sequence in range(10):
+        bench.append(log, 1, producer_id=7, producer_epoch=0, base_sequence=sequence)
+    log.close()
+    for name in bench.names():
+        if name.endswith(".snapshot"):
+            corrupt(bench, name, 8, b"????")
+    again = bench.open(SMALL)
+    entry = again.producers.get(7)
+    assert entry is not None
+    assert (entry.last_sequence, len(entry.batches)) == (9, 5), "all batches were read again"
+    assert again.recovery.damages
+
+
+def test_leftovers_are_cleared(bench: Any) -> None:
+    """L4: as Kafka does."""
+    filled(bench, 2).close()
+    for name in (
+        f"{FIRST}.log.deleted",
+        f"{FIRST}.log.cleaned",
+        "leader-epoch-checkpoint.tmp",
+        "00000000000000000099.index",
+    ):
+        bench.disk.file(bench.path(name), create=True)
+    log = bench.open(SMALL)
+    assert offsets_of(log) == [0, 3]
+    assert not any(name.endswith((".deleted", ".cleaned", ".tmp")) or "99" in name for name in bench.names())
+
+
+def test_a_compaction_that_was_done_but_for_its_names_is_finished(bench: Any) -> None:
+    """L4: .swap"""
+    log = filled(bench)
+    log.close()
+    compacted = bench.batch(1, base_offset=5) + bench.batch(1, base_offset=20)
+    bench.disk.file(bench.path(f"{FIRST}.log.swap"), create=True).write_at(compacted, 0)
+    again = bench.open(SMALL)
+    assert offsets_of(again) == [5, 20, 24, 27]
+
+
+def test_a_compaction_that_was_interrupted_is_undone(bench: Any) -> None:
+    """L4: .cleaned beside .swap"""
+    filled(bench).close()
+    bench.disk.file(bench.path(f"{FIRST}.log.swap"), create=True).write_at(bench.batch(1), 0)
+    bench.disk.file(bench.path(f"{FIRST}.log.cleaned"), create=True)
+    assert offsets_of(bench.open(SMALL)) == list(range(0, 30, 3))
+
+
+def test_a_log_that_ends_before_its_start_begins_there(bench: Any) -> None:
+    filled(bench, 2).close()
+    log = bench.open(SMALL, log_start_offset=50)
+    assert (log.log_start_offset, log.end_offset) == (50, 50)
+    assert bench.append(log) == 50
+
+
+def test_idempotent_producers_go_on_after_a_crash(bench: Any) -> None:
+    """L4: the producer state is rebuilt from the recovery point."""
+    log = bench.open(SMALL)
+    for sequence in range(12):
+        bench.append(log, 1, producer_id=7, producer_epoch=2, base_sequence=sequence)
+    bench.disk.kill()
+    again = bench.open(SMALL, clean=False, recovery_point=9)
+    repeated = bench.batch(1, producer_id=7, producer_epoch=2, base_sequence=11)
+    info = again.append_as_leader(repeated, 0, now_ms=bench.clock.wall_ms())
+    assert (info.duplicate, info.first_offset) == (True, 11)
+    assert bench.append(again, 1, producer_id=7, producer_epoch=2, base_sequence=12) == 12
+
+
+def test_a_segment_that_lost_its_end_ends_the_log(bench: Any) -> None:
+    """L4: a gap between segments is a loss, of which the log's end has to tell the followers."""
+    filled(bench)
+    file = bench.disk.file(bench.path(f"{FIRST}.log"))
+    file.truncate(2 * BATCH_BYTES)
+    log = bench.open(SMALL, clean=False)
+    assert offsets_of(log) == [0, 3]
+    assert log.recovery.records_lost_from == 6
+    assert [cut.reason for cut in log.recovery.cuts] == ["the offsets from 6 on are missing"] * 2
+    assert all(bench.disk.exists(cut.kept_in) for cut in log.recovery.cuts)
+
+
+def test_a_compacted_log_may_have_gaps_between_segments(bench: Any) -> None:
+    """L4 L5"""
+    filled(bench)
+    bench.disk.file(bench.path(f"{FIRST}.log")).truncate(2 * BATCH_BYTES)
+    compacted = TopicConfig(cleanup_policy=frozenset({"compact"}), segment_bytes=500)
+    log = bench.open(compacted, clean=False)
+    assert offsets_of(log) == [0, 3, *range(12, 30, 3)]
+    assert log.recovery.cuts == []
+
+
+def test_a_segment_closed_after_its_flush_gets_its_indexes_again(bench: Any) -> None:
+    """L4: its batches were on disk at the power cut, its indexes were not."""
+    log = bench.open(SMALL)
+    bench.append(log, 3, timestamp_ms=500)
+    log.flush()
+    log.roll()
+    bench.disk.sync_directory(log.path)
+    bench.disk.crash()
+    again = bench.open(SMALL, clean=False, recovery_point=3)
+    assert again.offset_for_timestamp(400) == (500, 0, 0)
+
+
+def test_a_later_segments_damage_does_not_stop_an_earlier_ones_recovery(bench: Any) -> None:
+    """L4: the producer state of the first is read before the second has been verified."""
+    log = bench.open(SMALL)
+    for sequence in range(20):
+        bench.append(log, 1, producer_id=7, producer_epoch=0, base_sequence=sequence)
+    second = sorted(name for name in bench.names() if name.endswith(".log"))[1]
+    for name in bench.names():
+        if name.endswith(".snapshot"):
+            bench.disk.remove(bench.path(name))
+    corrupt(bench, second, 0, bytes(40))
+    again = bench.open(SMALL, clean=False, recovery_point=int(second[:20]) + 1)
+    assert again.end_offset == int(second[:20])
+    entry = again.producers.get(7)
+    assert entry is not None
+    assert entry.last_sequence == again.end_offset - 1
