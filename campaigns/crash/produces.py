@@ -1,0 +1,203 @@
+"""Acknowledged records under kill -9.
+
+Idempotent producers (unmodified librdkafka) write numbered records with acks=all to several partitions. After
+each round the whole log is read back and held against what was promised:
+
+- every acknowledged record is at the offset that its acknowledgement named, with its content;
+- offsets are dense from 0, so no torn batch is served and nothing is skipped;
+- no record is there twice.
+"""
+
+import random
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+from campaigns.crash.campaign import QUICK_RECONNECTS, QUIET, Broken, Load
+from odradek.client.admin import Admin
+
+TOPIC = "crash"
+PARTITIONS = 3
+PRODUCERS = 2
+# Of one producer: mostly little, so that reading everything back stays short; now and then enough for kills
+# to meet large batches half written.
+BYTES_PER_S = (2_000_000, 2_000_000, 2_000_000, 40_000_000)
+READ_TIMEOUT_S = 60.0
+
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+@dataclass
+class Acknowledged:
+    """What producers were promised; written by their delivery callbacks, read between rounds."""
+
+    numbers: dict[Place, int] = field(default_factory=dict)
+    refused: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def delivered(self, error: KafkaError | None, message: Message) -> None:
+        with self.lock:
+            if error is not None:
+                self.refused += 1
+                return
+            place, number = read(message)
+            self.numbers[place] = number
+
+
+def read(message: Message) -> tuple[Place, int]:
+    """Where a record is, and the number that its value begins with."""
+    partition, offset, value = message.partition(), message.offset(), message.value()
+    assert partition is not None, "a record without a partition"
+    assert offset is not None, "a record without an offset"
+    assert value is not None, "a record without a value"
+    return (partition, offset), int(value[:12])
+
+
+class Writer(threading.Thread):
+    """One producer that writes every `PRODUCERS`th number until it is told to stop."""
+
+    def __init__(self, bootstrap: str, first: int, acknowledged: Acknowledged, chance: random.Random) -> None:
+        super().__init__(daemon=True)
+        self.number = first
+        self._acknowledged = acknowledged
+        self._sizes = chance.choices((20, 200, 2_000, 20_000), (40, 40, 15, 5), k=997)
+        self._bytes_per_s = chance.choice(BYTES_PER_S)
+        self._ending = threading.Event()
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap,
+                "enable.idempotence": True,
+                "acks": "all",
+                "linger.ms": chance.choice((0, 1, 5, 50)),
+                "compression.type": chance.choice(("none", "lz4", "zstd")),
+                **QUICK_RECONNECTS,
+                "message.timeout.ms": 120_000,
+                "queue.buffering.max.messages": 20_000,
+                **QUIET,
+            }
+        )
+
+    def run(self) -> None:
+        started = time.monotonic()
+        sent_bytes = 0
+        while not self._ending.is_set():
+            if sent_bytes > (time.monotonic() - started) * self._bytes_per_s:
+                self._producer.poll(0.001)
+                continue
+            value = b"%012d" % self.number + b"x" * self._sizes[self.number % len(self._sizes)]
+            try:
+                self._producer.produce(
+                    TOPIC, value, partition=self.number % PARTITIONS, on_delivery=self._acknowledged.delivered
+                )
+            except BufferError:
+                self._producer.poll(0.05)
+                continue
+            self.number += PRODUCERS
+            sent_bytes += len(value)
+            self._producer.poll(0)
+
+    def finish(self) -> None:
+        """Stop writing and wait for what is under way."""
+        self._ending.set()
+        self.join()
+        left = self._producer.flush(READ_TIMEOUT_S)
+        if left:
+            raise Broken(f"{left} records were neither acknowledged nor refused")
+
+
+def read_back(bootstrap: str) -> dict[Place, int]:
+    """The number at each place of the whole topic; raises Broken when offsets are not dense."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            # There is nothing to commit, and closing would wait for whoever takes commits.
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "check.crcs": True,
+            **QUIET,
+        }
+    )
+    found: dict[Place, int] = {}
+    try:
+        consumer.assign([TopicPartition(TOPIC, number, 0) for number in range(PARTITIONS)])
+        following = [0] * PARTITIONS
+        ended: set[int] = set()
+        deadline = time.monotonic() + READ_TIMEOUT_S
+        while len(ended) < PARTITIONS:
+            if time.monotonic() > deadline:
+                raise Broken(f"reading back did not end; at {following}, ended {sorted(ended)}")
+            for message in consumer.consume(1_000, 0.05):
+                error = message.error()
+                if error is None:
+                    (partition, offset), number = read(message)
+                    if offset != following[partition]:
+                        raise Broken(f"partition {partition} skips from {following[partition]} to {offset}")
+                    following[partition] += 1
+                    found[(partition, offset)] = number
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition() or 0)
+                else:
+                    raise Broken(f"reading back failed: {error}")
+    finally:
+        consumer.close()
+    return found
+
+
+def check(acknowledged: Acknowledged, found: dict[Place, int]) -> None:
+    """Raise Broken with the first few of whatever does not hold."""
+    with acknowledged.lock:
+        promised = dict(acknowledged.numbers)
+    lost = [(place, number) for place, number in promised.items() if found.get(place) != number]
+    if lost:
+        raise Broken(f"{len(lost)} acknowledged records are not where they were promised: {lost[:5]}")
+    places: dict[int, Place] = {}
+    for place, number in found.items():
+        if number in places:
+            raise Broken(f"record {number} is there twice: at {places[number]} and {place}")
+        places[number] = place
+
+
+class Produces(Load):
+    """Producers that write as fast as they may, and everything read back after each kill."""
+
+    # Small segments, so that kills meet rolls and recovery meets more than one segment.
+    broker_settings: ClassVar[dict[str, str]] = {"log.segment.bytes": str(2 << 20)}
+
+    def __init__(self, bootstrap: str, chance: random.Random) -> None:
+        super().__init__(bootstrap, chance)
+        self._acknowledged = Acknowledged()
+        self._writers: list[Writer] = []
+        self._following = 0  # the first number that no producer has used
+        self._found = 0
+        with Admin(bootstrap) as admin:
+            admin.create_topic(TOPIC, partitions=PARTITIONS)
+
+    def begin(self) -> None:
+        self._writers = [
+            Writer(self._bootstrap, self._following + number, self._acknowledged, self._chance)
+            for number in range(PRODUCERS)
+        ]
+        for writer in self._writers:
+            writer.start()
+
+    def settle(self) -> None:
+        for writer in self._writers:
+            writer.finish()
+        self._following = max(writer.number for writer in self._writers)
+
+    def check(self) -> None:
+        found = read_back(self._bootstrap)
+        self._found = len(found)
+        check(self._acknowledged, found)
+
+    def counted(self) -> dict[str, int]:
+        return {
+            "acknowledged": len(self._acknowledged.numbers),
+            "refused": self._acknowledged.refused,
+            "in_the_log": self._found,
+        }
