@@ -1,4 +1,4 @@
-"""Apache Kafka's jars, fetched once for each state of `pom.xml` into the user's cache.
+"""Apache Kafka's jars, and those of other poms, fetched once for each state of a pom into the user's cache.
 
 Where they come from is Maven's business: its own settings, or the address in `ODRADEK_MAVEN_REPOSITORY`.
 """
@@ -41,11 +41,19 @@ def class_path() -> str:
 
     Raises JarsMissing.
     """
-    digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
-    jars = cache_directory() / f"kafka-{kafka_version()}-{digest}"
+    return f"{jars_of(POM, 'kafka')}/*"
+
+
+def jars_of(pom: Path, name: str) -> Path:
+    """The directory of the jars that a pom names, in the version of Apache Kafka here; fetched when not there.
+
+    Raises JarsMissing.
+    """
+    digest = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
+    jars = cache_directory() / f"{name}-{kafka_version()}-{digest}"
     if not jars.is_dir():
-        _fetch(jars)
-    return f"{jars}/*"
+        _fetch(pom, jars)
+    return jars
 
 
 def cache_directory() -> Path:
@@ -55,13 +63,13 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "odradek" / "peer"
 
 
-def _fetch(jars: Path) -> None:
+def _fetch(pom: Path, jars: Path) -> None:
     if shutil.which("mvn") is None or shutil.which("java") is None:
         raise JarsMissing("Apache Kafka needs Maven and Java: apt-get install maven")
     jars.parent.mkdir(parents=True, exist_ok=True)
     # Fetched aside and renamed, so that an interrupted fetch never looks like a whole one.
     with tempfile.TemporaryDirectory(dir=jars.parent) as scratch:
-        command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), "dependency:copy-dependencies"]
+        command = ["mvn", "-q", "-B", "-ntp", "-f", str(pom), "dependency:copy-dependencies"]
         command.append(f"-DoutputDirectory={scratch}/jars")
         mirror = os.environ.get("ODRADEK_MAVEN_REPOSITORY")
         if mirror:
@@ -70,7 +78,7 @@ def _fetch(jars: Path) -> None:
             command += ["-s", str(settings)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S)
         if done.returncode != 0:
-            raise JarsMissing(f"Maven could not fetch Apache Kafka: {(done.stdout + done.stderr)[-2000:]}")
+            raise JarsMissing(f"Maven could not fetch {jars.name}: {(done.stdout + done.stderr)[-2000:]}")
         try:
             Path(scratch, "jars").rename(jars)
         except OSError:

@@ -1,17 +1,15 @@
 """Apache Kafka's own Java client, in the version of `benchmarks/peer/pom.xml`."""
 
-import hashlib
 import shutil
-import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.peer.jars import cache_directory, class_path
+from benchmarks.peer.jars import class_path
 
 from compat.clients.program import ProgramClient
+from compat.compiling import compiled
 
 SOURCES = sorted(Path(__file__).parent.glob("*.java"))
-COMPILE_TIMEOUT_S = 120
 
 
 class JavaClient(ProgramClient):
@@ -31,14 +29,6 @@ class JavaClient(ProgramClient):
 
     def command(self) -> list[str]:
         """Compile once for each state of the sources and class path."""
-        state = b"".join(source.read_bytes() for source in SOURCES) + class_path().encode()
-        digest = hashlib.sha256(state).hexdigest()[:12]
-        classes = cache_directory() / f"compat-java-{digest}"
-        if not classes.is_dir():
-            subprocess.run(
-                ["javac", "-cp", class_path(), "-d", str(classes), *map(str, SOURCES)],
-                check=True,
-                timeout=COMPILE_TIMEOUT_S,
-            )
+        classes = compiled("compat-java", SOURCES, class_path())
         flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M"]
         return ["java", *flags, "-cp", f"{classes}:{class_path()}", "CompatClient", self.bootstrap]

@@ -1,0 +1,100 @@
+"""Kafka Streams with `exactly_once_v2`: whatever dies in between, each word is counted once."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks.peer import BrokerProcess
+
+from compat.clients import Client, Record
+from compat.streams import Counts, WordCount
+
+pytestmark = pytest.mark.needs_api(
+    "JoinGroup", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn", "DeleteRecords"
+)
+
+PARTITIONS = 2
+LINE_COUNT = 300
+WORDS = ("flight", "gate", "delay", "runway", "crew", "fuel", "tower")
+# In its first life it takes this long for each line, so that the input outlasts several transactions.
+PAUSE_MS = 5
+# A JVM, the session of the killed member (6 s), and the end of its transaction.
+LIFE_TIMEOUT_S = 60.0
+LOOK_INTERVAL_S = 0.05
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    """Lines of three words each; every word comes in every partition, and many times."""
+    return [
+        " ".join(WORDS[(number + step) % len(WORDS)] for step in range(3)) for number in range(LINE_COUNT)
+    ]
+
+
+@pytest.fixture
+def start(
+    broker: BrokerProcess, new_topic: Callable[..., str], fresh_name: Callable[[], str], tmp_path: Path
+) -> Iterator[Callable[[str], tuple[WordCount, Counts]]]:
+    """Make a word count over a topic, and what it will write; it is dead when the test ends."""
+    if WordCount.missing():
+        pytest.skip(WordCount.missing())
+    made: list[WordCount] = []
+
+    def make(lines_topic: str) -> tuple[WordCount, Counts]:
+        counts_topic = new_topic()
+        made.append(WordCount(broker.bootstrap, fresh_name(), lines_topic, counts_topic, tmp_path))
+        return made[-1], Counts(broker.bootstrap, counts_topic)
+
+    yield make
+    for each in made:
+        each.kill()
+
+
+def until(word_count: WordCount, condition: Callable[[], bool], complaint: str) -> None:
+    """Look again and again until it is so, or fail with what the application printed."""
+    deadline = time.monotonic() + LIFE_TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline, f"{complaint}: {word_count.output()}"
+        time.sleep(LOOK_INTERVAL_S)
+
+
+def number_of(counted: dict[str, list[int]]) -> int:
+    return sum(map(len, counted.values()))
+
+
+@pytest.mark.parametrize("state", ["kept", "wiped"])
+def test_a_word_count_killed_in_a_transaction_counts_each_word_once(
+    state: str,
+    start: Callable[[str], tuple[WordCount, Counts]],
+    all_clients: dict[str, Client],
+    new_topic: Callable[..., str],
+    lines: list[str],
+) -> None:
+    source = new_topic(partitions=PARTITIONS)
+    records = [Record(line.encode(), partition=number % PARTITIONS) for number, line in enumerate(lines)]
+    all_clients["confluent-kafka"].write(source, records)
+    word_count, counts = start(source)
+    word_count.start(PAUSE_MS)
+
+    def is_killed_in_the_middle() -> bool:
+        with word_count.frozen():
+            stable, end = counts.ends()
+            is_in_the_middle = 0 < stable < end
+            if is_in_the_middle:
+                word_count.kill()
+        return is_in_the_middle
+
+    until(word_count, is_killed_in_the_middle, "no transaction was ever found open behind a committed one")
+    words = Counter(word for line in lines for word in line.split())
+    before = counts.committed()
+    assert 0 < number_of(before) < words.total(), before
+    if state == "wiped":
+        word_count.wipe()
+    word_count.start()
+    until(word_count, lambda: number_of(counts.committed()) >= words.total(), "not all words were counted")
+    word_count.close()
+    assert counts.committed() == {word: list(range(1, count + 1)) for word, count in words.items()}
+    stable, end = counts.ends()
+    assert stable == end, "a transaction was left open"
