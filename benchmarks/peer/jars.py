@@ -45,7 +45,7 @@ def class_path() -> str:
 
 
 def jars_of(pom: Path, name: str) -> Path:
-    """The directory of the jars that a pom names, in the version of Apache Kafka here; fetched when not there.
+    """The directory of the jars that a pom names, with Apache Kafka in our version; fetched when not there.
 
     Raises JarsMissing.
     """

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 READ_TIMEOUT_S = 10.0
 REQUEST_TIMEOUT_S = 10.0
 POLLED_RECORDS_MAX = 10_000
+# librdkafka's own name for having read all there is.
+PARTITION_EOF = "_PARTITION_EOF"
 
 
 class Counts:
@@ -44,7 +46,7 @@ class Counts:
                 for message in [*polled, *consumer.consume(POLLED_RECORDS_MAX, timeout=0)]:
                     error = message.error()
                     if error is not None:
-                        assert error.code() == KafkaError._PARTITION_EOF, error
+                        assert error.name() == PARTITION_EOF, error
                         return dict(counts)
                     key, value = message.key(), message.value()
                     assert key is not None, "a count without its word"
