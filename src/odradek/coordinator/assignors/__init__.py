@@ -1,0 +1,27 @@
+"""Which member of a consumer group gets which partitions, decided by the broker (KIP-848).
+
+Law: functions of their arguments alone. The same members, in any order, get the same partitions; nobody gets
+a topic without having asked for it; each partition of a topic with subscribers goes to exactly one of them;
+topics that no longer exist are left out.
+
+model     what an assignor is told, and what it answers
+placing   partitions as numbers, and members with what they hold: what the uniform assignor works on
+uniform   as even as the subscriptions allow, and as few moves as that takes
+leveling  the same where members subscribe to different topics
+range     ranges of each topic, the same ranges of topics of the same size
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from odradek.coordinator.assignors import range as range_assignor
+from odradek.coordinator.assignors import uniform
+from odradek.coordinator.assignors.model import Assignment, Assignor, Subscriber
+
+ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
+    {"uniform": uniform.assign, "range": range_assignor.assign}
+)
+"""By the names that members ask for; the first is meant where they do not ask."""
+
+__all__ = ["ASSIGNORS", "Assignment", "Assignor", "Subscriber"]

@@ -1,0 +1,36 @@
+"""What an assignor is told of a group, and what it answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from odradek.base.ids import TopicId
+
+Assignment: TypeAlias = Mapping[TopicId, frozenset[int]]
+"""Partitions by topic; a topic without partitions is not in it."""
+
+
+class Subscriber(NamedTuple):
+    """A member of a group, as far as assignors care."""
+
+    member_id: str
+    # What static members (KIP-345) keep over restarts; None for others.
+    instance_id: str | None
+    # Those that it subscribed to, by name or by expression; may hold some that no longer exist.
+    topics: frozenset[TopicId]
+    # What it was to have so far: assignors that are sticky start from it.
+    target: Assignment
+
+
+Assignor: TypeAlias = Callable[[Sequence[Subscriber], Mapping[TopicId, int]], dict[str, Assignment]]
+"""From the members and the number of partitions of each topic to everyone's assignment, by member id."""
+
+
+def in_order(subscribers: Sequence[Subscriber]) -> list[Subscriber]:
+    """The members as assignors count them: static ones by instance id, then the others by member id.
+
+    A static member that comes back with a new member id so keeps its place.
+    """
+    return sorted(
+        subscribers,
+        key=lambda one: (one.instance_id is None, one.instance_id or one.member_id, one.member_id),
+    )

@@ -1,0 +1,92 @@
+"""Everyone gets as much as everyone else, and little moves: worked examples."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from odradek.base.ids import TopicId
+from odradek.coordinator.assignors import ASSIGNORS, Subscriber
+
+X, Y, Z = (UUID(int=number) for number in (1, 2, 3))
+LETTERS = {X: "x", Y: "y", Z: "z"}
+
+
+def member(
+    name: str, topics: Sequence[TopicId], target: Mapping[TopicId, Sequence[int]] | None = None
+) -> Subscriber:
+    held = {topic: frozenset(partitions) for topic, partitions in (target or {}).items()}
+    return Subscriber(name, None, frozenset(topics), held)
+
+
+def share(members: Sequence[Subscriber], **counts: int) -> dict[str, str]:
+    """Who gets what, as `x0 x2 y1`."""
+    sizes = {topic: counts[letter] for topic, letter in LETTERS.items() if letter in counts}
+    answer = ASSIGNORS["uniform"](members, sizes)
+    return {
+        name: " ".join(sorted(f"{LETTERS[topic]}{n}" for topic, held in given.items() for n in held))
+        for name, given in answer.items()
+    }
+
+
+def test_a_first_assignment_spreads_every_topic() -> None:
+    assert share([member("a", [X, Y]), member("b", [X, Y])], x=3, y=3) == {"a": "x0 x2 y1", "b": "x1 y0 y2"}
+
+
+def test_members_keep_what_they_have_up_to_their_share() -> None:
+    members = [member("a", [X], {X: [0, 1, 2, 3]}), member("b", [X], {X: [4]}), member("c", [X])]
+    assert share(members, x=5) == {"a": "x0 x2", "b": "x1 x4", "c": "x3"}
+
+
+def test_who_has_one_more_keeps_it() -> None:
+    """The one partition more than the others' is not taken from b only because a comes first."""
+    members = [member("a", [X], {X: [0]}), member("b", [X], {X: [1, 2]})]
+    assert share(members, x=3) == {"a": "x0", "b": "x1 x2"}
+
+
+def test_a_member_that_joins_takes_evenly_from_all_topics() -> None:
+    members = [member("a", [X, Y], {X: [0, 1, 2, 3], Y: [0, 1, 2, 3]}), member("b", [X, Y])]
+    assert share(members, x=4, y=4) == {"a": "x0 x2 y0 y2", "b": "x1 x3 y1 y3"}
+
+
+def test_new_partitions_go_to_who_has_fewest() -> None:
+    members = [member("a", [X], {X: [0, 1]}), member("b", [X], {X: [2]})]
+    assert share(members, x=4) == {"a": "x0 x1", "b": "x2 x3"}
+
+
+def test_a_partition_that_two_members_claim_stays_with_the_first() -> None:
+    members = [member("a", [X], {X: [0]}), member("b", [X], {X: [0, 1]})]
+    assert share(members, x=2) == {"a": "x0", "b": "x1"}
+
+
+def test_more_members_than_partitions_leave_some_with_nothing() -> None:
+    assert share([member(name, [X]) for name in "abc"], x=2) == {"a": "x0", "b": "x1", "c": ""}
+
+
+def test_members_without_topics_and_groups_without_members_are_no_trouble() -> None:
+    assert share([], x=2) == {}
+    assert share([member("a", [])], x=2) == {"a": ""}
+    assert share([member("a", []), member("b", [X])], x=2) == {"a": "", "b": "x0 x1"}
+    assert share([member("a", [Z], {Z: [0]})], x=2) == {"a": ""}
+
+
+def test_a_topic_that_only_one_reads_leaves_the_others_more_of_the_rest() -> None:
+    members = [member("a", [X, Y]), member("b", [X])]
+    assert share(members, x=4, y=2) == {"a": "x2 y0 y1", "b": "x0 x1 x3"}
+
+
+def test_what_moves_goes_straight_where_it_is_needed() -> None:
+    """c cannot read x, so b, in between, passes on a y for the x that it takes."""
+    members = [
+        member("a", [X], {X: [0, 1, 2]}),
+        member("b", [X, Y], {Y: [0, 1]}),
+        member("c", [Y]),
+    ]
+    assert share(members, x=3, y=2) == {"a": "x0 x1", "b": "x2 y0", "c": "y1"}
+
+
+def test_a_chain_of_members_passes_on_what_the_last_one_lacks() -> None:
+    members = [
+        member("a", [X], {X: [0, 1, 2]}),
+        member("b", [X, Y], {Y: [0, 1]}),
+        member("c", [Y, Z], {Z: [0]}),
+    ]
+    assert share(members, x=3, y=2, z=1) == {"a": "x0 x1", "b": "x2 y0", "c": "y1 z0"}
