@@ -13,7 +13,9 @@ A record is {"key", "value", "headers": [[name, value]], "timestamp_ms", "partit
 
 import base64
 import json
+import select
 import subprocess
+import tempfile
 import threading
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,6 +24,9 @@ from typing import Any
 from compat.clients.model import Client, Record, Refused
 
 END_TIMEOUT_S = 10.0
+# Longer than any timeout inside a program, and than the first one's compilation.
+ANSWER_TIMEOUT_S = 90.0
+COMPLAINTS_SHOWN_BYTES = 4000
 
 
 class ProgramClient(Client):
@@ -30,6 +35,7 @@ class ProgramClient(Client):
     def __init__(self, bootstrap: str) -> None:
         super().__init__(bootstrap)
         self._process: subprocess.Popen[str] | None = None
+        self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 - what the program writes to stderr; closed by close()
         self._turn = threading.Lock()
 
     @abstractmethod
@@ -72,6 +78,7 @@ class ProgramClient(Client):
 
     def close(self) -> None:
         """End the program by the end of its input."""
+        self._complaints.close()
         if self._process is None:
             return
         assert self._process.stdin is not None
@@ -101,16 +108,33 @@ class ProgramClient(Client):
                 self.command(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self._complaints,
                 text=True,
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
+        # There is never more than one answer on its way, so nothing waits in the reader's own buffer.
+        if not select.select([self._process.stdout], [], [], ANSWER_TIMEOUT_S)[0]:
+            self._kill()
+            raise AssertionError(f"{self.name} did not answer {line[:300]}; it said: {self._said()}")
         answer = self._process.stdout.readline()
-        assert answer, f"the program of {self.name} ended with {self._process.poll()}"
+        if not answer:
+            self._kill()
+            raise AssertionError(f"the program of {self.name} ended; it said: {self._said()}")
         return answer
+
+    def _kill(self) -> None:
+        """End a program that is of no more use; the next request starts another."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
+    def _said(self) -> str:
+        self._complaints.seek(0)
+        return self._complaints.read()[-COMPLAINTS_SHOWN_BYTES:].decode(errors="replace")
 
 
 def told_of(record: Record) -> dict[str, object]:

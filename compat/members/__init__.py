@@ -16,8 +16,14 @@ IN_PYTHON: dict[str, type[Member]] = {
     "aiokafka": AiokafkaMember,
 }
 # The programs that know what compat/members/program.py asks.
-PROGRAMS = ("java",)
+PROGRAMS = ("java", "franz-go", "sarama", "kafka-go", "kafkajs")
 LIBRARIES = (*IN_PYTHON, *PROGRAMS)
+# The others assign by range: KafkaJS has an assignor of its own only, and so shares no group with them.
+RANGE_LIBRARIES = tuple(name for name in LIBRARIES if name != "kafkajs")
+# The others lack the cooperative protocol (KIP-429) and static members (KIP-345).
+COOPERATIVE_LIBRARIES = ("confluent-kafka", "java", "franz-go", "sarama")
+# The others know the classic protocol only.
+NEW_PROTOCOL_LIBRARIES = ("confluent-kafka", "java", "franz-go")
 
 
 def join(library: str, clients: Mapping[str, Client], bootstrap: str, membership: Membership) -> Member:
@@ -29,4 +35,15 @@ def join(library: str, clients: Mapping[str, Client], bootstrap: str, membership
     return ProgramMember(program, membership)
 
 
-__all__ = ["COOPERATIVE_STICKY", "LIBRARIES", "RANGE", "Member", "Membership", "join", "poll_until"]
+__all__ = [
+    "COOPERATIVE_LIBRARIES",
+    "COOPERATIVE_STICKY",
+    "LIBRARIES",
+    "NEW_PROTOCOL_LIBRARIES",
+    "RANGE",
+    "RANGE_LIBRARIES",
+    "Member",
+    "Membership",
+    "join",
+    "poll_until",
+]

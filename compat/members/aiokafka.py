@@ -11,7 +11,14 @@ from aiokafka.errors import KafkaError
 
 from compat.clients.aiokafka import record_of, refusal_of
 from compat.clients.model import Record
-from compat.members.model import HEARTBEAT_INTERVAL_MS, POLL_S, SESSION_TIMEOUT_MS, Member, Membership
+from compat.members.model import (
+    HEARTBEAT_INTERVAL_MS,
+    POLL_S,
+    RETURN_TIMEOUT_S,
+    SESSION_TIMEOUT_MS,
+    Member,
+    Membership,
+)
 
 T = TypeVar("T")
 
@@ -22,7 +29,7 @@ class AiokafkaMember(Member):
     def __init__(self, bootstrap: str, membership: Membership) -> None:
         super().__init__(bootstrap, membership)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._run(self._join())
 
@@ -46,7 +53,7 @@ class AiokafkaMember(Member):
         self._loop.close()
 
     def _run(self, work: Coroutine[None, None, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(RETURN_TIMEOUT_S)
 
     async def _join(self) -> None:
         self._consumer = AIOKafkaConsumer(

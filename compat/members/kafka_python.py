@@ -7,6 +7,10 @@ from compat.clients.kafka_python import record_of, refusals
 from compat.clients.model import Record
 from compat.members.model import HEARTBEAT_INTERVAL_MS, POLL_S, SESSION_TIMEOUT_MS, Member, Membership
 
+# A poll that ends while the member still joins throws the join away and the next one begins anew: on a slow
+# machine short polls never get an assignment.
+JOINING_POLL_S = 5.0
+
 
 class KafkaPythonMember(Member):
     """KafkaConsumer, subscribed."""
@@ -25,9 +29,10 @@ class KafkaPythonMember(Member):
         )
 
     def poll(self) -> list[Record]:
-        """Poll once."""
+        """Poll once, for longer while there is no assignment."""
+        timeout_s = POLL_S if self._consumer.assignment() else JOINING_POLL_S
         with refusals():
-            polled = self._consumer.poll(timeout_ms=int(POLL_S * 1000))
+            polled = self._consumer.poll(timeout_ms=int(timeout_s * 1000))
         return [record_of(record) for records in polled.values() for record in records]
 
     def assignment(self) -> set[int]:

@@ -1,21 +1,24 @@
 """What the suite asks of a consumer that takes part in a group, in one shape for all libraries.
 
 A member lives as long as a test and does its part within `poll`, so a test that rebalances polls all its
-members until it sees what it waits for: at once, because some libraries stay in their poll until the others
-have joined.
+members until it sees what it waits for: each in a thread of its own, because some libraries stay in their
+poll until the others have joined.
 """
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from compat.clients import Record
+from compat.waiting import INTERVAL_S, within
 
 POLL_S = 0.2
 # Long enough for a JVM and for the session of a member that is gone.
 AGREEMENT_TIMEOUT_S = 30.0
+# Longer than any library stays in one poll or in its close.
+RETURN_TIMEOUT_S = 60.0
 SESSION_TIMEOUT_MS = 10_000
 HEARTBEAT_INTERVAL_MS = 300
 
@@ -61,13 +64,47 @@ class Member(ABC):
     def leave(self) -> None:
         """Leave the group; a static member goes without a word, and is expected back."""
         self.is_open = False
-        self.close()
+        within(RETURN_TIMEOUT_S, self.close, f"{type(self).__name__}.close() never returned")
 
     def read(self, count: int) -> list[Record]:
         """Poll until so many records have come."""
         read: list[Record] = []
         poll_until([self], lambda: len(read) >= count, f"{count} records never came", taking=read)
         return read
+
+
+class _Polling(threading.Thread):
+    """Polls one member until it is stopped; what went wrong stays in `error`."""
+
+    def __init__(self, member: Member, taking: list[Record]) -> None:
+        super().__init__(daemon=True)  # a library that never returns must not hold the suite up
+        self.error: Exception | None = None
+        self._member = member
+        self._taking = taking
+        self._is_over = threading.Event()
+
+    def run(self) -> None:
+        """Poll, and let members of the same program have their turn in between."""
+        try:
+            while not self._is_over.wait(INTERVAL_S):
+                self._taking.extend(self._member.poll())
+        except Exception as error:  # raised again where the test is
+            self.error = error
+
+    def stop(self) -> None:
+        """Begin no further poll."""
+        self._is_over.set()
+
+    def end(self) -> None:
+        """Wait for the last poll to return. Raises what a poll raised."""
+        self.join(RETURN_TIMEOUT_S)
+        assert not self.is_alive(), f"{type(self._member).__name__}.poll() never returned"
+        self.check()
+
+    def check(self) -> None:
+        """Raise what a poll raised."""
+        if self.error is not None:
+            raise self.error
 
 
 def poll_until(
@@ -79,13 +116,23 @@ def poll_until(
 ) -> None:
     """Poll all members until it is so, adding what they read to `taking`.
 
-    Raises an AssertionError with the complaint when it never is.
+    Raises an AssertionError with the complaint when it never is, and whatever a poll raises.
     """
+    taken = [] if taking is None else taking
+    pollings = [_Polling(member, taken) for member in members]
     deadline = time.monotonic() + AGREEMENT_TIMEOUT_S
-    with ThreadPoolExecutor(len(members)) as pool:
+    for polling in pollings:
+        polling.start()
+    try:
         while not condition():
-            assignments = [sorted(member.assignment()) for member in members]
-            assert time.monotonic() < deadline, f"{complaint}; assigned: {assignments}"
-            polled = list(pool.map(lambda member: member.poll(), members))
-            if taking is not None:
-                taking.extend(record for records in polled for record in records)
+            for polling in pollings:
+                polling.check()
+            if time.monotonic() > deadline:
+                assignments = [sorted(member.assignment()) for member in members]
+                raise AssertionError(f"{complaint}; assigned: {assignments}, records read: {len(taken)}")
+            time.sleep(INTERVAL_S)
+    finally:
+        for polling in pollings:
+            polling.stop()
+    for polling in pollings:
+        polling.end()
