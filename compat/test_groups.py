@@ -13,7 +13,6 @@ from odradek.base.error_codes import ErrorCode
 pytestmark = pytest.mark.needs_api("JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "OffsetFetch")
 
 PARTITIONS = 4
-COOPERATIVE_LIBRARIES = ["confluent-kafka", "java"]
 Join = Callable[..., Member]
 
 
@@ -110,7 +109,7 @@ def test_two_members_share_the_partitions_until_one_leaves(
     share([second], [4])
 
 
-def test_members_of_all_libraries_share_one_group(
+def test_members_of_all_libraries_that_assign_by_range_share_one_group(
     join: Join,
     all_clients: dict[str, Client],
     confluent: Client,
@@ -118,7 +117,7 @@ def test_members_of_all_libraries_share_one_group(
     fresh_name: Callable[[], str],
 ) -> None:
     group = fresh_name()
-    able = [each for each in members.LIBRARIES if each in all_clients]
+    able = [each for each in members.RANGE_LIBRARIES if each in all_clients]
     together = [join(library, group, four_partitions) for library in able]
     share(together, [1] * PARTITIONS + [0] * (len(together) - PARTITIONS))
     written = fill(confluent, four_partitions, range(10))
@@ -127,7 +126,7 @@ def test_members_of_all_libraries_share_one_group(
     assert values(read) == sorted(written)
 
 
-@pytest.mark.parametrize("library", COOPERATIVE_LIBRARIES)
+@pytest.mark.parametrize("library", members.COOPERATIVE_LIBRARIES)
 def test_a_cooperative_rebalance_takes_only_what_moves(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
 ) -> None:
@@ -145,7 +144,7 @@ def test_a_cooperative_rebalance_takes_only_what_moves(
     assert all(first.assignment() <= each for each in held), held
 
 
-@pytest.mark.parametrize("library", COOPERATIVE_LIBRARIES)
+@pytest.mark.parametrize("library", members.COOPERATIVE_LIBRARIES)
 def test_a_static_member_comes_back_to_its_partitions(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
 ) -> None:
@@ -166,7 +165,7 @@ def test_a_static_member_comes_back_to_its_partitions(
     assert all(each == before for each in held), held
 
 
-@pytest.mark.parametrize("library", COOPERATIVE_LIBRARIES)
+@pytest.mark.parametrize("library", members.COOPERATIVE_LIBRARIES)
 def test_a_second_member_of_one_static_name_fences_the_first(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
 ) -> None:
@@ -212,7 +211,7 @@ def offsets_and_lags(tools: KafkaTools, group: str, topic: str) -> set[tuple[int
 
 @pytest.mark.kip848
 @pytest.mark.needs_api("ConsumerGroupHeartbeat")
-@pytest.mark.parametrize("library", COOPERATIVE_LIBRARIES)
+@pytest.mark.parametrize("library", members.NEW_PROTOCOL_LIBRARIES)
 def test_the_broker_assigns_in_the_new_protocol(
     library: str, join: Join, confluent: Client, four_partitions: str, fresh_name: Callable[[], str]
 ) -> None:

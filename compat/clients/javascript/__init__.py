@@ -13,7 +13,7 @@ from compat.clients.model import ALL_ABILITIES, Ability
 from compat.clients.program import ProgramClient
 
 SOURCES = Path(__file__).parent
-FILES = ("main.js", "package.json")
+FILES = ("main.js", "members.js", "package.json")
 FETCH_TIMEOUT_S = 300
 
 

@@ -15,6 +15,8 @@ const Lz4Codec = require('@2l/kafkajs-lz4')
 const SnappyCodec = require('kafkajs-snappy')
 const Zstd = require('@toondepauw/node-zstd')
 
+const { Members } = require('./members')
+
 const READ_TIMEOUT_MS = 20_000
 const FETCH_WAIT_MS = 100
 const FETCH_BYTES_MAX = 10_000_000
@@ -39,6 +41,7 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 const bootstrap = process.argv[2]
 const silent = () => () => {}
 const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.NOTHING, retry: { retries: 8 } })
+const members = new Members(kafka, tell)
 
 async function write({ topic, codec, acks, idempotent, records }) {
   // With several partitions, the partitioner is the only one who knows where a record went.
@@ -190,6 +193,11 @@ async function perform(request) {
       return await range(request)
     case 'time':
       return { offset: await time(request) }
+    case 'join':
+    case 'poll':
+    case 'commit':
+    case 'leave':
+      return await members[request.do](request)
     default:
       throw new Error(`cannot ${request.do}`)
   }

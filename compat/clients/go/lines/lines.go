@@ -69,6 +69,10 @@ type Request struct {
 	TimestampMs int64 `json:"timestamp_ms"`
 	// CommittedOnly leaves out what open and aborted transactions wrote.
 	CommittedOnly bool `json:"committed_only"`
+	// Member is the name of the one who is to act; Membership is how it joins.
+	Member string
+	Membership
+	TimeoutMs int64 `json:"timeout_ms"`
 }
 
 // ChoosesPartitions tells whether the records name their partitions.
@@ -91,6 +95,8 @@ type Client interface {
 	Range(Request) (first, end int64, err error)
 	// OffsetAt gives a negative offset where no record is at or after the time.
 	OffsetAt(Request) (int64, error)
+	// Join makes a member of a group, which starts at the first record where nothing is committed.
+	Join(Request) (Member, error)
 	// Refusal gives the protocol's code of an error by which the broker refused.
 	Refusal(error) (code int, refused bool)
 }
@@ -99,6 +105,7 @@ type Client interface {
 func Serve(client Client) {
 	in := bufio.NewReader(os.Stdin)
 	out := json.NewEncoder(os.Stdout)
+	joined := members{}
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -111,14 +118,14 @@ func Serve(client Client) {
 		if err != nil {
 			panic(err)
 		}
-		if err := out.Encode(answer(client, asked)); err != nil {
+		if err := out.Encode(answer(client, joined, asked)); err != nil {
 			panic(err)
 		}
 	}
 }
 
-func answer(client Client, asked Request) map[string]any {
-	answer, err := perform(client, asked)
+func answer(client Client, joined members, asked Request) map[string]any {
+	answer, err := perform(client, joined, asked)
 	if err == nil {
 		return answer
 	}
@@ -128,7 +135,7 @@ func answer(client Client, asked Request) map[string]any {
 	return map[string]any{"failure": err.Error()}
 }
 
-func perform(client Client, asked Request) (map[string]any, error) {
+func perform(client Client, joined members, asked Request) (map[string]any, error) {
 	switch asked.Do {
 	case "write":
 		offsets, err := client.Write(asked)
@@ -145,6 +152,8 @@ func perform(client Client, asked Request) (map[string]any, error) {
 			return map[string]any{"offset": nil}, err
 		}
 		return map[string]any{"offset": offset}, nil
+	case "join", "poll", "commit", "leave":
+		return joined.perform(client, asked)
 	}
 	return nil, fmt.Errorf("cannot %q", asked.Do)
 }
