@@ -19,6 +19,8 @@ brackets, the least and the greatest. A goal counts as met within 5 %. Every fin
 `benchmarks/results/`; one that was ended before it was through leaves nothing there.
 """
 
+_VERDICTS = {True: "met", False: "**missed**", None: ""}
+
 
 def write_page(runs: Iterable[Run]) -> None:
     """Write the page anew."""
@@ -39,6 +41,7 @@ def table(scenario: Scenario, run: Run) -> list[str]:
 
 def _page(runs: list[Run]) -> Iterator[str]:
     yield INTRODUCTION
+    yield from _goals(runs)
     for scenario in SCENARIOS.values():
         run = _newest(scenario, runs)
         if run is None:
@@ -49,6 +52,31 @@ def _page(runs: list[Run]) -> Iterator[str]:
         yield from table(scenario, run)
         brokers = ", ".join(run.versions.values())
         yield f"\n{pairs} pairs, {run.date[:10]}, commit {commit}, {brokers}; {_setup(run)}.\n"
+
+
+def _goals(runs: list[Run]) -> Iterator[str]:
+    """Every goal there is, also of scenarios that nobody has measured yet."""
+    yield "## Goals\n"
+    yield "| scenario | figure | goal | measured | |"
+    yield "|---|---|---:|---:|---|"
+    for scenario in SCENARIOS.values():
+        run = _newest(scenario, runs)
+        for summary in summarize(scenario, run.measurements if run else ()):
+            figure = summary.figure
+            if figure.goal is None and figure.ratio_goal is None:
+                continue
+            verdict = _VERDICTS[summary.verdict] or "not measured"
+            measured = _against_goal(summary)
+            yield f"| `{scenario.name}` | {figure.name} | {_goal(figure)} | {measured} | {verdict} |"
+    yield ""
+
+
+def _against_goal(summary: FigureSummary) -> str:
+    """The median that the goal is about."""
+    figure = summary.figure
+    if figure.goal is not None:
+        return "–" if summary.odradek is None else f"{_number(summary.odradek.median)} {figure.unit}"
+    return "–" if summary.ratio is None else f"{_number(summary.ratio.median)}×"
 
 
 def _newest(scenario: Scenario, runs: list[Run]) -> Run | None:
@@ -68,7 +96,7 @@ def _setup(run: Run) -> str:
 
 def _row(summary: FigureSummary) -> str:
     figure = summary.figure
-    verdict = {True: "met", False: "**missed**", None: ""}[summary.verdict]
+    verdict = _VERDICTS[summary.verdict]
     cells = [
         f"{figure.name}, {figure.unit}",
         _cell(summary.kafka),
@@ -96,7 +124,7 @@ def _number(value: float) -> str:
 def _goal(figure: Figure) -> str:
     sign = "≥" if figure.better is Better.HIGHER else "≤"
     if figure.goal is not None:
-        return f"{sign} {figure.goal:g} {figure.unit}"
+        return f"{sign} {figure.goal:,g} {figure.unit}"
     if figure.ratio_goal is not None:
         return f"{sign} {figure.ratio_goal:g}×"
     return ""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.macro.results import Measurement, Run
-from benchmarks.macro.scenario import Scenario
+from benchmarks.macro.scenario import LeftOut, Scenario
 from benchmarks.peer import BROKERS
 
 
@@ -37,6 +37,9 @@ def _measure_broker(
             measurement = Measurement(pair, name, scenario.name)
             try:
                 measurement.figures = dict(scenario.measure(broker, quick=quick))
+            except LeftOut as reason:
+                print(f"{pair} {name:8} {scenario.name:20} left out: {reason}", flush=True)
+                continue
             except Exception as error:  # a client's, the broker's or our own: whatever it is, it is recorded
                 measurement.error = f"{type(error).__name__}: {error}"[:500]
             yield measurement

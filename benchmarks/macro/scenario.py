@@ -40,6 +40,10 @@ class Figure:
         return value <= goal * (1 + GOAL_TOLERANCE)
 
 
+class LeftOut(Exception):
+    """A broker does not serve what a scenario is about, which the message tells. Nothing is recorded."""
+
+
 class Scenario(ABC):
     """One way of using a broker. A scenario brings its own topics and takes them away."""
 
@@ -51,7 +55,7 @@ class Scenario(ABC):
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Measure a running broker once, after warming it up; gives a value for each of `figures`.
 
-        `quick` makes it short, to see that it works; such figures are not worth recording.
+        `quick` makes it short, to see that it works; such figures are not worth recording. Raises LeftOut.
         """
 
 

@@ -1,11 +1,24 @@
 """All scenarios, in the order in which they are run on a broker."""
 
+from benchmarks.macro.cleaning import Cleaning
+from benchmarks.macro.commits import Commits
 from benchmarks.macro.connections import Connections
+from benchmarks.macro.first_record import (
+    FirstRecordAiokafka,
+    FirstRecordConfluent,
+    FirstRecordConfluentNew,
+    FirstRecordJava,
+    FirstRecordJavaNew,
+    FirstRecordKafkaPython,
+)
 from benchmarks.macro.latency import LoneProduce, RoundTrip
+from benchmarks.macro.loading_offsets import LoadOffsets
 from benchmarks.macro.producing import LargeBatches, LargeBatchesAcksAll, SmallRecords
 from benchmarks.macro.reading import BareRead, ClientRead
+from benchmarks.macro.rebalance import Rebalance
 from benchmarks.macro.scenario import Scenario
 from benchmarks.macro.start_up import StartUp
+from benchmarks.macro.transactions import TransactionsConfluent, TransactionsJava
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -19,5 +32,17 @@ SCENARIOS: dict[str, Scenario] = {
         ClientRead(),
         BareRead(),
         Connections(),
+        FirstRecordConfluent(),
+        FirstRecordConfluentNew(),
+        FirstRecordAiokafka(),
+        FirstRecordKafkaPython(),
+        FirstRecordJava(),
+        FirstRecordJavaNew(),
+        Rebalance(),
+        Commits(),
+        LoadOffsets(),
+        TransactionsConfluent(),
+        TransactionsJava(),
+        Cleaning(),
     )
 }

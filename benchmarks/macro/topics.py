@@ -2,7 +2,7 @@
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -14,11 +14,15 @@ _numbers = itertools.count()
 
 
 @contextlib.contextmanager
-def fresh_topic(broker: BrokerProcess) -> Iterator[str]:
-    """The name of a new topic with one partition, deleted afterwards so that disks do not fill up."""
+def fresh_topic(
+    broker: BrokerProcess, *, partitions: int = 1, configs: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """The name of a new topic, deleted afterwards so that disks do not fill up."""
     client = AdminClient({"bootstrap.servers": broker.bootstrap})
     name = f"bench-{next(_numbers)}"
-    client.create_topics([NewTopic(name, 1, 1)])[name].result(REQUEST_TIMEOUT_S)
+    client.create_topics([NewTopic(name, partitions, 1, config=dict(configs or {}))])[name].result(
+        REQUEST_TIMEOUT_S
+    )
     try:
         yield name
     finally:

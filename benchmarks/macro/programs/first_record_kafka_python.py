@@ -1,0 +1,12 @@
+"""BOOTSTRAP TOPIC GROUP: kafka-python up to the first record; says when it is up and has it."""
+
+import sys
+
+from kafka import KafkaConsumer
+
+bootstrap, topic, group = sys.argv[1:]
+print("ready", flush=True)
+consumer = KafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=group, auto_offset_reset="earliest")
+next(consumer)
+print("record", flush=True)
+consumer.close()
