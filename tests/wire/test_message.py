@@ -11,6 +11,10 @@ from odradek.base.errors import MalformedRequest
 from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
+from odradek.wire.messages.consumer_group_records import (
+    ClassicMemberMetadata,
+    ConsumerGroupMemberMetadataValue,
+)
 from odradek.wire.messages.create_topics import CreateTopicsRequest
 from odradek.wire.messages.describe_client_quotas import DescribeClientQuotasRequest
 from odradek.wire.messages.fetch import (
@@ -34,6 +38,8 @@ KINDS = [
     for kind in vars(importlib.import_module(module.name)).values()
     if isinstance(kind, type) and issubclass(kind, Message) and kind is not Message
 ]
+# One field; tag 0, of one byte, which says that no structure follows.
+ONE_NULL_STRUCTURE_TAGGED_0 = b"\x01\x00\x01\x00"
 ANY_HEALTH = list(HealthCheck)
 
 
@@ -118,6 +124,8 @@ def test_unknown_tagged_fields_are_skipped(kind: type[Message]) -> None:
         if version < kind.FLEXIBLE_FROM:
             continue
         data = kind().encode(version)
+        if kind is ConsumerGroupMemberMetadataValue:
+            data = data.removesuffix(ONE_NULL_STRUCTURE_TAGGED_0) + b"\0"
         assert data[-1] == 0, "no tagged fields by default"
         tags = b"\x02" + b"\x7f\x03abc" + b"\x80\x01\x00"
         assert kind.decode(data[:-1] + tags, version) == kind.decode(data, version)
@@ -233,6 +241,20 @@ def test_text_that_is_not_utf8_is_malformed() -> None:
     data = ListOffsetsRequest(topics=[ListOffsetsTopic(name="a")]).encode(1).replace(b"a", b"\xff")
     with pytest.raises(MalformedRequest, match=r"topics\[0\].name: not UTF-8: invalid start byte"):
         ListOffsetsRequest.decode(data, 1)
+
+
+def test_a_tagged_structure_that_may_be_null_is_never_absent() -> None:
+    """Kafka takes its absence for an empty structure, and so writes null in so many words."""
+    value = ConsumerGroupMemberMetadataValue()
+    data = value.encode(0)
+    assert data.endswith(ONE_NULL_STRUCTURE_TAGGED_0)
+    assert ConsumerGroupMemberMetadataValue.decode(data, 0) == value
+    value.classic_member_metadata = ClassicMemberMetadata(session_timeout_ms=9)
+    given_one = value.encode(0)
+    assert given_one == data[:-4] + bytes.fromhex("01 00 07 01 00000009 01 00")
+    assert ConsumerGroupMemberMetadataValue.decode(given_one, 0) == value
+    with pytest.raises(MalformedRequest, match=r"classic_member_metadata.session_timeout_ms: 4 bytes needed"):
+        ConsumerGroupMemberMetadataValue.decode(data[:-4] + bytes.fromhex("01 00 01 01"), 0)
 
 
 def test_a_tagged_structure_is_absent_unless_given() -> None:

@@ -313,6 +313,11 @@ def read_presence(buffer: Buffer, at: int) -> tuple[bool, int]:
     return buffer[at] < 128, at + 1
 
 
+def read_tagged_presence(buffer: Buffer, at: int) -> tuple[bool, int]:
+    """The same in a tagged field, where null is 0 and not -1."""
+    return buffer[at] != 0, at + 1
+
+
 def read_tag_count(buffer: Buffer, at: int, budget: ElementBudget) -> tuple[int, int]:
     """How many tagged fields follow; each counts as an element and has two bytes at least."""
     count, at = read_uvarint(buffer, at)

@@ -90,8 +90,12 @@ class _Walk:
             self.array(one, nullable)
         elif one.struct is None:
             self.scalar(one.type, nullable)
-        elif not nullable or self.byte() < 128:
+        elif not nullable or self.is_present(one):
             self.structure(one.struct)
+
+    def is_present(self, one: Field) -> bool:
+        """Whether a structure follows that may be null; null is 0 in a tagged field, and -1 elsewhere."""
+        return self.byte() < 128 if one.tag is None else self.byte() != 0
 
     def array(self, one: Field, nullable: bool) -> None:
         """Walk an array's count and its elements."""

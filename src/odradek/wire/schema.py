@@ -22,7 +22,7 @@ A field is `name: type`, then what deviates from the plain case:
 - `@0-12`, `@13+`: the versions that have the field; without it, all of the message's.
 - `tag 0`: a tagged field (KIP-482), on the wire only when it is not the default.
 - `= -1`: the default; without it zero, empty or a fresh structure. The default of a tagged structure is null:
-  it is absent.
+  it is absent. Where it may be null (`?`) it is always there, and says so: absence is no null to Kafka.
 
 `flexible 12+` names the first version with compact lengths and tagged fields; without any it is left out.
 """

@@ -95,7 +95,8 @@ class DecoderWriter:
             if not nullable:
                 yield read
                 return
-            yield "present, at = read_presence(buffer, at)"
+            tagged = "" if one.tag is None else "tagged_"
+            yield f"present, at = read_{tagged}presence(buffer, at)"
             yield "if present:"
             yield f"    {read}"
             yield "else:"

@@ -87,7 +87,7 @@ class EncoderWriter:
                 yield write
                 return
             yield f"if {value} is None:"
-            yield f"    {out}.append(255)"
+            yield f"    {out}.append({255 if one.tag is None else 0})"
             yield "else:"
             yield f"    {out}.append(1)"
             yield f"    {write}"
@@ -125,16 +125,29 @@ class EncoderWriter:
         yield from ("    " + line for line in lines)
 
     def _write_tags(self, tagged: list[Field]) -> Iterator[str]:
-        conditions = [_differs_from_default(one) for one in tagged]
-        yield "tags = " + " + ".join(f"({condition})" for condition in conditions)
+        always = sum(self._is_always_written(one) for one in tagged)
+        conditions = [None if self._is_always_written(one) else _differs_from_default(one) for one in tagged]
+        counted = [f"({condition})" for condition in conditions if condition is not None]
+        yield "tags = " + " + ".join([str(always), *counted] if always else counted)
         yield "out.append(tags)"
-        yield "if tags:"
+        if not always:
+            yield "if tags:"
+        indent = "" if always else "    "
         for one, condition in zip(tagged, conditions, strict=True):
-            yield f"    if {condition}:"
-            yield "        value = bytearray()"
-            for line in self._write_field(one, "value", f"item.{one.name}"):
-                yield "        " + line
-            yield f"        write_tag(out, {one.tag}, value)"
+            if condition is None:
+                yield from self._write_tag(one)
+            else:
+                yield f"{indent}if {condition}:"
+                yield from (f"{indent}    {line}" for line in self._write_tag(one))
+
+    def _write_tag(self, one: Field) -> Iterator[str]:
+        yield "value = bytearray()"
+        yield from self._write_field(one, "value", f"item.{one.name}")
+        yield f"write_tag(out, {one.tag}, value)"
+
+    def _is_always_written(self, one: Field) -> bool:
+        """Whether a tagged structure is written although it is None: its absence would not mean null."""
+        return one.struct is not None and not one.is_array and one.nullable_in(self.version)
 
 
 def _differs_from_default(one: Field) -> str:

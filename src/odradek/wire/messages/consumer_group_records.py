@@ -19,10 +19,10 @@ from odradek.wire.decoding import (
     read_compact_string,
     read_compact_strings,
     read_int32s,
-    read_presence,
     read_string,
     read_tag,
     read_tag_count,
+    read_tagged_presence,
     read_uuid,
     skip_tags,
 )
@@ -76,7 +76,7 @@ record ConsumerGroupMemberMetadataValue 0 flexible 0+
     subscribed_topic_regex: string?
     rebalance_timeout_ms: int32 = -1
     server_assignor: string?
-    classic_member_metadata: ClassicMemberMetadata? tag 0 = null
+    classic_member_metadata: ClassicMemberMetadata? tag 0
         session_timeout_ms: int32
         supported_protocols: [ClassicProtocol]
             name: string
@@ -459,7 +459,7 @@ def _read_consumer_group_member_metadata_value_v0(
         for _ in range(tags):
             tag, at, end = read_tag(buffer, at)
             if tag == 0:
-                present, at = read_presence(buffer, at)
+                present, at = read_tagged_presence(buffer, at)
                 if present:
                     item.classic_member_metadata, at = _read_classic_member_metadata_v0(buffer, at, budget)
                 else:
@@ -483,17 +483,15 @@ def _write_consumer_group_member_metadata_value_v0(
     write_compact_nullable_string(out, item.subscribed_topic_regex)
     out += _pack_i(item.rebalance_timeout_ms)
     write_compact_nullable_string(out, item.server_assignor)
-    tags = item.classic_member_metadata is not None
+    tags = 1
     out.append(tags)
-    if tags:
-        if item.classic_member_metadata is not None:
-            value = bytearray()
-            if item.classic_member_metadata is None:
-                value.append(255)
-            else:
-                value.append(1)
-                _write_classic_member_metadata_v0(value, item.classic_member_metadata)
-            write_tag(out, 0, value)
+    value = bytearray()
+    if item.classic_member_metadata is None:
+        value.append(0)
+    else:
+        value.append(1)
+        _write_classic_member_metadata_v0(value, item.classic_member_metadata)
+    write_tag(out, 0, value)
 
 
 @dataclass(slots=True, eq=False, repr=False)
