@@ -1,17 +1,19 @@
 """A group coordinator over a log in memory, on a clock that tests move, and members that speak to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import Offset, TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import Caller, ClassicGroup, GroupState, Terms
+from odradek.coordinator.consumer.topics import Topic
 from odradek.coordinator.groups import GroupCoordinator
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.placement import partition_for
@@ -33,6 +35,33 @@ from odradek.wire.messages.sync_group import (
 )
 
 PARTITIONS = 4
+
+
+class MemoryTopics:
+    """`Topics` by name; every one has PARTITIONS partitions unless `counts` says otherwise."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.known, self.version = names, 0
+        self.counts: dict[str, int] = {}
+        self.lives: dict[str, int] = {}
+
+    def topic_id(self, name: str) -> TopicId:
+        """Another one for every life of a topic, in the order of names."""
+        return UUID(bytes=name.encode()[:12].ljust(12, b"\0") + self.lives.get(name, 0).to_bytes(4, "big"))
+
+    def by_name(self, name: str) -> Topic | None:
+        count = self.counts.get(name, PARTITIONS)
+        return Topic(self.topic_id(name), name, count) if name in self.known else None
+
+    def by_id(self, topic_id: TopicId) -> Topic | None:
+        found = (self.by_name(name) for name in sorted(self.known) if self.topic_id(name) == topic_id)
+        return next(found, None)
+
+    def has_partition(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition.topic in self.known
+
+    def names(self) -> Iterable[str]:
+        return sorted(self.known)
 
 
 class MemoryLog:
@@ -200,6 +229,7 @@ class World:
         self.broker_count = 1
         self.turns: list[Callable[[], None]] = []
         self.known_topics = {"t", "u"}
+        self.topics = MemoryTopics(self.known_topics)
         self.settings = BrokerSettings(**settings)
         self.coordinator = self.start()
 
@@ -211,7 +241,7 @@ class World:
             self.log,
             self.log,
             partition_of=lambda key: partition_for(key, PARTITIONS),
-            is_known=lambda topic_partition: topic_partition.topic in self.known_topics,
+            topics=self.topics,
             defer=self.turns.append,
         )
         for partition in range(PARTITIONS):

@@ -46,4 +46,5 @@ def test_requests_are_counted_by_dispatch_alone(node: Any) -> None:
         "Rebalance",
         "Sync",
         "Heartbeat",
+        "Member",
     }

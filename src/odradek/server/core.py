@@ -87,6 +87,8 @@ class BrokerCore:
         """Told when partitions came to be led, followed or hosted no more: coordinators load and let go."""
         self.on_topics_gone: list[Callable[[Sequence[str]], None]] = []
         """Told the names of topics that were deleted."""
+        self.on_topics: list[Callable[[], None]] = []
+        """Told when topics came, went or changed."""
         self._on_failure = on_failure
         self.replicas = ReplicaManager(
             self.broker_id,
@@ -201,8 +203,11 @@ class BrokerCore:
         for name in message.gone_topics:
             self.topic_purgatory.check_and_complete(name)
         if message.gone_topics:
-            for told in self.on_topics_gone:
-                told(message.gone_topics)
+            for gone in self.on_topics_gone:
+                gone(message.gone_topics)
+        if message.topics or message.gone_topics:
+            for told in self.on_topics:
+                told()
 
     # --- replication's effects
 

@@ -198,7 +198,7 @@ class GroupModel(RuleBasedStateMachine):
         assert not self.syncs
         group = self.group()
         assert group is None or (group.state, dict(group.members)) == (GroupState.EMPTY, {})
-        assert [purgatory.delayed for purgatory in self.world.coordinator.purgatories.all()] == [0, 0, 0]
+        assert [purgatory.delayed for purgatory in self.world.coordinator.purgatories.all()] == [0, 0, 0, 0]
 
 
 TestGroupModel = GroupModel.TestCase

@@ -40,7 +40,7 @@ def test_whoever_lets_go_of_a_partition_waits_for_nothing_in_it(world: Any) -> N
     second.join()
     world.member().send_join()
     world.coordinator.resign_all()
-    assert [purgatory.watched for purgatory in world.coordinator.purgatories.all()] == [0, 0, 0]
+    assert [purgatory.watched for purgatory in world.coordinator.purgatories.all()] == [0, 0, 0, 0]
     assert world.timer.size == 0
 
 

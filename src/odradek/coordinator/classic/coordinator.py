@@ -45,15 +45,17 @@ from odradek.wire.messages.sync_group import SyncGroupRequest
 
 @dataclass(frozen=True, slots=True)
 class GroupPurgatories:
-    """Where classic groups wait; one of each for a broker (D9)."""
+    """Where groups wait; one of each for a broker (D9)."""
 
     joins: Purgatory[str]
     syncs: Purgatory[str]
     heartbeats: Purgatory[MemberKey]
+    members: Purgatory[MemberKey]
+    """What single members of consumer groups have to do: give back, join again, sync."""
 
-    def all(self) -> tuple[Purgatory[str], Purgatory[str], Purgatory[MemberKey]]:
+    def all(self) -> tuple[Purgatory[str], Purgatory[str], Purgatory[MemberKey], Purgatory[MemberKey]]:
         """For metrics and listings."""
-        return self.joins, self.syncs, self.heartbeats
+        return self.joins, self.syncs, self.heartbeats, self.members
 
 
 class Persistence(Protocol):

@@ -2,6 +2,7 @@
 
     the group has no members, generation -1    anybody may commit: a consumer that assigns for itself
     else                                       a member of this generation may, and lives by that
+    a group of the consumer protocol           a member at this epoch may; only heartbeats keep it alive
 
 One partition's error never affects another's.
 """
@@ -11,9 +12,10 @@ from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
-from odradek.coordinator.classic import GroupState, Terms
+from odradek.coordinator.classic import Terms
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.consumer.epochs import refuse_commit
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import offset_record, offset_tombstone
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
@@ -36,8 +38,15 @@ def check_committer(
     instance_id: str | None,
     generation: int,
     checked: Callable[[ErrorCode], None],
+    *,
+    version: int = 0,
+    is_transactional: bool = False,
 ) -> None:
-    """Tell whether somebody may commit; a member's session begins anew by that."""
+    """Tell whether somebody may commit; a classic member's session begins anew by that."""
+    if group.consumer is not None:
+        members_now = group.consumer.group
+        checked(refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional))
+        return
     members = group.membership.members
     if generation < 0 and not members:
         checked(ErrorCode.NONE)
@@ -131,7 +140,7 @@ def delete_offsets(
     respond: Callable[[Codes], None],
 ) -> None:
     """OffsetDelete: take offsets back, of topics that nobody in the group reads."""
-    subscribed = group.membership.subscribed_topics() if group.has_members else frozenset[str]()
+    subscribed = group.subscribed_topics() if group.has_members else frozenset[str]()
     codes: dict[TopicPartition, ErrorCode] = {}
     for key in partitions:
         if not is_known(key):
@@ -151,8 +160,7 @@ def delete_offsets(
 
 def may_delete_offsets(group: Group) -> ErrorCode:
     """Whether offsets of the group may be deleted at all: a group in use must say what it reads."""
-    membership = group.membership
-    if membership.state is GroupState.EMPTY or membership.protocol_type == CONSUMER_PROTOCOL_TYPE:
+    if group.is_empty or group.protocol_type == CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NONE
     return ErrorCode.NON_EMPTY_GROUP
 

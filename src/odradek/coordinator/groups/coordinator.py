@@ -11,22 +11,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
-from odradek.coordinator.classic import Caller, GroupState, Terms
+from odradek.coordinator.classic import Caller, Terms
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.joining import NO_MEMBER_ID
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.classic.rebalancing import refused_join
 from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.consumer.epochs import refuse_fetch
+from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
+from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.topics import Topics
+from odradek.coordinator.consumer.validating import validate
 from odradek.coordinator.groups.committing import (
     Codes,
-    IsKnown,
     check_committer,
     commit,
     delete_offsets,
     may_delete_offsets,
     offsets_of,
 )
+from odradek.coordinator.groups.consumer_listing import described_consumer
+from odradek.coordinator.groups.consumer_members import hear
 from odradek.coordinator.groups.expiring import expire, forget_topics
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.listing import (
@@ -44,6 +51,11 @@ from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.groups.slices import Defer, SlicedWork
 from odradek.coordinator.ports import PartitionReader, PartitionWriter
 from odradek.timer import Purgatory, Timer
+from odradek.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest
@@ -69,19 +81,21 @@ class GroupCoordinator:
         reader: PartitionReader,
         *,
         partition_of: Callable[[str], int],
-        is_known: IsKnown,
+        topics: Topics,
         defer: Defer,
     ) -> None:
-        """`partition_of` a group's id; `is_known` tells which partitions of topics there are."""
+        """`partition_of` a group's id; `topics` are those that there are."""
         self._terms = terms
+        self._surroundings = Surroundings(terms, topics)
         self._writer = writer
         self._reader = reader
         self._partition_of = partition_of
-        self._is_known = is_known
+        self._is_known = topics.has_partition
         self.purgatories = GroupPurgatories(
             Purgatory("Rebalance", timer, defer=defer),
             Purgatory("Sync", timer, defer=defer),
             Purgatory("Heartbeat", timer, defer=defer),
+            Purgatory("Member", timer, defer=defer),
         )
         # The partitions led here.
         self._shards: dict[int, Shard] = {}
@@ -93,7 +107,7 @@ class GroupCoordinator:
         """This broker leads a partition from now on: read it, and serve its groups."""
         self.resign(partition)
         topic_partition = TopicPartition(OFFSETS_TOPIC, partition)
-        shard = Shard(topic_partition, leader_epoch, self._terms, self.purgatories, self._writer)
+        shard = Shard(topic_partition, leader_epoch, self._surroundings, self.purgatories, self._writer)
         self._shards[partition] = shard
         self._slices.do(load(shard, self._reader))
 
@@ -133,7 +147,8 @@ class GroupCoordinator:
         found = self._find(group_id)
         if isinstance(found, ErrorCode):
             return found
-        return ErrorCode.UNKNOWN_MEMBER_ID if found[1] is None else found[1]
+        group = found[1]
+        return ErrorCode.UNKNOWN_MEMBER_ID if group is None or group.consumer is not None else group
 
     # --- members
 
@@ -157,6 +172,8 @@ class GroupCoordinator:
             return ErrorCode.INVALID_SESSION_TIMEOUT
         if request.group_id not in shard.groups and request.member_id != NO_MEMBER_ID:
             return ErrorCode.UNKNOWN_MEMBER_ID
+        if shard.group(request.group_id).consumer is not None:
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
         return shard.group(request.group_id)
 
     def sync_group(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
@@ -199,9 +216,34 @@ class GroupCoordinator:
         else:
             found.classic.leave(leaving, lambda codes: respond(ErrorCode.NONE, codes))
 
+    def consumer_heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        version: int,
+        caller: Caller,
+        respond: RespondToHeartbeat,
+    ) -> None:
+        """ConsumerGroupHeartbeat: answered when what it changes is written."""
+
+        def refused(code: ErrorCode, words: str = "") -> None:
+            respond(ConsumerGroupHeartbeatResponse(error_code=code, error_message=words or None))
+
+        try:
+            validate(request, version, self._surroundings.assignors)
+        except ApiError as error:
+            refused(error.code, error.message)
+            return
+        shard = self._shard_of(request.group_id)
+        if isinstance(shard, ErrorCode):
+            refused(shard)
+        else:
+            hear(shard, request, caller, respond, refused)
+
     # --- offsets
 
-    def commit_offsets(self, request: OffsetCommitRequest, respond: Callable[[Codes], None]) -> None:
+    def commit_offsets(
+        self, request: OffsetCommitRequest, respond: Callable[[Codes], None], version: int = 8
+    ) -> None:
         """OffsetCommit: answered when the offsets are written."""
         offsets = offsets_of(request, self._terms.clock.wall_ms())
         generation = request.generation_id_or_member_epoch
@@ -218,7 +260,8 @@ class GroupCoordinator:
             else:
                 respond(dict.fromkeys(offsets, code))
 
-        check_committer(group, request.member_id, request.group_instance_id, generation, checked)
+        member_id, instance_id = request.member_id, request.group_instance_id
+        check_committer(group, member_id, instance_id, generation, checked, version=version)
 
     def _group_to_commit_to(self, group_id: str, generation: int) -> tuple[Shard, Group] | ErrorCode:
         shard = self._shard_of(group_id)
@@ -229,12 +272,25 @@ class GroupCoordinator:
         return shard, shard.group(group_id)
 
     def fetch_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition] | None, *, require_stable: bool
+        self,
+        group_id: str,
+        partitions: Iterable[TopicPartition] | None,
+        *,
+        require_stable: bool,
+        member_id: str | None = None,
+        member_epoch: int = -1,
     ) -> list[FetchedOffset] | ErrorCode:
-        """OffsetFetch of one group: these partitions, or all with an offset (None)."""
+        """OffsetFetch of one group: these partitions, or all with an offset (None).
+
+        A member of the consumer protocol tells who it is, and at which epoch.
+        """
         found = self._find(group_id)
         if isinstance(found, ErrorCode):
             return found
+        if found[1] is not None and found[1].consumer is not None:
+            code = refuse_fetch(found[1].consumer.group, member_id, member_epoch)
+            if code is not ErrorCode.NONE:
+                return code
         return fetched(found[1], partitions, require_stable=require_stable)
 
     def delete_offsets(
@@ -296,7 +352,7 @@ class GroupCoordinator:
         if generation < 0 and not member_id and instance_id is None:
             checked(ErrorCode.NONE)
         else:
-            check_committer(group, member_id, instance_id, generation, checked)
+            check_committer(group, member_id, instance_id, generation, checked, is_transactional=True)
 
     def is_loading(self, partition: int) -> bool:
         """Whether a partition is being read: a marker that it gets now might be missed."""
@@ -334,7 +390,7 @@ class GroupCoordinator:
             deleted(group_id, found)
             return
         shard, group = found
-        if group.membership.state is not GroupState.EMPTY:
+        if not group.is_empty:
             deleted(group_id, ErrorCode.NON_EMPTY_GROUP)
         else:
             tombstones = [offset_tombstone(group_id, key) for key in group.offsets]
@@ -354,7 +410,17 @@ class GroupCoordinator:
         if isinstance(found, ErrorCode):
             return DescribedGroup(error_code=found, group_id=group_id)
         group = found[1]
-        return absent(group_id, is_error=absence_is_error) if group is None else described(group)
+        if group is None or group.consumer is not None:
+            words = "not found" if group is None else "is not a classic group"
+            return absent(group_id, words, is_error=absence_is_error)
+        return described(group)
+
+    def describe_consumer_group(self, group_id: str) -> DescribedConsumerGroup:
+        """ConsumerGroupDescribe: one group of the consumer protocol, or why there is none."""
+        found = self._find(group_id)
+        if isinstance(found, ErrorCode):
+            return DescribedConsumerGroup(error_code=found, group_id=group_id)
+        return described_consumer(group_id, found[1])
 
     def describe(self) -> list[Mapping[str, Any]]:
         """Every group in words and numbers, by name."""
@@ -373,6 +439,12 @@ class GroupCoordinator:
         for shard in list(self._shards.values()):
             if not shard.is_loading:
                 self._slices.do(expire(shard, now_ms, retention_ms))
+
+    def topics_changed(self) -> None:
+        """Topics came, went or grew: groups of the consumer protocol look whether that concerns them."""
+        for group in self._groups():
+            if group.consumer is not None:
+                group.consumer.topics_changed()
 
     def forget_topics(self, names: Sequence[str]) -> None:
         """Topics were deleted: their offsets go with them."""

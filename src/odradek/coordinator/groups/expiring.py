@@ -3,6 +3,7 @@
     members    protocol type    an offset expires `offsets.retention.minutes` after
     none       none             its commit: a consumer that assigns for itself
     none       any              the last member went, or its commit where that is not known
+    none       of KIP-848       its commit
     some       consumer         its commit, if no member reads its topic
     some       other            never
 
@@ -14,7 +15,6 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.classic import GroupState
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.groups.committing import forget_offsets
 from odradek.coordinator.groups.group import Group
@@ -60,14 +60,15 @@ def forget_topics(shard: Shard, gone: frozenset[str]) -> Iterator[None]:
 def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicPartition]:
     """The partitions whose offsets have had their time."""
     membership, offsets = group.membership, group.offsets
-    is_empty = membership.state is GroupState.EMPTY
+    is_empty = group.is_empty
     subscribed: frozenset[str] = frozenset()
     if not is_empty:
-        read = membership.subscribed_topics()
-        if membership.protocol_type != CONSUMER_PROTOCOL_TYPE or read is None:
+        read = group.subscribed_topics()
+        if group.protocol_type != CONSUMER_PROTOCOL_TYPE or read is None:
             return []
         subscribed = read
-    empty_since_ms = membership.state_since_ms if is_empty and membership.protocol_type else -1
+    is_known = is_empty and group.consumer is None and membership.protocol_type
+    empty_since_ms = membership.state_since_ms if is_known else -1
 
     def is_expired(offset: CommittedOffset) -> bool:
         if offset.expire_ms != NO_EXPIRY:
@@ -86,7 +87,7 @@ def _is_spent(group: Group, expired: list[TopicPartition]) -> bool:
     """Whether nothing is left of a group when these offsets have gone."""
     offsets = group.offsets
     return (
-        group.membership.state is GroupState.EMPTY
+        group.is_empty
         and not group.has_members
         and len(expired) == len(offsets)
         and all(offsets.is_settled(key) for key in expired)

@@ -1,28 +1,89 @@
 """One group: its members, under whichever protocol they speak, and its offsets."""
 
-from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup, GroupState
+from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
 from odradek.coordinator.groups.offsets import GroupOffsets
+
+CLASSIC_TYPE: Final = "classic"
+CONSUMER_TYPE: Final = "consumer"
 
 
 class Group:
     """A group of one partition of `__consumer_offsets`, which its shard holds."""
 
-    __slots__ = ("classic", "group_id", "is_stored", "offsets")
+    __slots__ = ("classic", "consumer", "group_id", "is_stored", "offsets")
 
     def __init__(self, group_id: str, classic: ClassicCoordinator, offsets: GroupOffsets) -> None:
         self.group_id = group_id
         self.classic = classic
-        """Its members; a group that only ever committed offsets has none."""
+        """Its members, unless `consumer` has them; a group that only ever committed offsets has none."""
+        self.consumer: ConsumerCoordinator | None = None
+        """Its members while it is a group of the consumer protocol (KIP-848); else None."""
         self.offsets = offsets
         self.is_stored = False
-        """Whether the log holds a record of its members, which a deletion has to take back."""
+        """Whether the log holds a record of its classic members, which a deletion has to take back."""
 
     @property
     def membership(self) -> ClassicGroup:
-        """What is known of its members."""
+        """What is known of its classic members."""
         return self.classic.group
+
+    @property
+    def kind(self) -> str:
+        """Which protocol its members speak: `classic` or `consumer`, as ListGroups names them (KIP-848)."""
+        return CLASSIC_TYPE if self.consumer is None else CONSUMER_TYPE
+
+    @property
+    def state(self) -> str:
+        """Where it stands, in Kafka's words."""
+        if self.consumer is not None:
+            return self.consumer.group.state.value
+        return self.membership.state.value
+
+    @property
+    def protocol_type(self) -> str | None:
+        """What its members have in common; None until it had some."""
+        return self.membership.protocol_type if self.consumer is None else CONSUMER_PROTOCOL_TYPE
 
     @property
     def has_members(self) -> bool:
         """Whether anybody is, or is about to be, a member."""
+        if self.consumer is not None:
+            return bool(self.consumer.group.members) or not self.consumer.is_at_rest
         return bool(self.membership.members or self.membership.pending_members)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody is a member, and no rebalance is under way that could tell."""
+        if self.consumer is not None:
+            return not self.has_members
+        return self.membership.state is GroupState.EMPTY
+
+    @property
+    def is_forgettable(self) -> bool:
+        """Whether the log knows nothing of it, and nobody is in it."""
+        is_stored = self.is_stored or (self.consumer is not None and self.consumer.group.is_stored)
+        return self.offsets.is_empty and not is_stored and not self.has_members
+
+    def subscribed_topics(self) -> frozenset[str] | None:
+        """The topics that members read; None when they do not say."""
+        if self.consumer is not None:
+            return self.consumer.group.subscribed_topics()
+        return self.membership.subscribed_topics()
+
+    def resume(self) -> None:
+        """It was loaded: its members' sessions begin."""
+        if self.consumer is not None:
+            self.consumer.resume()
+        elif self.has_members:
+            self.classic.resume()
+
+    def close(self, code: ErrorCode) -> None:
+        """Be no more; whoever waits is told why."""
+        if self.consumer is not None:
+            self.consumer.close(code)
+        self.classic.close(code)

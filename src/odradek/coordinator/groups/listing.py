@@ -1,18 +1,17 @@
 """What groups look like from outside: ListGroups, DescribeGroups, OffsetFetch and `/describe/groups`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from odradek.coordinator.classic import ClassicGroup, GroupState
 from odradek.coordinator.classic.describe import waits_for
 from odradek.coordinator.classic.member import Member
+from odradek.coordinator.groups.consumer_listing import consumer_in_words
 from odradek.coordinator.groups.group import Group
 from odradek.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from odradek.wire.messages.list_groups import ListedGroup
-
-CLASSIC_TYPE: Final = "classic"
 
 
 class FetchedOffset(NamedTuple):
@@ -49,14 +48,11 @@ def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str])
     """The groups in one of these states and of one of these types; in any, where none are named."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
-    if wanted_types and CLASSIC_TYPE not in wanted_types:
-        return []
     return [
-        ListedGroup(
-            group.group_id, group.membership.protocol_type or "", group.membership.state.value, CLASSIC_TYPE
-        )
+        ListedGroup(group.group_id, group.protocol_type or "", group.state, group.kind)
         for group in groups
-        if not wanted_states or group.membership.state.value.lower() in wanted_states
+        if (not wanted_states or group.state.lower() in wanted_states)
+        and (not wanted_types or group.kind in wanted_types)
     ]
 
 
@@ -83,21 +79,24 @@ def described(group: Group) -> DescribedGroup:
     )
 
 
-def absent(group_id: str, *, is_error: bool) -> DescribedGroup:
-    """A group that is not there; older versions are told that it is dead (KIP-1043)."""
+def absent(group_id: str, words: str, *, is_error: bool) -> DescribedGroup:
+    """No such classic group, in words; older versions are told that it is dead (KIP-1043)."""
     group = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
     if is_error:
         group.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        group.error_message = f"Group {group_id} not found."
+        group.error_message = f"Group {group_id} {words}."
     return group
 
 
 def in_words(group: Group) -> Mapping[str, Any]:
     """A group for `/describe/groups`, the CLI and the console."""
+    if group.consumer is not None:
+        return consumer_in_words(group, group.consumer)
     membership = group.membership
     now_ms = membership.clock.monotonic_ms()
     return {
         "group": group.group_id,
+        "type": group.kind,
         "state": membership.state.value,
         "protocol_type": membership.protocol_type,
         "protocol": membership.protocol_name,

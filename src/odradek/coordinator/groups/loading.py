@@ -17,6 +17,8 @@ from typing import Final
 from odradek.base.errors import InvalidRecord, LogError, MalformedRequest
 from odradek.base.ids import Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic.group import GroupSnapshot
+from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.groups.consumer_records import CONSUMER_KEY_VERSIONS, read_record
 from odradek.coordinator.groups.log_records import (
     GROUP_KEY_VERSION,
     OFFSET_KEY_VERSION,
@@ -78,6 +80,8 @@ class _Replay:
         default_factory=dict
     )
     snapshots: dict[str, GroupSnapshot] = field(default_factory=dict)
+    # Groups of the consumer protocol, those included that were taken back.
+    consumers: dict[str, ConsumerGroup] = field(default_factory=dict)
     # Partitions by their bytes in a key: few, and named by every record.
     partitions: dict[bytes, TopicPartition] = field(default_factory=dict)
     # Records taken in this turn of the loop.
@@ -213,6 +217,13 @@ def _take_record(
             replay.snapshots.pop(group_id, None)
         else:
             replay.snapshots[group_id] = read_group(value)
+    elif version in CONSUMER_KEY_VERSIONS:
+        read = read_record(key, value)
+        if read.change is not None:
+            consumer = replay.consumers.get(read.group_id)
+            if consumer is None:
+                consumer = replay.consumers[read.group_id] = ConsumerGroup(read.group_id)
+            consumer.apply(read.change)
 
 
 def _offset(value: bytes, log_offset: Offset) -> StoredOffset:
@@ -263,7 +274,12 @@ def _install(shard: Shard, replay: _Replay) -> Iterator[None]:
         group.membership.restore(snapshot)
         if count % GROUPS_PER_TURN == 0:
             yield
+    for count, (group_id, consumer) in enumerate(replay.consumers.items(), 1):
+        consumer.settle()
+        if consumer.is_stored or consumer.members:
+            shard.make_consumer(shard.group(group_id), consumer)
+        if count % GROUPS_PER_TURN == 0:
+            yield
     # Nobody could send heartbeats until now.
     for group in shard.groups.values():
-        if group.has_members:
-            group.classic.resume()
+        group.resume()

@@ -3,7 +3,7 @@
     key                                     value
     0, 1  group, topic, partition           its offset: version 3, or 1 where it says when it expires
     2     group                             its members: version 3
-    else  of other protocols                left alone
+    3..   the consumer protocol's           see `consumer_records`
 
 A key without a value is a tombstone. Law: values to bytes and back, nothing else.
 """

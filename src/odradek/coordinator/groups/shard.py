@@ -7,17 +7,25 @@
 Law: everything that is true of a group is in the log first; memory follows when the log has it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
-from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup, Terms
+from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.group import GroupSnapshot
+from odradek.coordinator.consumer.changes import Change
+from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
+from odradek.coordinator.consumer.draft import Draft
+from odradek.coordinator.consumer.effects import Answer, Effects
+from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.groups.consumer_records import record_of
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import KeyValue, build_batch, group_record, group_tombstone
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
-from odradek.coordinator.groups.write_errors import GROUP_ERRORS, told
+from odradek.coordinator.groups.write_errors import CONSUMER_ERRORS, GROUP_ERRORS, told
 from odradek.coordinator.ports import PartitionWriter, Written
 
 
@@ -27,6 +35,7 @@ class Shard:
     __slots__ = (
         "_open_transactions",
         "_purgatories",
+        "_surroundings",
         "_terms",
         "_writer",
         "groups",
@@ -40,7 +49,7 @@ class Shard:
         self,
         topic_partition: TopicPartition,
         leader_epoch: LeaderEpoch,
-        terms: Terms,
+        surroundings: Surroundings,
         purgatories: GroupPurgatories,
         writer: PartitionWriter,
     ) -> None:
@@ -53,7 +62,8 @@ class Shard:
         """Whether this broker leads the partition no longer, in this epoch; nothing happens here then."""
         self.groups: dict[str, Group] = {}
         """By id; none is Dead."""
-        self._terms = terms
+        self._surroundings = surroundings
+        self._terms = surroundings.terms
         self._purgatories = purgatories
         self._writer = writer
         # The groups with pending offsets of each producer's open transaction.
@@ -75,16 +85,22 @@ class Shard:
         )
         return Group(group_id, members, offsets or GroupOffsets())
 
+    def make_consumer(self, group: Group, members: ConsumerGroup | None = None) -> ConsumerCoordinator:
+        """Let a group be one of the consumer protocol, with these members."""
+        found = members or ConsumerGroup(group.group_id)
+        group.consumer = ConsumerCoordinator(found, self._surroundings, self._purgatories, self)
+        return group.consumer
+
     def forget_if_void(self, group: Group) -> None:
         """Drop a group of which the log knows nothing and that nobody is in."""
-        if group.offsets.is_empty and not group.is_stored and not group.has_members:
+        if group.is_forgettable:
             self.drop(group)
 
     def drop(self, group: Group, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
         """Let a group be no more; whoever waits in it is told `code`."""
         if self.groups.get(group.group_id) is group:
             del self.groups[group.group_id]
-            group.classic.close(code)
+            group.close(code)
 
     def close(self) -> None:
         """Lead no longer."""
@@ -124,8 +140,22 @@ class Shard:
 
         self.write([group_record(group_id, snapshot)], written)
 
+    def write_changes(
+        self,
+        group_id: str,
+        changes: Sequence[Change],
+        beside: Sequence[KeyValue],
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        """See `ChangeLog.write_changes`."""
+        records = [*beside, *(record_of(group_id, change) for change in changes)]
+        self.write(records, lambda result: done(told(CONSUMER_ERRORS, result.error)))
+
     def delete(self, group: Group, tombstones: list[KeyValue], done: Callable[[ErrorCode], None]) -> None:
-        """Take a group and all its offsets out of the log, then out of memory."""
+        """Take an empty group and all its offsets out of the log, then out of memory."""
+        if group.consumer is not None:
+            self._delete_consumer(group, group.consumer, tombstones, done)
+            return
         records = tombstones + ([group_tombstone(group.group_id)] if group.is_stored else [])
 
         def written(result: Written) -> None:
@@ -137,6 +167,27 @@ class Shard:
             self.write(records, written)
         else:
             written(Written())
+
+    def _delete_consumer(
+        self,
+        group: Group,
+        consumer: ConsumerCoordinator,
+        tombstones: list[KeyValue],
+        done: Callable[[ErrorCode], None],
+    ) -> None:
+        def step(draft: Draft) -> Effects:
+            if draft.group.members:
+                raise ApiError(ErrorCode.NON_EMPTY_GROUP)
+            draft.beside += tombstones
+            if draft.group.is_stored:
+                draft.put_all(draft.group.tombstones())
+            return [Answer(deleted, ErrorCode.NONE)]
+
+        def deleted(code: ErrorCode) -> None:
+            self.drop(group)
+            done(code)
+
+        consumer.take(step, lambda code, words: done(code))
 
     # --- transactions
 

@@ -33,6 +33,13 @@ GROUP_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
 }
 """For members whose group could not be written."""
 
+CONSUMER_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
+    **_FOR_ALL,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""For members of the consumer protocol whose group could not be written."""
+
 
 def told(errors: Mapping[ErrorCode, ErrorCode], error: ErrorCode) -> ErrorCode:
     """What stands for the log's error."""

@@ -23,8 +23,9 @@ _FIRST_WITH_SOFTWARE: Final = 3
 _FIRST_WITH_FEATURES_FROM_0: Final = 4
 """Before it, clients fail at a feature whose lowest level is 0."""
 
-FEATURES: Final = {"transaction.version": 2}
-"""Levels in force by feature; all from 0 up are supported. Clients use transactions v2 only where told."""
+FEATURES: Final = {"group.version": 1, "transaction.version": 2}
+"""Levels in force by feature; all from 0 up are supported. Clients use transactions v2 and
+the consumer group protocol only where told."""
 _FEATURES_EPOCH: Final = 0
 """They never change; -1 would say that they are not known."""
 

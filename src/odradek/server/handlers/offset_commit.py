@@ -38,7 +38,7 @@ def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitReque
             )
         )
 
-    core.groups.coordinator.commit_offsets(request, committed)
+    core.groups.coordinator.commit_offsets(request, committed, context.api_version)
 
 
 def refuse(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:

@@ -49,7 +49,11 @@ def _group(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
     found = core.groups.coordinator.fetch_offsets(
-        asked.group_id, _partitions(asked.topics), require_stable=require_stable
+        asked.group_id,
+        _partitions(asked.topics),
+        require_stable=require_stable,
+        member_id=asked.member_id,
+        member_epoch=asked.member_epoch,
     )
     if isinstance(found, ErrorCode):
         return OffsetFetchResponseGroup(asked.group_id, error_code=found)

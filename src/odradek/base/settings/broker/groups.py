@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from odradek.base.settings.definition import Kind, setting
 
 
+def _empty(value: tuple[str, ...]) -> str | None:
+    return None if value else "must hold at least one"
+
+
 @dataclass(frozen=True)
 class GroupSettings:
     """Consumer groups and the offsets that they commit."""
@@ -23,6 +27,14 @@ class GroupSettings:
     )
     group_min_session_timeout_ms: int = setting(
         Kind.INT, "group.min.session.timeout.ms", 6000, "The shortest session timeout of a member."
+    )
+    group_consumer_assignors: tuple[str, ...] = setting(
+        Kind.LIST,
+        "group.consumer.assignors",
+        ("uniform", "range"),
+        "The assignors of the consumer protocol; the first one is used where members ask for none.",
+        choices=("uniform", "range"),
+        fault=_empty,
     )
     group_consumer_heartbeat_interval_ms: int = setting(
         Kind.INT,
@@ -51,6 +63,13 @@ class GroupSettings:
         2_147_483_647,
         "How many members a consumer group may have.",
         least=1,
+    )
+    group_consumer_migration_policy: str = setting(
+        Kind.STRING,
+        "group.consumer.migration.policy",
+        "bidirectional",
+        "Whether groups with members may change their protocol: from classic, to classic, both, none.",
+        choices=("bidirectional", "upgrade", "downgrade", "disabled"),
     )
     group_consumer_min_heartbeat_interval_ms: int = setting(
         Kind.INT,

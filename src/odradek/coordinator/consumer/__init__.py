@@ -1,0 +1,14 @@
+"""The consumer group protocol (KIP-848): members send heartbeats, and the broker assigns.
+
+states                what a member and a group may be, and what comes of an event: tables
+member, group         what is known of a member and of a group
+changes, draft        what a step would change, and the group as it will be when the log has it
+assignments           arithmetic of partitions by topic
+validating            what a heartbeat must hold
+subscribing           what a group reads: names, expressions, topics that come and go
+targeting             who is to have what, at which epoch
+reconciling           from what a member has to what it is to have, without two owners at a time
+heartbeats, leaving   one request each
+classic_members       members that speak the classic protocol in the midst of it
+coordinator           one object per group: takes requests and deadlines, writes, then answers
+"""

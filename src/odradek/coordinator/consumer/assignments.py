@@ -1,0 +1,56 @@
+"""Arithmetic of assignments: partitions by topic, where a topic without partitions is not in it."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from odradek.base.ids import TopicId
+from odradek.coordinator.assignors.model import Assignment
+
+NOTHING: Final[Assignment] = {}
+
+
+def without(minuend: Assignment, subtrahend: Assignment) -> Assignment:
+    """What is in the first and not in the second."""
+    left = {topic: parts - subtrahend.get(topic, frozenset()) for topic, parts in minuend.items()}
+    return _filled(left)
+
+
+def in_both(one: Assignment, other: Assignment) -> Assignment:
+    """What is in both."""
+    return _filled({topic: parts & other[topic] for topic, parts in one.items() if topic in other})
+
+
+def together(one: Assignment, other: Assignment) -> Assignment:
+    """What is in either."""
+    union = dict(one)
+    for topic, parts in other.items():
+        union[topic] = union.get(topic, frozenset()) | parts
+    return union
+
+
+def overlap(one: Assignment, other: Assignment) -> bool:
+    """Whether anything is in both."""
+    return any(not parts.isdisjoint(other.get(topic, ())) for topic, parts in one.items())
+
+
+def is_within(part: Assignment, whole: Assignment) -> bool:
+    """Whether everything in the first is in the second."""
+    return all(parts <= whole.get(topic, frozenset()) for topic, parts in part.items())
+
+
+def assignment_of(told: Iterable[tuple[TopicId, Iterable[int]]]) -> Assignment:
+    """What a message lists; a topic that is listed twice counts once, with all its partitions."""
+    assignment: dict[TopicId, frozenset[int]] = {}
+    for topic, parts in told:
+        assignment[topic] = assignment.get(topic, frozenset()) | frozenset(parts)
+    return _filled(assignment)
+
+
+def in_order(assignment: Assignment) -> Iterable[tuple[TopicId, list[int]]]:
+    """Topics by id, partitions by number: the same bytes for the same assignment."""
+    for topic in sorted(assignment):
+        yield topic, sorted(assignment[topic])
+
+
+def _filled(assignment: Mapping[TopicId, frozenset[int]]) -> Assignment:
+    return {topic: parts for topic, parts in assignment.items() if parts}

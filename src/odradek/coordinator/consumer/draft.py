@@ -1,0 +1,37 @@
+"""A group as it will be when the log has what a step wants to change.
+
+Law: the group itself stays as it is; nobody sees a draft but the step that makes it. A step that changes
+nothing costs no copy.
+"""
+
+from collections.abc import Iterable
+
+from odradek.coordinator.consumer.changes import Change
+from odradek.coordinator.consumer.group import ConsumerGroup
+
+
+class Draft:
+    """One step's changes, and the group with them."""
+
+    __slots__ = ("_is_forked", "beside", "changes", "group")
+
+    def __init__(self, group: ConsumerGroup) -> None:
+        self.group = group
+        """Read it freely; it is a fork as soon as there are changes."""
+        self._is_forked = False
+        self.changes: list[Change] = []
+        """What is to be written, in order."""
+        self.beside: list[tuple[bytes, bytes | None]] = []
+        """Records of other kinds that are to be written in the same batch, before the changes."""
+
+    def put(self, change: Change) -> None:
+        """Let one change be."""
+        if not self._is_forked:
+            self.group, self._is_forked = self.group.fork(), True
+        self.group.apply(change)
+        self.changes.append(change)
+
+    def put_all(self, changes: Iterable[Change]) -> None:
+        """Let several be, in order."""
+        for change in list(changes):
+            self.put(change)

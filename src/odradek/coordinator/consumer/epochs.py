@@ -1,0 +1,36 @@
+"""Whether somebody who commits or fetches offsets is a member, and at the epoch that it says."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.consumer.group import ConsumerGroup
+
+FIRST_WITH_EPOCHS: Final = 9
+"""OffsetCommit from this version on carries member epochs; before it knows generations."""
+NO_EPOCH: Final = -1
+
+
+def refuse_commit(
+    group: ConsumerGroup, member_id: str, epoch: int, version: int, *, is_transactional: bool
+) -> ErrorCode:
+    """Why somebody may not commit, or NONE. A group without members takes commits from anybody (-1)."""
+    if epoch < 0 and not group.members:
+        return ErrorCode.NONE
+    member = group.members.get(member_id)
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if member.metadata.classic is not None:
+        return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.ILLEGAL_GENERATION
+    if not is_transactional and version < FIRST_WITH_EPOCHS:
+        return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.STALE_MEMBER_EPOCH
+
+
+def refuse_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> ErrorCode:
+    """Why somebody may not fetch offsets, or NONE; who tells no member is not asked to be one."""
+    if member_id is None and epoch <= NO_EPOCH:
+        return ErrorCode.NONE
+    member = group.members.get(member_id or "")
+    if member is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.STALE_MEMBER_EPOCH

@@ -1,0 +1,170 @@
+"""ConsumerGroupHeartbeat: a member lives, says what has changed with it, and learns what it is to read.
+
+One step does all that there is to do: the member, the topics behind its subscription, the group's epoch, the
+target, the member's share. A heartbeat without news, in a group without news, writes nothing.
+
+    request's epoch    0 joins; above 0 goes on; -1 and -2 leave (`leaving`)
+    a field is None    unchanged since the last heartbeat
+    the answer         has an assignment where that changed, and for whoever joins or tells everything
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.assignments import assignment_of, in_order
+from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged
+from odradek.coordinator.consumer.draft import Draft
+from odradek.coordinator.consumer.effects import Answer, AwaitRevocation, Effects, StartSession
+from odradek.coordinator.consumer.member import JOINING_EPOCH, Member, MemberMetadata
+from odradek.coordinator.consumer.membership import check_epoch, check_room, find, take_over
+from odradek.coordinator.consumer.reconciling import reconciled
+from odradek.coordinator.consumer.states import MemberState
+from odradek.coordinator.consumer.subscribing import (
+    drop_unused_expressions,
+    raise_epoch,
+    refresh,
+    resolve,
+)
+from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.targeting import assign
+from odradek.wire.messages.consumer_group_heartbeat import (
+    Assignment as ToldAssignment,
+)
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+RespondToHeartbeat: TypeAlias = Callable[[ConsumerGroupHeartbeatResponse], None]
+
+_UNCHANGED: Final = -1
+
+
+def heartbeat(
+    draft: Draft,
+    surroundings: Surroundings,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    respond: RespondToHeartbeat,
+    *,
+    topics_changed: bool,
+) -> Effects:
+    """Take a valid heartbeat of a member that joins or stays. Raises ApiError."""
+    owned = _owned(request)
+    check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
+    member = _member(draft, surroundings, request, owned)
+    metadata = _told(request, member.metadata, caller)
+    effects = advance(draft, surroundings, member, metadata, owned, topics_changed=topics_changed)
+    after = draft.group.members[member.member_id].share
+    is_joining = request.member_epoch == JOINING_EPOCH
+    wants_all = is_joining or _is_full(request) or after.assigned != member.share.assigned
+    response = ConsumerGroupHeartbeatResponse(
+        member_id=member.member_id,
+        member_epoch=after.epoch,
+        heartbeat_interval_ms=surroundings.heartbeat_interval_ms,
+        assignment=_assignment(after.assigned) if wants_all else None,
+    )
+    return [
+        StartSession(member.member_id, surroundings.session_timeout_ms),
+        *effects,
+        Answer(respond, response),
+    ]
+
+
+def advance(
+    draft: Draft,
+    surroundings: Surroundings,
+    member: Member,
+    metadata: MemberMetadata,
+    owned: Assignment | None,
+    *,
+    topics_changed: bool,
+) -> Effects:
+    """Let a member be as it says now, and bring it and the group as far as that makes possible.
+
+    The same for members of either protocol. Raises ApiError.
+    """
+    member_id, topics = member.member_id, surroundings.topics
+    before = member.metadata
+    is_new = member_id not in draft.group.members
+    now_ms = surroundings.terms.clock.wall_ms()
+    if metadata.expression != before.expression:
+        resolve(draft, metadata.expression, topics, now_ms)
+    if is_new or metadata != before:
+        draft.put(MemberChanged(member_id, metadata))
+    if topics_changed:
+        refresh(draft, topics, now_ms)
+    if metadata.expression != before.expression:
+        drop_unused_expressions(draft)
+    is_changed = is_new or (metadata.topics, metadata.expression) != (before.topics, before.expression)
+    if is_changed or topics_changed:
+        raise_epoch(draft, topics, is_changed=is_changed)
+    assign(draft, topics, surroundings.assignors)
+    current = draft.group.members[member_id]
+    share = reconciled(draft.group, current, owned)
+    if share == current.share:
+        return []
+    draft.put(ShareChanged(member_id, share))
+    if share.state is not MemberState.UNREVOKED_PARTITIONS:
+        return []
+    return [AwaitRevocation(member_id, share, metadata.rebalance_timeout_ms)]
+
+
+def _member(
+    draft: Draft,
+    surroundings: Surroundings,
+    request: ConsumerGroupHeartbeatRequest,
+    owned: Assignment | None,
+) -> Member:
+    """Who sends this: a member, one that takes another's place, or one that is not in the group yet."""
+    group = draft.group
+    if request.member_epoch != JOINING_EPOCH:
+        member = find(group, request.member_id, request.instance_id)
+        check_epoch(member, request.member_epoch, owned)
+        return member
+    member_id = request.member_id or str(surroundings.terms.chance.uuid())
+    if request.instance_id is not None:
+        known = group.static_member(request.instance_id)
+        if known is not None:
+            return take_over(draft, known, member_id)
+    return group.members.get(member_id) or Member(member_id, MemberMetadata())
+
+
+def _told(request: ConsumerGroupHeartbeatRequest, before: MemberMetadata, caller: Caller) -> MemberMetadata:
+    """What is known of a member after this request."""
+    names, expression = request.subscribed_topic_names, request.subscribed_topic_regex
+    timeout_ms = request.rebalance_timeout_ms
+    return MemberMetadata(
+        before.instance_id if request.instance_id is None else request.instance_id,
+        before.rack_id if request.rack_id is None else request.rack_id,
+        caller.client_id,
+        caller.client_host,
+        before.topics if names is None else tuple(sorted(set(names))),
+        before.expression if expression is None else expression,
+        before.rebalance_timeout_ms if timeout_ms == _UNCHANGED else timeout_ms,
+        before.assignor if request.server_assignor is None else request.server_assignor,
+    )
+
+
+def _owned(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
+    told = request.topic_partitions
+    return None if told is None else assignment_of((one.topic_id, one.partitions) for one in told)
+
+
+def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether it tells everything, as a member does that is not sure that we heard its last heartbeat."""
+    has_subscription = (
+        request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    )
+    return (
+        request.rebalance_timeout_ms != _UNCHANGED
+        and has_subscription
+        and request.topic_partitions is not None
+    )
+
+
+def _assignment(assigned: Assignment) -> ToldAssignment:
+    return ToldAssignment([TopicPartitions(topic, parts) for topic, parts in in_order(assigned)])

@@ -1,0 +1,47 @@
+"""How members go: by themselves, for good or for a while, or because nothing was heard of them.
+
+epoch -1            gone: its partitions are free for others
+epoch -2            a static member that will be back: everything stays as it is, for its session's time
+silence             as epoch -1
+nothing given back  as epoch -1, after the member's rebalance timeout
+"""
+
+from collections.abc import Iterable
+
+from odradek.coordinator.consumer.changes import EpochChanged, ShareChanged
+from odradek.coordinator.consumer.draft import Draft
+from odradek.coordinator.consumer.effects import Answer, Effects
+from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
+from odradek.coordinator.consumer.member import AWAY_EPOCH, Share
+from odradek.coordinator.consumer.membership import find, forget
+from odradek.coordinator.consumer.subscribing import drop_unused_expressions, topics_hash
+from odradek.coordinator.consumer.topics import Topics
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+
+def leave(
+    draft: Draft, topics: Topics, request: ConsumerGroupHeartbeatRequest, respond: RespondToHeartbeat
+) -> Effects:
+    """Take a valid heartbeat of a member that leaves. Raises ApiError."""
+    member = find(draft.group, request.member_id, request.instance_id)
+    if request.member_epoch == AWAY_EPOCH:
+        share = member.share
+        # It reads nothing meanwhile, and so has nothing left to give back.
+        away = Share(AWAY_EPOCH, share.previous_epoch, assigned=share.assigned)
+        draft.put(ShareChanged(member.member_id, away))
+    else:
+        remove(draft, topics, [member.member_id])
+    response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
+    return [Answer(respond, response)]
+
+
+def remove(draft: Draft, topics: Topics, member_ids: Iterable[str]) -> None:
+    """Members are gone: the others share what they had."""
+    for member_id in member_ids:
+        forget(draft, member_id)
+    drop_unused_expressions(draft)
+    group = draft.group
+    draft.put(EpochChanged(group.epoch + 1, topics_hash(group, topics)))

@@ -1,0 +1,74 @@
+"""One member of a consumer group, as it is written and as it is known: values that never change."""
+
+from typing import Final, NamedTuple
+
+from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.classic.member import Protocols
+from odradek.coordinator.consumer.assignments import NOTHING
+from odradek.coordinator.consumer.states import MemberState
+
+JOINING_EPOCH: Final = 0
+LEAVING_EPOCH: Final = -1
+AWAY_EPOCH: Final = -2
+"""Of a static member that left for a while (KIP-345): its place is kept for its session's time."""
+
+
+class ClassicTerms(NamedTuple):
+    """What a member that speaks the classic protocol told when it joined; of others there is none."""
+
+    session_timeout_ms: int
+    protocols: Protocols
+    """Its strategies with their metadata, the best first; never empty."""
+
+
+class MemberMetadata(NamedTuple):
+    """What a member told about itself."""
+
+    instance_id: str | None = None
+    """`group.instance.id` of a static member (KIP-345); None for a dynamic one."""
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    topics: tuple[str, ...] = ()
+    """The names that it subscribed to, sorted, whether there are such topics or not."""
+    expression: str = ""
+    """The regular expression that it subscribed with; empty for none."""
+    rebalance_timeout_ms: int = -1
+    """How long it may take to give partitions back."""
+    assignor: str | None = None
+    """The server-side assignor that it prefers."""
+    classic: ClassicTerms | None = None
+
+
+class Share(NamedTuple):
+    """What a member has, and where it is on its way to its target."""
+
+    epoch: int = JOINING_EPOCH
+    """The target assignment that it has reached; -2 for a static member that is away."""
+    previous_epoch: int = JOINING_EPOCH
+    """The epoch before: a member that missed our last answer still tells that one."""
+    state: MemberState = MemberState.STABLE
+    assigned: Assignment = NOTHING
+    """What it may read now."""
+    revoking: Assignment = NOTHING
+    """What it has to give back; empty except in UNREVOKED_PARTITIONS. It counts as the owner until then."""
+
+
+NO_SHARE: Final = Share()
+
+
+class Member(NamedTuple):
+    """A member."""
+
+    member_id: str
+    metadata: MemberMetadata
+    share: Share = NO_SHARE
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it is a static member whose place is kept."""
+        return self.share.epoch == AWAY_EPOCH
+
+    def has_reached(self, epoch: int) -> bool:
+        """Whether it has its whole target as of that epoch."""
+        return self.share.epoch == epoch and self.share.state is MemberState.STABLE

@@ -1,0 +1,91 @@
+"""Who a request speaks for: members by id, static members by instance id (KIP-345), epochs that do not fit.
+
+FENCED_MEMBER_EPOCH     it is at another epoch than it says: it must give everything back and join again
+UNRELEASED_INSTANCE_ID  it joins under an instance id whose member has not left
+FENCED_INSTANCE_ID      another member has taken its instance id
+UNKNOWN_MEMBER_ID       there is no such member
+"""
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.consumer.assignments import is_within
+from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged, TargetChanged
+from odradek.coordinator.consumer.draft import Draft
+from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.member import JOINING_EPOCH, Member
+
+
+def check_room(group: ConsumerGroup, member_id: str, size_max: int) -> None:
+    """`group.consumer.max.size`. Raises ApiError."""
+    if len(group.members) >= size_max and member_id not in group.members:
+        words = f"The consumer group has reached its maximum capacity of {size_max} members."
+        raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, words)
+
+
+def find(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
+    """The member that a request names. Raises ApiError."""
+    if instance_id is not None:
+        known = group.static_member(instance_id)
+        if known is None:
+            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+        if known.member_id != member_id:
+            words = (
+                f"Static member {member_id} with instance id {instance_id} was fenced by member "
+                f"{known.member_id}."
+            )
+            raise ApiError(ErrorCode.FENCED_INSTANCE_ID, words)
+        return known
+    found = group.members.get(member_id)
+    if found is None:
+        words = f"Member {member_id} is not a member of group {group.group_id}."
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, words)
+    return found
+
+
+def check_epoch(member: Member, epoch: int, owned: Assignment | None) -> None:
+    """Whether a member is where it says. Raises ApiError.
+
+    The epoch before is good too, from a member that owns nothing that it may not: it missed our last answer.
+    """
+    share = member.share
+    if epoch == share.epoch:
+        return
+    is_before = share.previous_epoch == epoch < share.epoch
+    if is_before and owned is not None and is_within(owned, share.assigned):
+        return
+    compared = "greater" if epoch > share.epoch else "smaller"
+    words = (
+        f"The consumer group member has a {compared} member epoch ({epoch}) than the one known by the group "
+        f"coordinator ({share.epoch}). The member must abandon all its partitions and rejoin."
+    )
+    raise ApiError(ErrorCode.FENCED_MEMBER_EPOCH, words)
+
+
+def take_over(draft: Draft, released: Member, member_id: str) -> Member:
+    """A static member is back under another id: it gets the place and the partitions of the one before.
+
+    Raises ApiError unless that one has left; a member of the classic protocol says so by its absence only.
+    """
+    metadata = released.metadata
+    if not released.is_away and metadata.classic is None:
+        words = (
+            f"Static member {member_id} with instance id {metadata.instance_id} cannot join the group "
+            f"because the instance id is owned by {released.member_id} member."
+        )
+        raise ApiError(ErrorCode.UNRELEASED_INSTANCE_ID, words)
+    target = draft.group.target_of(released.member_id)
+    share = released.share._replace(epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH)
+    if member_id != released.member_id:
+        forget(draft, released.member_id)
+        draft.put(MemberChanged(member_id, metadata))
+        draft.put(TargetChanged(member_id, target))
+    draft.put(ShareChanged(member_id, share))
+    return draft.group.members[member_id]
+
+
+def forget(draft: Draft, member_id: str) -> None:
+    """A member is gone: take back what the log says of it, in Kafka's order."""
+    draft.put(ShareChanged(member_id, None))
+    draft.put(TargetChanged(member_id, None))
+    draft.put(MemberChanged(member_id, None))

@@ -1,0 +1,71 @@
+"""From what a member has to what it is to have, so that no partition ever has two owners.
+
+Law: pure functions; a member's next share follows from its share, the target, what it says that it owns, and
+who else owns what.
+
+Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of epoch 2 gives it t-2 and t-3:
+
+    b joins            its target is a's still: UNRELEASED_PARTITIONS at 2, with nothing
+    a's heartbeat      UNREVOKED_PARTITIONS at 1, keeps t-0 t-1, is told so, has to give back t-2 t-3
+    a owns t-0 t-1     STABLE at 2
+    b's heartbeat      STABLE at 2, with t-2 t-3
+"""
+
+from odradek.base.ids import TopicId
+from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.consumer.assignments import NOTHING, in_both, overlap, together, without
+from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.member import Member, Share
+from odradek.coordinator.consumer.states import MemberEvent, MemberState, next_state
+
+
+def reconciled(group: ConsumerGroup, member: Member, owned: Assignment | None) -> Share:
+    """The member's next share, which may be the one that it has.
+
+    `owned` is what it says that it still reads; None when it did not say, and then it may be everything.
+    """
+    share = member.share
+    if share.state is MemberState.STABLE and share.epoch == group.target_epoch:
+        next_state(share.state, MemberEvent.NOTHING_NEW)
+        return share
+    if share.state is MemberState.UNREVOKED_PARTITIONS and _still_owns(owned, share.revoking):
+        next_state(share.state, MemberEvent.STILL_OWNS)
+        return share
+    target = group.target_of(member.member_id)
+    kept = in_both(share.assigned, target)
+    leaving = without(share.assigned, target)
+    if leaving and _still_owns(owned, leaving):
+        state = next_state(share.state, MemberEvent.MUST_REVOKE)
+        return _moved(share, share.epoch, state, kept, leaving)
+    wanted = without(target, kept)
+    free = _free(group, member.member_id, wanted)
+    event = MemberEvent.HAS_ALL if free == wanted else MemberEvent.MUST_WAIT
+    state = next_state(share.state, event)
+    return _moved(share, group.target_epoch, state, together(kept, free), NOTHING)
+
+
+def waits_on_others(group: ConsumerGroup, member: Member) -> bool:
+    """Whether all that a member lacks of its target is still with others."""
+    wanted = without(group.target_of(member.member_id), member.share.assigned)
+    return bool(wanted) and not _free(group, member.member_id, wanted)
+
+
+def _still_owns(owned: Assignment | None, partitions: Assignment) -> bool:
+    return owned is None or overlap(owned, partitions)
+
+
+def _free(group: ConsumerGroup, member_id: str, wanted: Assignment) -> Assignment:
+    """What of it has no other owner."""
+    free: dict[TopicId, frozenset[int]] = {}
+    for topic, parts in wanted.items():
+        owners = group.owners.get(topic, {})
+        unowned = frozenset(part for part in parts if owners.get(part, member_id) == member_id)
+        if unowned:
+            free[topic] = unowned
+    return free
+
+
+def _moved(share: Share, epoch: int, state: MemberState, assigned: Assignment, revoking: Assignment) -> Share:
+    """The share after it; the epoch before stays remembered while the epoch does not change."""
+    previous = share.previous_epoch if epoch == share.epoch else share.epoch
+    return Share(epoch, previous, state, assigned, revoking)

@@ -1,0 +1,77 @@
+"""What a group reads: names and expressions of its members, and the topics behind them.
+
+A change of that raises the group's epoch, and so asks for another target assignment:
+
+    a member subscribes to more, or to less       at once
+    a topic is created, deleted, or grows         with the next heartbeat of any member
+    a topic is created that an expression matches with the next heartbeat of any member
+"""
+
+import hashlib
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.coordinator.consumer.changes import EpochChanged, ExpressionChanged, ResolvedExpression
+from odradek.coordinator.consumer.draft import Draft
+from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.topics import Topics
+
+HASH_BYTES = 8
+
+
+def topics_hash(group: ConsumerGroup, topics: Topics) -> int:
+    """A number that tells the topics that a group reads, as they are now, from what they may become.
+
+    Names, ids and numbers of partitions; as stable as those, over restarts too. 0 when there are none.
+    """
+    digest = hashlib.blake2b(digest_size=HASH_BYTES)
+    found = False
+    for name in sorted(group.subscribed_topics()):
+        topic = topics.by_name(name)
+        if topic is not None:
+            found = True
+            digest.update(f"{name}/{topic.partition_count}/".encode())
+            digest.update(topic.topic_id.bytes)
+    return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
+
+
+def resolve(draft: Draft, expression: str, topics: Topics, now_ms: int) -> None:
+    """Look an expression's topics up, unless that was done. Raises ApiError when it is not one."""
+    if not expression or expression in draft.group.expressions:
+        return
+    draft.put(ExpressionChanged(expression, _resolved(expression, topics, now_ms)))
+
+
+def drop_unused_expressions(draft: Draft) -> None:
+    """Forget the expressions that no member subscribes with any more."""
+    if draft.group.expressions:
+        used = {member.metadata.expression for member in draft.group.members.values()}
+        unused = [expression for expression in draft.group.expressions if expression not in used]
+        draft.put_all(ExpressionChanged(expression, None) for expression in unused)
+
+
+def refresh(draft: Draft, topics: Topics, now_ms: int) -> None:
+    """Topics have come or gone: look every expression up again, and note those that match others now."""
+    for expression, known in list(draft.group.expressions.items()):
+        resolved = _resolved(expression, topics, now_ms)
+        if resolved.topics != known.topics:
+            draft.put(ExpressionChanged(expression, resolved))
+
+
+def raise_epoch(draft: Draft, topics: Topics, *, is_changed: bool) -> None:
+    """Raise the group's epoch if its members changed, or the topics that they read."""
+    group = draft.group
+    current = topics_hash(group, topics)
+    if is_changed or current != group.topics_hash:
+        draft.put(EpochChanged(group.epoch + 1, current))
+
+
+def _resolved(expression: str, topics: Topics, now_ms: int) -> ResolvedExpression:
+    # RE2 is loaded when the first expression comes: most brokers never see one.
+    from odradek.coordinator.consumer.regular_expressions import InvalidRegularExpression, matching
+
+    try:
+        return ResolvedExpression(matching(expression, topics.names()), topics.version, now_ms)
+    except InvalidRegularExpression as error:
+        words = f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {error}."
+        raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, words) from None

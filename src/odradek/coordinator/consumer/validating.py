@@ -1,0 +1,54 @@
+"""What a heartbeat must hold, whoever sends it: INVALID_REQUEST or UNSUPPORTED_ASSIGNOR."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.coordinator.consumer.member import AWAY_EPOCH, JOINING_EPOCH, LEAVING_EPOCH
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+FIRST_WITH_MEMBER_ID: Final = 1
+"""From this version on clients bring their own member ids (KIP-1082)."""
+
+
+def validate(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Sequence[str]) -> None:
+    """Raises ApiError."""
+    _refuse_if(not request.group_id, "GroupId can't be empty.")
+    if version >= FIRST_WITH_MEMBER_ID or request.member_epoch != JOINING_EPOCH:
+        _refuse_if(not request.member_id, "MemberId can't be empty.")
+    _refuse_if(request.instance_id == "", "InstanceId can't be empty.")
+    _refuse_if(request.rack_id == "", "RackId can't be empty.")
+    epoch = request.member_epoch
+    if epoch == JOINING_EPOCH:
+        _validate_first(request)
+    elif epoch == AWAY_EPOCH:
+        _refuse_if(request.instance_id is None, "InstanceId can't be null.")
+    elif epoch < LEAVING_EPOCH:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"MemberEpoch is {epoch}, but must be greater than or equal to -2."
+        )
+    wanted = request.server_assignor
+    if wanted is not None and wanted not in assignors:
+        supported = ", ".join(assignors)
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_ASSIGNOR,
+            f"ServerAssignor {wanted} is not supported. Supported assignors: {supported}.",
+        )
+
+
+def _validate_first(request: ConsumerGroupHeartbeatRequest) -> None:
+    _refuse_if(request.rebalance_timeout_ms == -1, "RebalanceTimeoutMs must be provided in first request.")
+    _refuse_if(
+        request.topic_partitions is None or bool(request.topic_partitions),
+        "TopicPartitions must be empty when (re-)joining.",
+    )
+    _refuse_if(
+        request.subscribed_topic_names is None and request.subscribed_topic_regex is None,
+        "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+    )
+
+
+def _refuse_if(condition: bool, words: str) -> None:
+    if condition:
+        raise ApiError(ErrorCode.INVALID_REQUEST, words)

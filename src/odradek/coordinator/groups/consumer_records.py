@@ -1,0 +1,278 @@
+"""The records of consumer groups (KIP-848) in `__consumer_offsets`, in Apache Kafka 4.1's own formats.
+
+    key                        value, version 0                                    change
+    3   group                  its epoch, a hash of its topics                     EpochChanged
+    4   group                  its topics, until 4.0; left alone, taken back       none
+    5   group, member          what the member told about itself                   MemberChanged
+    6   group                  the epoch of the target                             TargetEpochChanged
+    7   group, member          what the member is to have                          TargetChanged
+    8   group, member          what it has, and what it has to give back           ShareChanged
+    16  group, expression      the topics that a regular expression matched        ExpressionChanged
+
+A key without a value is a tombstone: a change to None. Law: changes to bytes and back, nothing else. Fields
+with tags that this version does not know are passed over; a value of a version above 0 is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from odradek.base.errors import MalformedRequest
+from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.consumer.assignments import assignment_of, in_order
+from odradek.coordinator.consumer.changes import (
+    Change,
+    EpochChanged,
+    ExpressionChanged,
+    MemberChanged,
+    ResolvedExpression,
+    ShareChanged,
+    TargetChanged,
+    TargetEpochChanged,
+)
+from odradek.coordinator.consumer.member import ClassicTerms, MemberMetadata, Share
+from odradek.coordinator.consumer.states import MemberState
+from odradek.coordinator.groups.log_records import KeyValue
+from odradek.wire.message import Message
+from odradek.wire.messages.consumer_group_records import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+    ConsumerGroupMetadataKey,
+    ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+    TopicPartitions,
+)
+from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
+
+VALUE_VERSION: Final = 0
+
+
+class ConsumerRecord(NamedTuple):
+    """What a record says; `change` is None for the topics that only Kafka up to 4.0 kept."""
+
+    group_id: str
+    change: Change | None
+
+
+def record_of(group_id: str, change: Change) -> KeyValue:
+    """The record that makes a change last."""
+    match change:
+        case EpochChanged(epoch, topics_hash):
+            key: Message = ConsumerGroupMetadataKey(group_id)
+            value = None if epoch is None else _epoch(epoch, topics_hash)
+        case MemberChanged(member_id, metadata):
+            key = ConsumerGroupMemberMetadataKey(group_id, member_id)
+            value = None if metadata is None else _metadata(metadata)
+        case TargetEpochChanged(epoch):
+            key = ConsumerGroupTargetAssignmentMetadataKey(group_id)
+            value = None if epoch is None else _target_epoch(epoch)
+        case TargetChanged(member_id, assignment):
+            key = ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
+            value = None if assignment is None else _target(assignment)
+        case ShareChanged(member_id, share):
+            key = ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id)
+            value = None if share is None else _share(share)
+        case ExpressionChanged(expression, resolved):
+            key = ConsumerGroupRegularExpressionKey(group_id, expression)
+            value = None if resolved is None else _resolved(resolved)
+    return encode_versioned(key, key.VERSIONS.highest), value
+
+
+def topics_tombstone(group_id: str) -> KeyValue:
+    """The record that takes back what Kafka up to 4.0 wrote of a group's topics."""
+    key = ConsumerGroupPartitionMetadataKey(group_id)
+    return encode_versioned(key, key.VERSIONS.highest), None
+
+
+def read_record(key: bytes, value: bytes | None) -> ConsumerRecord:
+    """The change that a record stands for. Raises MalformedRequest, for unknown versions too."""
+    version = version_of(key)
+    if version not in _READERS:
+        raise MalformedRequest(f"a key of version {version} is not of a consumer group")
+    return _READERS[version](key, value)
+
+
+# --- writing
+
+
+def _epoch(epoch: int, topics_hash: int) -> bytes:
+    return _encode(ConsumerGroupMetadataValue(epoch=epoch, metadata_hash=topics_hash))
+
+
+def _metadata(metadata: MemberMetadata) -> bytes:
+    classic = None
+    if metadata.classic is not None:
+        classic = ClassicMemberMetadata(
+            session_timeout_ms=metadata.classic.session_timeout_ms,
+            supported_protocols=[ClassicProtocol(name, told) for name, told in metadata.classic.protocols],
+        )
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=metadata.instance_id,
+        rack_id=metadata.rack_id,
+        client_id=metadata.client_id,
+        client_host=metadata.client_host,
+        subscribed_topic_names=list(metadata.topics),
+        subscribed_topic_regex=metadata.expression,
+        rebalance_timeout_ms=metadata.rebalance_timeout_ms,
+        server_assignor=metadata.assignor,
+        classic_member_metadata=classic,
+    )
+    return _encode(value)
+
+
+def _target_epoch(epoch: int) -> bytes:
+    return _encode(ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch=epoch))
+
+
+def _target(assignment: Assignment) -> bytes:
+    return _encode(ConsumerGroupTargetAssignmentMemberValue(topic_partitions=_listed(assignment)))
+
+
+def _share(share: Share) -> bytes:
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=share.epoch,
+        previous_member_epoch=share.previous_epoch,
+        state=share.state,
+        assigned_partitions=_listed(share.assigned),
+        partitions_pending_revocation=_listed(share.revoking),
+    )
+    return _encode(value)
+
+
+def _resolved(resolved: ResolvedExpression) -> bytes:
+    value = ConsumerGroupRegularExpressionValue(
+        topics=sorted(resolved.topics), version=resolved.version, timestamp=resolved.resolved_ms
+    )
+    return _encode(value)
+
+
+def _encode(value: Message) -> bytes:
+    return encode_versioned(value, VALUE_VERSION)
+
+
+def _listed(assignment: Assignment) -> list[TopicPartitions]:
+    return [TopicPartitions(topic, partitions) for topic, partitions in in_order(assignment)]
+
+
+# --- reading
+
+
+def _read_epoch(key: bytes, value: bytes | None) -> ConsumerRecord:
+    group_id = decode_versioned(ConsumerGroupMetadataKey, key).group_id
+    if value is None:
+        return ConsumerRecord(group_id, EpochChanged(None))
+    read = decode_versioned(ConsumerGroupMetadataValue, value)
+    return ConsumerRecord(group_id, EpochChanged(read.epoch, read.metadata_hash))
+
+
+def _read_topics(key: bytes, value: bytes | None) -> ConsumerRecord:
+    if value is not None:
+        decode_versioned(ConsumerGroupPartitionMetadataValue, value)
+    return ConsumerRecord(decode_versioned(ConsumerGroupPartitionMetadataKey, key).group_id, None)
+
+
+def _read_member(key: bytes, value: bytes | None) -> ConsumerRecord:
+    group_id, member_id = _group_and_member(decode_versioned(ConsumerGroupMemberMetadataKey, key))
+    if value is None:
+        return ConsumerRecord(group_id, MemberChanged(member_id, None))
+    read = decode_versioned(ConsumerGroupMemberMetadataValue, value)
+    metadata = MemberMetadata(
+        instance_id=read.instance_id,
+        rack_id=read.rack_id,
+        client_id=read.client_id,
+        client_host=read.client_host,
+        topics=tuple(sorted(read.subscribed_topic_names)),
+        expression=read.subscribed_topic_regex or "",
+        rebalance_timeout_ms=read.rebalance_timeout_ms,
+        assignor=read.server_assignor,
+        classic=_read_classic(read.classic_member_metadata),
+    )
+    return ConsumerRecord(group_id, MemberChanged(member_id, metadata))
+
+
+def _read_classic(read: ClassicMemberMetadata | None) -> ClassicTerms | None:
+    if read is None:
+        return None
+    if read.session_timeout_ms < 0 or not read.supported_protocols:
+        raise MalformedRequest("a classic member without protocols, or with a session timeout below zero")
+    return ClassicTerms(
+        read.session_timeout_ms, tuple((one.name, one.metadata) for one in read.supported_protocols)
+    )
+
+
+def _read_target_epoch(key: bytes, value: bytes | None) -> ConsumerRecord:
+    group_id = decode_versioned(ConsumerGroupTargetAssignmentMetadataKey, key).group_id
+    if value is None:
+        return ConsumerRecord(group_id, TargetEpochChanged(None))
+    read = decode_versioned(ConsumerGroupTargetAssignmentMetadataValue, value)
+    return ConsumerRecord(group_id, TargetEpochChanged(read.assignment_epoch))
+
+
+def _read_target(key: bytes, value: bytes | None) -> ConsumerRecord:
+    group_id, member_id = _group_and_member(decode_versioned(ConsumerGroupTargetAssignmentMemberKey, key))
+    if value is None:
+        return ConsumerRecord(group_id, TargetChanged(member_id, None))
+    read = decode_versioned(ConsumerGroupTargetAssignmentMemberValue, value)
+    return ConsumerRecord(group_id, TargetChanged(member_id, _read_assignment(read.topic_partitions)))
+
+
+def _read_share(key: bytes, value: bytes | None) -> ConsumerRecord:
+    group_id, member_id = _group_and_member(decode_versioned(ConsumerGroupCurrentMemberAssignmentKey, key))
+    if value is None:
+        return ConsumerRecord(group_id, ShareChanged(member_id, None))
+    read = decode_versioned(ConsumerGroupCurrentMemberAssignmentValue, value)
+    if read.state not in _MEMBER_STATES:
+        raise MalformedRequest(f"member {member_id} of group {group_id} in state {read.state}")
+    share = Share(
+        epoch=read.member_epoch,
+        previous_epoch=read.previous_member_epoch,
+        state=MemberState(read.state),
+        assigned=_read_assignment(read.assigned_partitions),
+        revoking=_read_assignment(read.partitions_pending_revocation),
+    )
+    return ConsumerRecord(group_id, ShareChanged(member_id, share))
+
+
+def _read_expression(key: bytes, value: bytes | None) -> ConsumerRecord:
+    read_key = decode_versioned(ConsumerGroupRegularExpressionKey, key)
+    resolved = None
+    if value is not None:
+        read = decode_versioned(ConsumerGroupRegularExpressionValue, value)
+        resolved = ResolvedExpression(frozenset(read.topics), read.version, read.timestamp)
+    return ConsumerRecord(read_key.group_id, ExpressionChanged(read_key.regular_expression, resolved))
+
+
+def _read_assignment(listed: list[TopicPartitions]) -> Assignment:
+    return assignment_of((one.topic_id, one.partitions) for one in listed)
+
+
+def _group_and_member(
+    key: ConsumerGroupMemberMetadataKey
+    | ConsumerGroupTargetAssignmentMemberKey
+    | ConsumerGroupCurrentMemberAssignmentKey,
+) -> tuple[str, str]:
+    return key.group_id, key.member_id
+
+
+_MEMBER_STATES: Final = frozenset(MemberState)
+_READERS: Final[Mapping[int, Callable[[bytes, bytes | None], ConsumerRecord]]] = {
+    3: _read_epoch,
+    4: _read_topics,
+    5: _read_member,
+    6: _read_target_epoch,
+    7: _read_target,
+    8: _read_share,
+    16: _read_expression,
+}
+CONSUMER_KEY_VERSIONS: Final = frozenset(_READERS)
+"""The versions of keys that `read_record` knows."""

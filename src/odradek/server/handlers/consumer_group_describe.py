@@ -1,0 +1,34 @@
+"""ConsumerGroupDescribe: groups of the consumer protocol, what each member has and is to have (KIP-848)."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.authorized_operations import GROUP_OPERATIONS
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+API_KEY: Final = 69
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
+) -> None:
+    """Answer at once."""
+    groups = [core.groups.coordinator.describe_consumer_group(group_id) for group_id in request.group_ids]
+    if request.include_authorized_operations:
+        for group in groups:
+            if not group.error_code:
+                group.authorized_operations = GROUP_OPERATIONS
+    respond(ConsumerGroupDescribeResponse(groups=groups))
+
+
+def refuse(request: ConsumerGroupDescribeRequest, code: ErrorCode) -> ConsumerGroupDescribeResponse:
+    """The same error for every group."""
+    return ConsumerGroupDescribeResponse(
+        groups=[DescribedGroup(error_code=code, group_id=group_id) for group_id in request.group_ids]
+    )

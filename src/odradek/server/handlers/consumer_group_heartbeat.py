@@ -1,0 +1,19 @@
+"""ConsumerGroupHeartbeat: be a member of a group of the consumer protocol (KIP-848)."""
+
+from typing import Final
+
+from odradek.coordinator.classic import Caller
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+API_KEY: Final = 68
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
+) -> None:
+    """Answer when what the heartbeat changes is written."""
+    # As Java writes an address that it never looked up: what Kafka's tools expect.
+    caller = Caller(context.client_id or "", f"/{context.client.peer_host}")
+    core.groups.coordinator.consumer_heartbeat(request, context.api_version, caller, respond)
