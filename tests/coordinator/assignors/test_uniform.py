@@ -90,3 +90,14 @@ def test_a_chain_of_members_passes_on_what_the_last_one_lacks() -> None:
         member("c", [Y, Z], {Z: [0]}),
     ]
     assert share(members, x=3, y=2, z=1) == {"a": "x0 x1", "b": "x2 y0", "c": "y1 z0"}
+
+
+def test_what_would_move_in_vain_stays() -> None:
+    """b gives x1 to a and y0 to c, and then gets x2 of d's: a takes that instead, and b keeps its x1."""
+    members = [
+        member("a", [X, Y]),
+        member("b", [X, Y], {X: [1], Y: [0]}),
+        member("c", [Y]),
+        member("d", [X, Y], {X: [0, 2]}),
+    ]
+    assert share(members, x=3, y=1) == {"a": "x2", "b": "x1", "c": "y0", "d": "x0"}

@@ -6,21 +6,21 @@ and no chain of partitions, could pass from one member to another whose load is 
     a reads x   b reads x and y   c reads y;   a: x0 x1 x2   b: y0   c: y1
     a gives x2 to b: loads 2 2 1. Level.
 
-Three steps, each of which only lowers the sum of the squared loads, so all of them end:
+Three steps, of which the last two only lower the sum of the squared loads, and so end:
 
 1. What is free goes to the subscriber with the least load, topics with the fewest subscribers first.
 2. Who has least takes from those who have most among the members with a topic that it reads, one partition at
    a time. Nearly everything is done then.
 3. Chains, found by breadth-first search from who has least: c takes y0 from b, who takes x2 from a.
 
-A member gives away what is new to it before what it had.
+A member gives away what is new to it before what it had, and what was moved in vain is swapped back at last.
 """
 
 from collections import deque
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final, NamedTuple
 
-from odradek.coordinator.assignors.placing import Holder, Placing
+from odradek.coordinator.assignors.placing import Placing
 
 
 class _Link(NamedTuple):
@@ -141,14 +141,35 @@ class _Shares:
         return False
 
     def hand_back(self) -> None:
-        """Write into the members what they hold now."""
-        for holder in self._holders:
-            held = sorted(
-                partition
-                for topic in self._topics[holder.place]
-                for partition in self._held[topic].get(holder.place, ())
-            )
-            _replace(holder, held)
+        """Write into the members what they hold now, after the swaps that save moves.
+
+        Where a gave b what it had, and got what it had not and b reads too, both keep their own.
+        """
+        home = {partition: holder.place for holder in self._holders for partition in holder.kept}
+        now: dict[int, int] = {}
+        new: list[set[int]] = [set() for _ in self._holders]
+        for holders in self._held:
+            for place, partitions in holders.items():
+                for partition in partitions:
+                    now[partition] = place
+                    if home.get(partition) != place:
+                        new[place].add(partition)
+        for partition, owner in home.items():
+            holder = now[partition]
+            if holder == owner:
+                continue
+            topics = self._holders[holder].topics
+            swapped = min((one for one in new[owner] if self._topic_of[one] in topics), default=None)
+            if swapped is None:
+                continue
+            now[partition], now[swapped] = owner, holder
+            new[owner].remove(swapped)
+            new[holder].remove(partition)
+            if home.get(swapped) != holder:
+                new[holder].add(swapped)
+        for one in self._holders:
+            one.kept = [partition for partition in one.kept if now[partition] == one.place]
+            one.new = sorted(new[one.place])
 
     def _giver(self, heaviest: list[list[tuple[int, int]]], receiver: int, greatest: int) -> tuple[int, int]:
         """Who has most of those that hold a topic of the receiver's, and that topic; itself if nobody."""
@@ -183,9 +204,3 @@ class _Shares:
         held.setdefault(receiver, []).append(partition)
         self._load[giver] -= 1
         self._load[receiver] += 1
-
-
-def _replace(holder: Holder, held: list[int]) -> None:
-    before = set(holder.kept)
-    holder.kept = [partition for partition in held if partition in before]
-    holder.new = [partition for partition in held if partition not in before]
