@@ -1,0 +1,21 @@
+"""CreateAcls: there is no authorizer that could hold them."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.handlers.describe_acls import NO_AUTHORIZER
+from odradek.wire.messages.create_acls import AclCreationResult, CreateAclsRequest, CreateAclsResponse
+
+API_KEY: Final = 30
+
+
+def handle(core: BrokerCore, context: RequestContext, request: CreateAclsRequest, respond: Respond) -> None:
+    """SECURITY_DISABLED for each."""
+    respond(refuse(request, ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER))
+
+
+def refuse(request: CreateAclsRequest, code: ErrorCode, message: str | None = None) -> CreateAclsResponse:
+    """The same code for each."""
+    return CreateAclsResponse(results=[AclCreationResult(code, message) for _ in request.creations])

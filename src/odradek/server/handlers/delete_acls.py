@@ -1,0 +1,21 @@
+"""DeleteAcls: there is no authorizer that could hold any."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.server.handlers.describe_acls import NO_AUTHORIZER
+from odradek.wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
+
+API_KEY: Final = 31
+
+
+def handle(core: BrokerCore, context: RequestContext, request: DeleteAclsRequest, respond: Respond) -> None:
+    """SECURITY_DISABLED for each filter."""
+    respond(refuse(request, ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER))
+
+
+def refuse(request: DeleteAclsRequest, code: ErrorCode, message: str | None = None) -> DeleteAclsResponse:
+    """The same code for each."""
+    return DeleteAclsResponse(filter_results=[DeleteAclsFilterResult(code, message) for _ in request.filters])

@@ -1,0 +1,16 @@
+"""DescribeAcls: there is no authorizer, which is what Kafka without one answers too."""
+
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+
+API_KEY: Final = 29
+NO_AUTHORIZER: Final = "this broker has no authorizer: everybody may do everything"
+
+
+def handle(core: BrokerCore, context: RequestContext, request: DescribeAclsRequest, respond: Respond) -> None:
+    """SECURITY_DISABLED."""
+    respond(DescribeAclsResponse(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))

@@ -1,0 +1,19 @@
+"""DescribeClientQuotas: nobody has any; quotas cannot be set here (KIP-546)."""
+
+from typing import Final
+
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
+
+API_KEY: Final = 48
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeClientQuotasRequest, respond: Respond
+) -> None:
+    """No entries."""
+    respond(DescribeClientQuotasResponse(error_message="", entries=[]))

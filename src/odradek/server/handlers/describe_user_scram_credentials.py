@@ -1,0 +1,32 @@
+"""DescribeUserScramCredentials: no user has any, since clients do not authenticate (KIP-554)."""
+
+from collections import Counter
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+API_KEY: Final = 50
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: DescribeUserScramCredentialsRequest, respond: Respond
+) -> None:
+    """RESOURCE_NOT_FOUND for each user that was named; DUPLICATE_RESOURCE for one named twice."""
+    counts = Counter(user.name for user in request.users or ())
+    results = [_result(name, count) for name, count in counts.items()]
+    respond(DescribeUserScramCredentialsResponse(error_message="", results=results))
+
+
+def _result(name: str, count: int) -> DescribeUserScramCredentialsResult:
+    if count > 1:
+        message = f"the user {name} was asked for {count} times"
+        return DescribeUserScramCredentialsResult(name, ErrorCode.DUPLICATE_RESOURCE, message)
+    message = f"the user {name} has no credentials"
+    return DescribeUserScramCredentialsResult(name, ErrorCode.RESOURCE_NOT_FOUND, message)

@@ -1,0 +1,19 @@
+"""ListPartitionReassignments: the partitions whose replicas are being moved (KIP-455)."""
+
+from typing import Final
+
+from odradek.server.context import RequestContext, Respond
+from odradek.server.core import BrokerCore
+from odradek.wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+
+API_KEY: Final = 46
+
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: ListPartitionReassignmentsRequest, respond: Respond
+) -> None:
+    """None: replicas stay where they were made."""
+    respond(ListPartitionReassignmentsResponse())
