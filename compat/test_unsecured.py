@@ -7,7 +7,7 @@ import pytest
 from benchmarks.peer import BrokerProcess
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
-    AclBindingFilter,
+    AclBinding,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -19,6 +19,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from odradek.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from odradek.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from odradek.wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
@@ -58,14 +59,20 @@ def test_sasl_authentication(connection: BrokerConnection, version: int) -> None
     assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 
-def test_a_client_that_asks_for_acls_is_told_that_there_is_no_authorizer(broker: BrokerProcess) -> None:
-    everything = AclBindingFilter(
-        ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
-    )
+def test_a_client_that_makes_an_acl_is_told_that_there_is_no_authorizer(broker: BrokerProcess) -> None:
+    literal, allow = ResourcePatternType.LITERAL, AclPermissionType.ALLOW
+    acl = AclBinding(ResourceType.TOPIC, "flights", literal, "User:ada", "*", AclOperation.READ, allow)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     with pytest.raises(KafkaException) as refused:
-        admin.describe_acls(everything).result(10)
+        admin.create_acls([acl])[acl].result(10)
     assert refused.value.args[0].code() == ErrorCode.SECURITY_DISABLED
+
+
+def test_acls_are_not_described(connection: BrokerConnection) -> None:
+    answer = connection.call(
+        DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY), DescribeAclsResponse, 3
+    )
+    assert (answer.error_code, answer.resources) == (ErrorCode.SECURITY_DISABLED, [])
 
 
 def test_acls_are_neither_made_nor_deleted(connection: BrokerConnection) -> None:
