@@ -304,7 +304,14 @@ class World:
             assert reply.code is ErrorCode.NONE
             assert reply.answer.assignment == member.member_id.encode()
 
-    def commit(
+    def commit(self, group_id: str, offsets: dict[TopicPartition, int], *details: Any, **more: Any) -> Reply:
+        """Commit, and turn the loop until that is written; the details are those of `send_commit`."""
+        reply = self.send_commit(group_id, offsets, *details, **more)
+        if not reply.is_answered:
+            self.run()
+        return reply
+
+    def send_commit(
         self,
         group_id: str,
         offsets: dict[TopicPartition, int],

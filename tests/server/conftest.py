@@ -141,8 +141,11 @@ class Node:
         return asked
 
     def ask(self, request: Any, version: int | None = None, *, client_id: str = "test") -> Any:
-        """The answer to a request that is answered at once."""
-        return self.send(request, version, client_id=client_id).answer
+        """The answer to a request that is answered at once, or at the end of its turn of the loop."""
+        asked = self.send(request, version, client_id=client_id)
+        if not asked.answers:
+            self.turns.run()
+        return asked.answer
 
     def advance(self, by_ms: int) -> None:
         """Let time pass."""

@@ -104,7 +104,10 @@ def commit(
         respond(codes)
 
     records = [offset_record(group.group_id, key, offset) for key, offset in accepted.items()]
-    shard.write(records, written, producer)
+    if producer is None:
+        shard.write_commit(records, written)
+    else:
+        shard.write(records, written, producer)
 
 
 def _take(
@@ -172,13 +175,13 @@ def forget_offsets(
     if not doomed:
         done(ErrorCode.NONE)
         return
-    known = {key: group.offsets.get(key) for key in doomed}
 
     def written(result: Written) -> None:
         if result.error is ErrorCode.NONE:
             for key in doomed:
-                # A commit that came after the tombstone counts.
-                if group.offsets.get(key) == known[key]:
+                # A commit that stands after the tombstone counts.
+                committed = group.offsets.get(key)
+                if committed is not None and committed.log_offset < result.base_offset:
                     group.offsets.forget(key)
             if not shard.is_closed:
                 shard.forget_if_void(group)

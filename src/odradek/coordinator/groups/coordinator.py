@@ -100,6 +100,7 @@ class GroupCoordinator:
         # The partitions led here.
         self._shards: dict[int, Shard] = {}
         self._slices = SlicedWork(defer)
+        self._defer = defer
 
     # --- leadership
 
@@ -107,7 +108,9 @@ class GroupCoordinator:
         """This broker leads a partition from now on: read it, and serve its groups."""
         self.resign(partition)
         topic_partition = TopicPartition(OFFSETS_TOPIC, partition)
-        shard = Shard(topic_partition, leader_epoch, self._surroundings, self.purgatories, self._writer)
+        shard = Shard(
+            topic_partition, leader_epoch, self._surroundings, self.purgatories, self._writer, self._defer
+        )
         self._shards[partition] = shard
         self._slices.do(load(shard, self._reader))
 

@@ -22,9 +22,17 @@ from odradek.coordinator.consumer.effects import Answer, Effects
 from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.groups.consumer_records import record_of
+from odradek.coordinator.groups.gathering import GatheredCommits
 from odradek.coordinator.groups.group import Group
-from odradek.coordinator.groups.log_records import KeyValue, build_batch, group_record, group_tombstone
+from odradek.coordinator.groups.log_records import (
+    KeyValue,
+    build_batch,
+    group_record,
+    group_tombstone,
+    offset_tombstone,
+)
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
+from odradek.coordinator.groups.slices import Defer
 from odradek.coordinator.groups.write_errors import CONSUMER_ERRORS, GROUP_ERRORS, told
 from odradek.coordinator.ports import PartitionWriter, Written
 
@@ -33,6 +41,7 @@ class Shard:
     """One partition's groups; the `Persistence` of their members."""
 
     __slots__ = (
+        "_commits",
         "_open_transactions",
         "_purgatories",
         "_surroundings",
@@ -52,6 +61,7 @@ class Shard:
         surroundings: Surroundings,
         purgatories: GroupPurgatories,
         writer: PartitionWriter,
+        defer: Defer,
     ) -> None:
         self.topic_partition = topic_partition
         self.leader_epoch = leader_epoch
@@ -66,6 +76,8 @@ class Shard:
         self._terms = surroundings.terms
         self._purgatories = purgatories
         self._writer = writer
+        # Those that are to be written when this turn of the loop is over.
+        self._commits = GatheredCommits(self._append, defer)
         # The groups with pending offsets of each producer's open transaction.
         self._open_transactions: dict[ProducerId, dict[str, None]] = {}
 
@@ -103,7 +115,8 @@ class Shard:
             group.close(code)
 
     def close(self) -> None:
-        """Lead no longer."""
+        """Lead no longer. What was to be written is tried now, while there is somebody to be told."""
+        self._commits.flush()
         self.is_closed = True
         for group in list(self.groups.values()):
             self.drop(group, ErrorCode.NOT_COORDINATOR)
@@ -121,6 +134,19 @@ class Shard:
 
         `done` may be called before this returns.
         """
+        self._commits.flush()
+        self._append(records, done, producer)
+
+    def write_commit(self, records: list[KeyValue], done: Callable[[Written], None]) -> None:
+        """Append the records of a commit, in one batch with others of this turn of the loop."""
+        self._commits.add(records, done)
+
+    def _append(
+        self,
+        records: list[KeyValue],
+        done: Callable[[Written], None],
+        producer: TransactionalProducer | None = None,
+    ) -> None:
         terms = self._terms
         self._writer.append(
             self.topic_partition,
@@ -153,6 +179,11 @@ class Shard:
 
     def delete(self, group: Group, tombstones: list[KeyValue], done: Callable[[ErrorCode], None]) -> None:
         """Take an empty group and all its offsets out of the log, then out of memory."""
+        self._commits.flush()
+        # What only just came to be committed goes with the rest.
+        given = {key for key, _ in tombstones}
+        late = (offset_tombstone(group.group_id, key) for key in group.offsets)
+        tombstones = tombstones + [tombstone for tombstone in late if tombstone[0] not in given]
         if group.consumer is not None:
             self._delete_consumer(group, group.consumer, tombstones, done)
             return

@@ -1,0 +1,200 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.groups.gathering import BATCH_BYTES_MAX, GatheredCommits
+from odradek.coordinator.groups.log_records import KeyValue
+from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
+from odradek.coordinator.ports import Written
+from odradek.records.header import BatchHeader, iter_headers
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class Log:
+    """Takes batches of at most `records_max` records."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[KeyValue]] = []
+        self.turns: list[Callable[[], None]] = []
+        self.records_max = 1_000_000
+        self.gathered = GatheredCommits(self.write, self.turns.append)
+
+    def write(self, records: list[KeyValue], done: Callable[[Written], None]) -> None:
+        if len(records) > self.records_max:
+            done(Written(ErrorCode.MESSAGE_TOO_LARGE))
+            return
+        base = sum(map(len, self.batches))
+        self.batches.append(records)
+        done(Written(ErrorCode.NONE, base))
+
+    def add(self, *keys: bytes, value: bytes = b"v") -> list[Written]:
+        """Commit; what is told will be in the list."""
+        told: list[Written] = []
+        self.gathered.add([(key, value) for key in keys], told.append)
+        return told
+
+    def end_turn(self) -> None:
+        while self.turns:
+            self.turns.pop(0)()
+
+    def keys(self) -> list[list[bytes]]:
+        return [[key for key, _ in batch] for batch in self.batches]
+
+
+@pytest.fixture
+def log() -> Log:
+    return Log()
+
+
+def test_commits_of_one_turn_are_one_batch(log: Log) -> None:
+    first, second = log.add(b"a", b"b"), log.add(b"c")
+    assert not log.batches, "the turn is not over"
+    assert not first, "told before it is written"
+    log.end_turn()
+    assert log.keys() == [[b"a", b"b", b"c"]]
+    assert first == second == [Written(ErrorCode.NONE, 0)]
+
+
+def test_commits_of_two_turns_are_two_batches(log: Log) -> None:
+    log.add(b"a")
+    log.end_turn()
+    told = log.add(b"b")
+    log.end_turn()
+    assert log.keys() == [[b"a"], [b"b"]]
+    assert told == [Written(ErrorCode.NONE, 1)]
+
+
+def test_a_flush_writes_at_once_and_only_once(log: Log) -> None:
+    told = log.add(b"a")
+    log.gathered.flush()
+    assert told == [Written(ErrorCode.NONE, 0)]
+    later = log.add(b"b")
+    assert len(log.turns) == 1, "one end of the turn is deferred"
+    log.end_turn()
+    assert log.keys() == [[b"a"], [b"b"]]
+    assert len(told) == len(later) == 1
+
+
+def test_a_batch_has_a_bounded_size(log: Log) -> None:
+    value = bytes(BATCH_BYTES_MAX // 2 - 1)
+    for key in (b"a", b"b", b"c"):
+        log.add(key, value=value)
+    log.add(b"d", value=bytes(2 * BATCH_BYTES_MAX))
+    log.end_turn()
+    assert log.keys() == [[b"a", b"b"], [b"c"], [b"d"]]
+
+
+def test_no_commit_fails_for_the_company_it_is_in(log: Log) -> None:
+    log.records_max = 2
+    small, large, other = log.add(b"a"), log.add(b"b", b"c", b"d"), log.add(b"e")
+    log.end_turn()
+    assert log.keys() == [[b"a"], [b"e"]]
+    assert [told[0].error for told in (small, large, other)] == [
+        ErrorCode.NONE,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.NONE,
+    ]
+
+
+def test_an_answer_that_fails_keeps_no_other_from_being_given(log: Log) -> None:
+    def fail(result: Written) -> None:
+        raise RuntimeError("our mistake")
+
+    log.gathered.add([(b"a", b"v")], fail)
+    told = log.add(b"b")
+    with pytest.raises(ExceptionGroup, match="1 of 2 commits"):
+        log.end_turn()
+    assert told == [Written(ErrorCode.NONE, 0)]
+
+
+# --- in a coordinator
+
+
+def headers(world: Any) -> list[BatchHeader]:
+    """Of the batches in the log."""
+    return [
+        header for found in world.log.batches.values() for batch in found for _, header in iter_headers(batch)
+    ]
+
+
+def test_memory_follows_the_log(world: Any) -> None:
+    reply = world.send_commit("g", {T0: 1})
+    assert not reply.is_answered
+    assert world.committed() == {}, "not in the log"
+    world.run()
+    assert reply.answer == {T0: ErrorCode.NONE}
+    assert world.committed() == {T0: 1}
+
+
+def test_the_later_commit_of_a_turn_counts(world: Any) -> None:
+    world.send_commit("g", {T0: 1})
+    world.send_commit("g", {T0: 2})
+    world.run()
+    assert len(headers(world)) == 1
+    assert world.committed() == {T0: 2}
+    world.start()
+    assert world.committed() == {T0: 2}
+
+
+def test_a_refused_batch_is_told_to_all(world: Any) -> None:
+    replies = [world.send_commit("g", {T0: 1}), world.send_commit("g", {T1: 1})]
+    world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.run()
+    assert [reply.answer for reply in replies] == [
+        {T0: ErrorCode.COORDINATOR_NOT_AVAILABLE},
+        {T1: ErrorCode.COORDINATOR_NOT_AVAILABLE},
+    ]
+    assert world.state() is None
+
+
+def test_a_deletion_takes_what_was_only_just_committed(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    reply = world.send_commit("g", {T1: 1})
+    codes: list[Any] = []
+    world.coordinator.delete_groups(["g"], codes.append)
+    world.run()
+    assert reply.answer == {T1: ErrorCode.NONE}
+    assert codes == [{"g": ErrorCode.NONE}]
+    assert world.state() is None
+    world.start()
+    assert world.state() is None
+
+
+def test_an_offset_is_deleted_with_the_commit_that_came_before(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    world.send_commit("g", {T0: 2})
+    codes: list[Any] = []
+    world.coordinator.delete_offsets("g", [T0], lambda *answer: codes.append(answer))
+    world.run()
+    assert codes == [(ErrorCode.NONE, {T0: ErrorCode.NONE})]
+    assert world.committed() == {}
+    world.start()
+    assert world.committed() == {}
+
+
+def test_a_transactional_commit_stands_behind_those_before_it(world: Any) -> None:
+    world.send_commit("g", {T0: 1})
+    world.coordinator.stage_transactional_offsets(
+        "g",
+        TransactionalProducer(9, 0),
+        {T0: CommittedOffset(2)},
+        member_id="",
+        instance_id=None,
+        generation=-1,
+        respond=lambda codes: None,
+    )
+    assert [header.producer_id for header in headers(world)] == [-1, 9]
+    assert world.committed() == {T0: 1}
+
+
+def test_whoever_waits_is_answered_when_the_leadership_goes(world: Any) -> None:
+    reply = world.send_commit("g", {T0: 1})
+    world.coordinator.resign_all()
+    assert reply.answer == {T0: ErrorCode.NONE}, "it could still be written"
+    world.run()
+    world.start()
+    assert world.committed() == {T0: 1}
