@@ -111,6 +111,10 @@ class Bench:
             count += 1
         return count
 
+    def waits(self) -> dict[str, str]:
+        """What each compacted log waits for."""
+        return {row["partition"]: row["waits_for"] for row in self.host.describe()}
+
 
 def offsets(log: Log) -> list[int]:
     read = log.read(log.log_start_offset, 1 << 20, log.end_position, at_least_one=True)
@@ -134,7 +138,27 @@ def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: Any) -> 
     assert bench.disk.read("/data/cleaner-offset-checkpoint") == b"0\n1\nfacts 0 3\n"
     bench.host.look()
     assert bench.runner.jobs == [], "there is nothing left to do"
-    assert bench.host.describe() == {"running": {}, "uncleanable": {}}
+    assert bench.waits() == {"facts-0": "the active segment, from offset 3 on, to be rolled"}
+
+
+def test_it_says_how_far_a_cleaning_is(bench: Any) -> None:
+    bench.log()
+    assert bench.waits() == {"facts-0": "a cleaner"}
+    bench.host.look()
+    bench.clock.advance(250)
+    assert bench.waits() == {"facts-0": "its cleaning to end, for 250 ms so far"}
+    assert bench.host.counts() == (1, 0)
+
+
+def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(bench: Any) -> None:
+    bench.log(segments=1)
+    bench.log(TopicPartition("facts", 1), segments=3).cleaned_offset = 2
+    bench.config = replace(bench.config, cleanup_policy=frozenset({"delete"}))
+    bench.log(TopicPartition("facts", 2))
+    rows = bench.host.describe()
+    assert [row["partition"] for row in rows] == ["facts-0", "facts-1"]
+    assert [row["dirty_ratio"] for row in rows] == [1.0, pytest.approx(1 / 3, abs=0.01)]
+    assert rows[1]["cleaned_offset"] == 2
 
 
 def test_the_checkpoint_is_taken_up_at_the_next_start(bench: Any) -> None:
@@ -190,7 +214,8 @@ def test_a_damaged_log_is_left_alone_and_named(bench: Any) -> None:
     bench.runner.fail(CorruptRecord("the CRC does not hold"))
     bench.host.look()
     assert bench.runner.jobs == []
-    assert bench.host.describe()["uncleanable"] == {"facts-0": "the CRC does not hold"}
+    assert bench.waits() == {"facts-0": "nothing any more, it is damaged: the CRC does not hold"}
+    assert bench.host.counts() == (0, 1)
     assert bench.failed == []
     bench.logs.delete(FACTS)
     bench.log()
@@ -224,7 +249,7 @@ def test_a_log_deleted_meanwhile_is_forgotten(bench: Any) -> None:
     bench.logs.delete(FACTS)
     bench.runner.fail(FileNotFoundError(errno.ENOENT, "No such file or directory"))
     assert bench.failed == []
-    assert bench.host.describe() == {"running": {}, "uncleanable": {}}
+    assert (bench.host.describe(), bench.host.counts()) == ([], (0, 0))
 
 
 def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
@@ -235,7 +260,11 @@ def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
     bench.runner.work()
     bench.turn()
     assert (offsets(log), log.cleaned_offset, bench.runner.dropped) == ([0], 0, 1)
-    assert bench.host.describe()["running"] == {}
+    assert (bench.failed, bench.runner.jobs) == ([], [])
+    log.roll()
+    log.flush()
+    bench.host.look()
+    assert len(bench.runner.jobs) == 1, "it was taken for damaged"
 
 
 def test_a_closed_host_drops_what_runs(bench: Any) -> None:

@@ -28,6 +28,7 @@ PARTITION_COLUMNS = (
     "log_end_offset",
     "size_bytes",
 )
+GROUP_COLUMNS = ("group", "type", "state", "protocol", "offsets", "waits_for")
 
 app = typer.Typer(help="Show what a broker holds and what it is waiting for.", no_args_is_help=True)
 
@@ -45,10 +46,22 @@ def purgatories(admin: AdminAddress = None, as_json: AsJson = False) -> None:
     show(_ask(admin, "purgatories"), as_json=as_json, empty="Nothing is waiting.")
 
 
+@app.command("groups")
+def groups(admin: AdminAddress = None, as_json: AsJson = False) -> None:
+    """List the consumer groups that this broker coordinates and what each waits for."""
+    show(_ask(admin, "groups"), as_json=as_json, empty="There are no groups.", columns=GROUP_COLUMNS)
+
+
 @app.command("connections")
 def connections(admin: AdminAddress = None, as_json: AsJson = False) -> None:
     """List the clients' connections."""
     show(_ask(admin, "connections"), as_json=as_json, empty="There are no connections.")
+
+
+@app.command("compaction")
+def compaction(admin: AdminAddress = None, as_json: AsJson = False) -> None:
+    """List the compacted logs, how dirty they are, and what keeps each from being cleaned."""
+    show(_ask(admin, "compaction"), as_json=as_json, empty="No log is compacted.")
 
 
 @app.command("partitions")

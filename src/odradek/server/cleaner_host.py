@@ -14,7 +14,7 @@ truncated or shortened meanwhile has its cleaning dropped; the next look begins 
 import errno
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -25,8 +25,9 @@ from odradek.base.settings import BrokerSettings
 from odradek.server.ports import Background, Defer
 from odradek.storage import FileSystem, Log, LogManager
 from odradek.storage.compaction.cleaning import clean
+from odradek.storage.compaction.describe import waits_for
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
-from odradek.storage.compaction.selection import choose, job_for
+from odradek.storage.compaction.selection import Cleanable, choose, cleanable_part, is_compacted, job_for
 
 _log = logging.getLogger(__name__)
 
@@ -147,13 +148,34 @@ class CleanerHost:
         for cleaning in list(self._running.values()):
             self._abandon(cleaning)
 
-    def describe(self) -> Mapping[str, Any]:
-        """What is being cleaned and what cannot be."""
-        now_ms = self._clock.monotonic_ms()
-        return {
-            "running": {str(name): now_ms - cleaning.started_ms for name, cleaning in self._running.items()},
-            "uncleanable": {str(name): reason for name, (_, reason) in self._uncleanable.items()},
-        }
+    def describe(self) -> list[dict[str, Any]]:
+        """Each compacted log with what it waits for, in words, the most dirty first."""
+        now_ms = self._clock.wall_ms()
+        parts = [(log, cleanable_part(log, now_ms)) for log in self._logs.logs() if is_compacted(log)]
+        parts.sort(key=lambda each: -each[1].dirty_ratio)
+        return [
+            {
+                "partition": str(log.topic_partition),
+                "dirty_ratio": round(part.dirty_ratio, 3),
+                "dirty_bytes": part.dirty_bytes,
+                "clean_bytes": part.clean_bytes,
+                "cleaned_offset": part.first_dirty_offset,
+                "waits_for": self._waits_for(log, part),
+            }
+            for log, part in parts
+        ]
+
+    def _waits_for(self, log: Log, part: Cleanable) -> str:
+        cleaning = self._running.get(log.topic_partition)
+        if cleaning is not None:
+            return f"its cleaning to end, for {self._clock.monotonic_ms() - cleaning.started_ms} ms so far"
+        if not self._may_clean(log):
+            return f"nothing any more, it is damaged: {self._uncleanable[log.topic_partition][1]}"
+        return waits_for(log, part)
+
+    def counts(self) -> tuple[int, int]:
+        """How many logs are being cleaned, and how many cannot be because they are damaged."""
+        return len(self._running), len(self._uncleanable)
 
     def _begin(self, settings: BrokerSettings) -> bool:
         """Begin with the log that needs it most; False when none does."""
@@ -181,9 +203,11 @@ class CleanerHost:
         return name not in self._running and (uncleanable is None or uncleanable[0] is not log)
 
     def _is_current(self, cleaning: _Cleaning) -> bool:
-        """Whether anybody still wants the outcome: neither dropped nor its log deleted or offline."""
-        name = cleaning.log.topic_partition
-        return self._running.get(name) is cleaning and self._logs.get(name) is cleaning.log
+        """Whether the outcome counts: not dropped, and the log not deleted, offline or truncated meanwhile."""
+        log = cleaning.log
+        is_running = self._running.get(log.topic_partition) is cleaning
+        is_same = self._logs.get(log.topic_partition) is log and log.truncations == cleaning.truncations
+        return is_running and is_same
 
     def _segment_ready(self, cleaning: _Cleaning, segment: CleanedSegment) -> None:
         cleaning.ready.append(segment)
@@ -216,7 +240,7 @@ class CleanerHost:
         log, report = cleaning.log, cleaning.report
         if report is None:
             return
-        if not self._is_current(cleaning) or log.truncations != cleaning.truncations:
+        if not self._is_current(cleaning):
             self._abandon(cleaning)
             return
         log.cleaned_offset = report.end_offset

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.server.descriptions import describe
 from odradek.server.listener import cannot_listen
 from odradek.server.metrics import render_metrics
 
@@ -68,35 +69,6 @@ class AdminServer:
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
             await self._serving
-
-
-def describe(broker: Broker, subject: str) -> object | None:
-    """What `/describe/<subject>` shows, or None when there is no such subject."""
-    describers: Mapping[str, Callable[[], object]] = {
-        "purgatories": lambda: _purgatories(broker),
-        "partitions": broker.core.replicas.describe,
-        "connections": broker.listeners.table.describe,
-        "groups": broker.core.groups.coordinator.describe,
-        "transactions": broker.core.transactions.describe,
-    }
-    describer = describers.get(subject)
-    return None if describer is None else describer()
-
-
-def _purgatories(broker: Broker) -> list[dict[str, Any]]:
-    """Every operation that waits, purgatory by purgatory, the longest-waiting first (D7)."""
-    return [
-        {
-            "purgatory": purgatory.name,
-            "kind": waiting.kind,
-            "keys": [str(key) for key in waiting.keys],
-            "age_ms": waiting.age_ms,
-            "time_left_ms": waiting.time_left_ms,
-            "waits_for": waiting.waits_for,
-        }
-        for purgatory in broker.core.purgatories()
-        for waiting in purgatory.describe()
-    ]
 
 
 def _application(broker: Broker) -> Any:  # noqa: ANN401 - an ASGI application

@@ -75,6 +75,11 @@ class _Collector:
         yield GaugeMetricFamily(
             "odradek_partitions", "Partitions hosted here", sum(1 for _ in core.replicas.partitions())
         )
+        cleaning, damaged = self._broker.cleaner.counts()
+        yield GaugeMetricFamily("odradek_logs_cleaning", "Logs that are being compacted", cleaning)
+        yield GaugeMetricFamily(
+            "odradek_logs_uncleanable", "Logs that are damaged and not compacted any more", damaged
+        )
         size = GaugeMetricFamily(
             "odradek_log_size_bytes", "Bytes of a partition's log", labels=["topic", "partition"]
         )

@@ -19,7 +19,7 @@ from typing import Any, Self
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
 from odradek.server.broker_thread import BrokerThread
-from odradek.server.http import describe
+from odradek.server.descriptions import describe
 from odradek.testing.broker_process import BrokerProcess
 from odradek.testing.virtual_clock import VirtualClock
 
@@ -125,7 +125,7 @@ class Broker:
             admin.delete_topic(name)
 
     def describe(self, subject: str) -> list[dict[str, Any]]:
-        """What a broker in this process shows under /describe: "purgatories", "partitions", "connections"."""
+        """What a broker in this process shows under /describe: "purgatories", "groups", "compaction", ..."""
         assert self._thread is not None, "only a broker that runs in this process is described from here"
         thread = self._thread
         rows = thread.run(lambda: describe(thread.broker, subject))

@@ -51,12 +51,17 @@ def choose(logs: Iterable[Log], now_ms: int) -> tuple[Log, Cleanable] | None:
     """The log that is due and has the largest dirty ratio; an overdue one goes before all others."""
     chosen: tuple[Log, Cleanable] | None = None
     for log in logs:
-        if "compact" not in log.config.cleanup_policy:
+        if not is_compacted(log):
             continue
         part = cleanable_part(log, now_ms)
         if part.is_due(log.config) and (chosen is None or _urgency(part) > _urgency(chosen[1])):
             chosen = log, part
     return chosen
+
+
+def is_compacted(log: Log) -> bool:
+    """Whether `cleanup.policy` asks for it."""
+    return "compact" in log.config.cleanup_policy
 
 
 def cleanable_part(log: Log, now_ms: int) -> Cleanable:
