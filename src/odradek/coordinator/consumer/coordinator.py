@@ -109,14 +109,7 @@ class ConsumerCoordinator:
         """A valid heartbeat, as a step."""
         if request.member_epoch < JOINING_EPOCH:
             return leave(draft, self.surroundings.topics, request, respond)
-        return heartbeat(
-            draft,
-            self.surroundings,
-            request,
-            caller,
-            respond,
-            topics_changed=self._are_topics_stale,
-        )
+        return heartbeat(draft, self.surroundings, request, caller, respond)
 
     # --- the group's life
 
@@ -174,7 +167,8 @@ class ConsumerCoordinator:
             self._is_running = False
 
     def _take(self, step: Step, refused: Refused) -> None:
-        draft, were_stale = Draft(self.group), self._are_topics_stale
+        were_stale = self._are_topics_stale
+        draft = Draft(self.group, topics_changed=were_stale)
         self._are_topics_stale = False
         try:
             effects = step(draft)

@@ -49,15 +49,13 @@ def heartbeat(
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller,
     respond: RespondToHeartbeat,
-    *,
-    topics_changed: bool,
 ) -> Effects:
     """Take a valid heartbeat of a member that joins or stays. Raises ApiError."""
     owned = _owned(request)
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     member = _member(draft, surroundings, request, owned)
     metadata = _told(request, member.metadata, caller)
-    effects = advance(draft, surroundings, member, metadata, owned, topics_changed=topics_changed)
+    effects = advance(draft, surroundings, member, metadata, owned)
     after = draft.group.members[member.member_id].share
     is_joining = request.member_epoch == JOINING_EPOCH
     wants_all = is_joining or _is_full(request) or after.assigned != member.share.assigned
@@ -80,8 +78,6 @@ def advance(
     member: Member,
     metadata: MemberMetadata,
     owned: Assignment | None,
-    *,
-    topics_changed: bool,
 ) -> Effects:
     """Let a member be as it says now, and bring it and the group as far as that makes possible.
 
@@ -95,13 +91,14 @@ def advance(
         resolve(draft, metadata.expression, topics, now_ms)
     if is_new or metadata != before:
         draft.put(MemberChanged(member_id, metadata))
-    if topics_changed:
+    if draft.topics_changed:
         refresh(draft, topics, now_ms)
     if metadata.expression != before.expression:
         drop_unused_expressions(draft)
-    is_changed = is_new or (metadata.topics, metadata.expression) != (before.topics, before.expression)
-    if is_changed or topics_changed:
-        raise_epoch(draft, topics, is_changed=is_changed)
+    is_first = draft.group.epoch == 0
+    has_news = (metadata.topics, metadata.expression) != (before.topics, before.expression)
+    if is_first or has_news or draft.topics_changed:
+        raise_epoch(draft, topics, is_changed=is_first or has_news)
     assign(draft, topics, surroundings.assignors)
     current = draft.group.members[member_id]
     share = reconciled(draft.group, current, owned)
@@ -127,10 +124,14 @@ def _member(
         return member
     member_id = request.member_id or str(surroundings.terms.chance.uuid())
     if request.instance_id is not None:
-        known = group.static_member(request.instance_id)
-        if known is not None:
-            return take_over(draft, known, member_id)
-    return group.members.get(member_id) or Member(member_id, MemberMetadata())
+        released = group.static_member(request.instance_id)
+        if released is not None:
+            return take_over(draft, released, member_id)
+    known = group.members.get(member_id)
+    if known is None:
+        return Member(member_id, MemberMetadata())
+    check_epoch(known, JOINING_EPOCH, owned)
+    return known
 
 
 def _told(request: ConsumerGroupHeartbeatRequest, before: MemberMetadata, caller: Caller) -> MemberMetadata:

@@ -5,7 +5,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.coordinator.consumer.member import AWAY_EPOCH, JOINING_EPOCH, LEAVING_EPOCH
+from odradek.coordinator.consumer.member import AWAY_EPOCH, JOINING_EPOCH
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 FIRST_WITH_MEMBER_ID: Final = 1
@@ -24,10 +24,7 @@ def validate(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Se
         _validate_first(request)
     elif epoch == AWAY_EPOCH:
         _refuse_if(request.instance_id is None, "InstanceId can't be null.")
-    elif epoch < LEAVING_EPOCH:
-        raise ApiError(
-            ErrorCode.INVALID_REQUEST, f"MemberEpoch is {epoch}, but must be greater than or equal to -2."
-        )
+    _refuse_if(epoch < AWAY_EPOCH, "MemberEpoch is invalid.")
     wanted = request.server_assignor
     if wanted is not None and wanted not in assignors:
         supported = ", ".join(assignors)

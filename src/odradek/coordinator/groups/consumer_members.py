@@ -28,7 +28,8 @@ def hear(
     is_joining = request.member_epoch == JOINING_EPOCH
     group = shard.groups.get(group_id)
     if group is None and not is_joining:
-        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        whose = "Consumer group" if request.member_epoch > JOINING_EPOCH else "Group"
+        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{whose} {group_id} not found.")
         return
     if group is None:
         group = shard.group(group_id)
