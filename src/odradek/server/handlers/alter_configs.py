@@ -3,15 +3,10 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.metadata.controller.requests import (
-    AlterConfigs,
-    Answer,
-    ConfigReplacement,
-    Refused,
-    ResourceOutcomes,
-)
+from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigReplacement
 from odradek.server.context import RequestContext, Respond
 from odradek.server.core import BrokerCore
+from odradek.server.handlers.altered_configs import outcomes, refusals
 from odradek.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
@@ -25,19 +20,8 @@ def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsReque
     """Let the controller decide; each resource has an answer of its own."""
 
     def decided(answer: Answer) -> None:
-        if isinstance(answer, Refused):
-            respond(refuse(request, answer.error, answer.message))
-            return
-        assert isinstance(answer, ResourceOutcomes), answer
         respond(
-            AlterConfigsResponse(
-                responses=[
-                    AlterConfigsResourceResponse(
-                        outcome.error, outcome.message, outcome.resource_type, outcome.name
-                    )
-                    for outcome in answer.resources
-                ]
-            )
+            AlterConfigsResponse(responses=outcomes(answer, request.resources, AlterConfigsResourceResponse))
         )
 
     replacements = tuple(
@@ -53,9 +37,5 @@ def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsReque
 
 def refuse(request: AlterConfigsRequest, code: ErrorCode, message: str | None = None) -> AlterConfigsResponse:
     """The same error for every resource."""
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(code, message, resource.resource_type, resource.resource_name)
-            for resource in request.resources
-        ]
-    )
+    rows = refusals(code, message, request.resources, AlterConfigsResourceResponse)
+    return AlterConfigsResponse(responses=rows)

@@ -3,15 +3,10 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.metadata.controller.requests import (
-    AlterConfigs,
-    Answer,
-    ConfigAmendment,
-    Refused,
-    ResourceOutcomes,
-)
+from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigAmendment
 from odradek.server.context import RequestContext, Respond
 from odradek.server.core import BrokerCore
+from odradek.server.handlers.altered_configs import outcomes, refusals
 from odradek.wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
@@ -27,18 +22,9 @@ def handle(
     """Let the controller decide; each resource has an answer of its own."""
 
     def decided(answer: Answer) -> None:
-        if isinstance(answer, Refused):
-            respond(refuse(request, answer.error, answer.message))
-            return
-        assert isinstance(answer, ResourceOutcomes), answer
         respond(
             IncrementalAlterConfigsResponse(
-                responses=[
-                    AlterConfigsResourceResponse(
-                        outcome.error, outcome.message, outcome.resource_type, outcome.name
-                    )
-                    for outcome in answer.resources
-                ]
+                responses=outcomes(answer, request.resources, AlterConfigsResourceResponse)
             )
         )
 
@@ -57,9 +43,5 @@ def refuse(
     request: IncrementalAlterConfigsRequest, code: ErrorCode, message: str | None = None
 ) -> IncrementalAlterConfigsResponse:
     """The same error for every resource."""
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(code, message, resource.resource_type, resource.resource_name)
-            for resource in request.resources
-        ]
-    )
+    rows = refusals(code, message, request.resources, AlterConfigsResourceResponse)
+    return IncrementalAlterConfigsResponse(responses=rows)
