@@ -119,6 +119,22 @@ def test_the_process_ends_with_its_broker(tmp_path: Path) -> None:
     process.stdout.close()
 
 
+def test_an_answer_that_nobody_reads_ends_the_process_without_a_word(tmp_path: Path) -> None:
+    """L5: a broker that was killed between two looks at standard input."""
+    _, job = dirty_log(tmp_path)
+    command = [sys.executable, "-m", "odradek.server.cleaner_worker", str(UNLIMITED)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(job.to_json().encode() + b"\n")
+        process.stdin.flush()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 1
+
+
 def test_the_rate_is_kept_to(tmp_path: Path) -> None:
     """L5: log.cleaner.io.max.bytes.per.second"""
     _, job = dirty_log(tmp_path, value_bytes=10_000)

@@ -67,7 +67,11 @@ def _announce(segment: CleanedSegment) -> None:
 
 
 def _say(kind: str, fields: dict[str, Any]) -> None:
-    print(json.dumps({kind: fields}), flush=True)  # noqa: T201 - this is the answer
+    try:
+        print(json.dumps({kind: fields}), flush=True)  # noqa: T201 - this is the answer
+    except BrokenPipeError:
+        # The broker is gone, and `Pace` had no turn to notice. At once, or the interpreter would try to flush.
+        os._exit(1)
 
 
 if __name__ == "__main__":
