@@ -113,6 +113,8 @@ def test_a_log_is_dumped_from_its_files(
         (["topics", "list", "-b", "127.0.0.1:1"], 1, "cannot connect to 127.0.0.1:1"),
         (["log", "dump", "no/such/path"], 1, "there is no file or directory no/such/path"),
         (["describe", "purgatories"], 1, "purgatories are shown by the admin listener"),
+        (["describe", "groups"], 1, "groups are shown by the admin listener"),
+        (["describe", "transactions"], 1, "transactions are shown by the admin listener"),
         (["describe", "purgatories", "--admin", "127.0.0.1:1"], 1, "the admin listener at 127.0.0.1:1"),
         (["configs", "set", "topic", "shown", "no.such=1"], 1, "no.such"),
         (["consume", "nowhere"], 1, "nowhere"),

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer
 
 from odradek.cli.app import run
 from odradek.testing import Broker
+from odradek.testing.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.integration
 
@@ -25,13 +28,20 @@ def where(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", broker.bootstrap_servers)
 
 
-def rows_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict]:
+def document_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     capsys.readouterr()
     assert run([*arguments, "--json"]) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
 
 
-def joined(broker: Broker, topic: str, group: str, records: int) -> Consumer:
+def rows_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict]:
+    rows: list[dict] = document_of(capsys, *arguments)
+    return rows
+
+
+def joined(
+    broker: Broker | BrokerProcess, topic: str, group: str, records: int, protocol: str = "classic"
+) -> Consumer:
     """A consumer that has joined, read and committed `records` records."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     for number in range(records):
@@ -41,6 +51,7 @@ def joined(broker: Broker, topic: str, group: str, records: int) -> Consumer:
         {
             "bootstrap.servers": broker.bootstrap_servers,
             "group.id": group,
+            "group.protocol": protocol,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
         }
@@ -55,24 +66,62 @@ def joined(broker: Broker, topic: str, group: str, records: int) -> Consumer:
     return consumer
 
 
-def test_a_group_is_shown_moved_and_deleted(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
-    topic = broker.create_topic()
-    consumer = joined(broker, topic, "readers", 10)
-    assert {"group": "readers", "state": "Stable", "type": "classic", "protocol": "consumer"} in rows_of(
-        capsys, "groups", "list"
-    )
-    (member,) = rows_of(capsys, "groups", "describe", "readers")
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_is_shown_moved_and_deleted(
+    broker: Broker, capsys: pytest.CaptureFixture[str], protocol: str
+) -> None:
+    topic, group = broker.create_topic(), f"{protocol}-readers"
+    consumer = joined(broker, topic, group, 10, protocol)
+    listed = {"group": group, "state": "Stable", "type": protocol, "protocol": "consumer"}
+    assert listed in rows_of(capsys, "groups", "list")
+    described = document_of(capsys, "groups", "describe", group)
+    assert (described["type"], described["state"]) == (protocol, "Stable")
+    (member,) = described["members"]
     assert member["partitions"] == [f"{topic}-0"]
-    reset = ["groups", "reset-offsets", "readers", "--topic", topic, "--to", "4"]
+    assert run(["groups", "describe", group]) == 0
+    assert capsys.readouterr().out.startswith(f"Group {group} is stable: 1 member, {protocol} protocol, ")
+    (lag,) = rows_of(capsys, "groups", "lag", group)
+    assert (lag["lag"], lag["member"]) == (0, member["member"])
+    reset = ["groups", "reset-offsets", group, "--topic", topic, "--to", "4"]
     assert run(reset) == 1
+    assert "has members" in capsys.readouterr().err
+    assert run(["groups", "delete", group]) == 1
     assert "has members" in capsys.readouterr().err
     consumer.close()
     assert run(reset) == 0
-    (lag,) = rows_of(capsys, "groups", "lag", "readers")
-    assert (lag["committed"], lag["end"], lag["lag"]) == (4, 10, 6)
-    assert run(["groups", "delete", "readers"]) == 0
-    assert run(["groups", "describe", "readers"]) == 1
-    assert "there is no group readers" in capsys.readouterr().err
+    (lag,) = rows_of(capsys, "groups", "lag", group)
+    assert (lag["committed"], lag["end"], lag["lag"], lag["member"]) == (4, 10, 6, None)
+    assert run(["groups", "delete", group]) == 0
+
+
+def test_a_member_of_the_new_protocol_is_shown_with_its_epoch_and_its_target(
+    broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = broker.create_topic()
+    consumer = joined(broker, topic, "epochs", 1, "consumer")
+    described = document_of(capsys, "groups", "describe", "epochs")
+    (member,) = described["members"]
+    assert described["epoch"] == described["target_epoch"] == member["epoch"]
+    assert (described["assignor"], member["topics"], member["expression"]) == ("uniform", [topic], None)
+    assert member["target"] == member["partitions"] == [f"{topic}-0"]
+    consumer.close()
+
+
+def test_partitions_that_a_member_has_are_shown_before_anything_is_committed(
+    broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic = broker.create_topic(partitions=2)
+    consumer = joined(broker, topic, "beginners", 1, "consumer")
+    rows = rows_of(capsys, "groups", "lag", "beginners")
+    assert sorted((row["lag"] is None, row["end"]) for row in rows) == [(False, 1), (True, 0)]
+    assert {row["client"] for row in rows} == {"rdkafka"}
+    consumer.close()
+
+
+@pytest.mark.parametrize("command", ["describe", "lag", "delete"])
+def test_a_group_that_there_is_not_is_refused(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert run(["groups", command, "nobody"]) == 1
+    assert "there is no group nobody" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("to", "offset"), [("earliest", 0), ("latest", 3), ("2", 2), ("@0", 0)])
@@ -108,3 +157,26 @@ def test_a_transaction_is_shown_while_it_is_open(broker: Broker, capsys: pytest.
     assert "payments" in [row["transactional_id"] for row in rows_of(capsys, "transactions", "list")]
     assert run(["transactions", "describe", "nobody"]) == 1
     assert "there is no transactional id nobody" in capsys.readouterr().err
+
+
+def test_what_groups_and_transactions_wait_for_is_shown_by_the_admin_listener(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker = BrokerProcess(tmp_path / "data", admin_port=0)
+    broker.start()
+    try:
+        admin = ["--admin", broker.admin_address]
+        assert run(["describe", "groups", *admin]) == 0
+        assert capsys.readouterr().out == "There are no groups.\n"
+        assert run(["describe", "transactions", *admin]) == 0
+        assert capsys.readouterr().out == "There are no transactional ids.\n"
+        consumer = joined(broker, "t", "readers", 1, "consumer")
+        (group,) = document_of(capsys, "describe", "groups", *admin)
+        assert (group["group"], group["type"], group["waits_for"]) == ("readers", "consumer", "nothing")
+        assert run(["describe", "groups", *admin]) == 0
+        header, row = capsys.readouterr().out.splitlines()
+        assert header.split() == ["group", "type", "state", "protocol", "offsets", "waits", "for"]
+        assert row.split() == ["readers", "consumer", "Stable", "uniform", "1", "nothing"]
+        consumer.close()
+    finally:
+        broker.kill()

@@ -29,6 +29,7 @@ PARTITION_COLUMNS = (
     "size_bytes",
 )
 GROUP_COLUMNS = ("group", "type", "state", "protocol", "offsets", "waits_for")
+TRANSACTION_COLUMNS = ("transactional_id", "state", "producer_id", "producer_epoch", "waits_for")
 
 app = typer.Typer(help="Show what a broker holds and what it is waiting for.", no_args_is_help=True)
 
@@ -50,6 +51,13 @@ def purgatories(admin: AdminAddress = None, as_json: AsJson = False) -> None:
 def groups(admin: AdminAddress = None, as_json: AsJson = False) -> None:
     """List the consumer groups that this broker coordinates and what each waits for."""
     show(_ask(admin, "groups"), as_json=as_json, empty="There are no groups.", columns=GROUP_COLUMNS)
+
+
+@app.command("transactions")
+def transactions(admin: AdminAddress = None, as_json: AsJson = False) -> None:
+    """List the transactional ids that this broker coordinates and what each waits for."""
+    rows = _ask(admin, "transactions")
+    show(rows, as_json=as_json, empty="There are no transactional ids.", columns=TRANSACTION_COLUMNS)
 
 
 @app.command("connections")

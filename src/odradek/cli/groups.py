@@ -1,11 +1,13 @@
 """`odradek groups`: who is in a group, how far behind it is, and moving it elsewhere."""
 
+import json
 from typing import Annotated
 
 import typer
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
+from odradek.cli.group_output import group_document, print_group
 from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
 from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.group_admin import GroupAdmin
@@ -32,17 +34,10 @@ def describe(name: Name, bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = Fal
     """Show a group's members and the partitions of each."""
     with GroupAdmin(bootstrap) as admin:
         group = admin.describe(name)
-    rows = [
-        {
-            "member": one.member,
-            "instance": one.instance,
-            "client": one.client,
-            "host": one.host,
-            "partitions": [str(partition) for partition in one.partitions],
-        }
-        for one in group.members
-    ]
-    show(rows, as_json=as_json, empty=f"Group {name} is {group.state.lower()}: it has no members.")
+    if as_json:
+        print(json.dumps(group_document(group), indent=2))
+    else:
+        print_group(group)
 
 
 @app.command("lag")
@@ -57,10 +52,16 @@ def lag(name: Name, bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = False) -
             "committed": one.committed,
             "end": one.end,
             "lag": one.records,
+            "client": one.client,
+            "member": one.member,
         }
         for one in lags
     ]
-    show(rows, as_json=as_json, empty=f"Group {name} has committed nothing.")
+    columns = ["topic", "partition", "committed", "end", "lag"]
+    if any(one.member is not None for one in lags):
+        columns += ["client", "member"]
+    empty = f"Group {name} has no partitions and has committed nothing."
+    show(rows, as_json=as_json, empty=empty, columns=columns)
 
 
 @app.command("reset-offsets")

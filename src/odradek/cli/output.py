@@ -39,7 +39,7 @@ def show(
     table = Table(box=None, pad_edge=False, header_style="bold")
     names = [name for name in columns or rows[0] if name in rows[0]]
     for name in names:
-        value = rows[0][name]
+        value = next((row[name] for row in rows if row.get(name) is not None), None)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         table.add_column(name.replace("_", " "), justify="right" if is_number else "left", overflow="fold")
     for row in rows:

@@ -9,17 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, MalformedRequest
+from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.admin_connection import AdminConnection, CoordinatorKey
 from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
-from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
-from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from odradek.wire.messages.describe_groups import (
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
+from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.wire.messages.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
 )
+from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from odradek.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -28,9 +29,6 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitResponse,
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from odradek.wire.versioned import decode_versioned
-
-CONSUMER_PROTOCOL_TYPE = "consumer"
 
 # The versions whose layout names one group; later ones only add others to the same question.
 _OFFSET_FETCH_VERSION_MAX = 7
@@ -48,38 +46,21 @@ class GroupListing:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberDescription:
-    """One member of a group and the partitions that it has been given."""
-
-    member: str
-    instance: str | None
-    client: str
-    host: str
-    partitions: list[TopicPartition]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDescription:
-    """A group with its members."""
-
-    group: str
-    state: str
-    protocol: str
-    members: list[MemberDescription]
-
-
-@dataclass(frozen=True, slots=True)
 class Lag:
     """How far a group's committed offset lies behind the end of a partition."""
 
     partition: TopicPartition
-    committed: int
+    # None where a member has the partition and nothing is committed yet.
+    committed: int | None
     end: int
+    # Who has the partition now, if anybody.
+    member: str | None
+    client: str | None
 
     @property
-    def records(self) -> int:
-        """The number of offsets between them."""
-        return max(0, self.end - self.committed)
+    def records(self) -> int | None:
+        """The number of offsets between them; None where nothing is committed."""
+        return None if self.committed is None else max(0, self.end - self.committed)
 
 
 class GroupAdmin(AdminConnection):
@@ -96,16 +77,9 @@ class GroupAdmin(AdminConnection):
         return sorted(found, key=lambda one: one.group)
 
     def describe(self, group: str) -> GroupDescription:
-        """A group's state and members."""
+        """A group's state and members, whatever protocol it speaks."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
-            request = DescribeGroupsRequest(groups=[group])
-            answer = connection.ask(request, DescribeGroupsResponse, _DESCRIBE_VERSION_MAX)
-        (found,) = answer.groups
-        _raise_for(found.error_code, f"group {group}")
-        if found.group_state == "Dead":
-            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group}")
-        members = [_member(one, found.protocol_type) for one in found.members]
-        return GroupDescription(group, found.group_state, found.protocol_data, members)
+            return _consumer_group(connection, group) or _classic_group(connection, group)
 
     def committed(self, group: str) -> Offsets:
         """The offsets that a group has committed, for all partitions that it ever committed."""
@@ -121,12 +95,21 @@ class GroupAdmin(AdminConnection):
         }
 
     def lag(self, group: str) -> list[Lag]:
-        """What a group has yet to read of each partition that it has committed."""
+        """What a group has yet to read of each partition that it has committed, or that a member has."""
+        members = {
+            partition: member for member in self.describe(group).members for partition in member.partitions
+        }
         committed = self.committed(group)
-        leaders = fetch_leaders(self._connection, sorted({partition.topic for partition in committed}))
-        led = [partition for partition in sorted(committed) if partition in leaders.addresses]
+        wanted = sorted(committed.keys() | members.keys())
+        leaders = fetch_leaders(self._connection, sorted({partition.topic for partition in wanted}))
+        led = [partition for partition in wanted if partition in leaders.addresses]
         ends = list_offsets(leaders, LATEST, led, "read_uncommitted")
-        return [Lag(partition, committed[partition], ends[partition]) for partition in led]
+        rows = []
+        for partition in led:
+            member = members.get(partition)
+            name, client = (None, None) if member is None else (member.member, member.client)
+            rows.append(Lag(partition, committed.get(partition), ends[partition], name, client))
+        return rows
 
     def offsets_at(self, topic: str, timestamp: int) -> Offsets:
         """For each partition of a topic the offset of EARLIEST, LATEST or a time in ms (LATEST when none)."""
@@ -167,26 +150,36 @@ class GroupAdmin(AdminConnection):
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             answer = connection.ask(DeleteGroupsRequest(groups_names=[group]), DeleteGroupsResponse)
         for one in answer.results:
-            _raise_for(one.error_code, f"group {group}")
+            if one.error_code == ErrorCode.NON_EMPTY_GROUP:
+                raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
+            _raise_for_group(one.error_code, group)
 
 
-def _member(one: DescribedGroupMember, protocol_type: str) -> MemberDescription:
-    partitions: list[TopicPartition] = []
-    if protocol_type == CONSUMER_PROTOCOL_TYPE and one.member_assignment:
-        try:
-            assignment = decode_versioned(ConsumerProtocolAssignment, one.member_assignment)
-        except MalformedRequest:
-            assignment = (
-                ConsumerProtocolAssignment()
-            )  # An assignor of the client's own: its bytes mean nothing here.
-        partitions = [
-            TopicPartition(topic.topic, number)
-            for topic in assignment.assigned_partitions
-            for number in topic.partitions
-        ]
-    return MemberDescription(
-        one.member_id, one.group_instance_id, one.client_id, one.client_host, sorted(partitions)
-    )
+def _consumer_group(connection: BrokerConnection, group: str) -> GroupDescription | None:
+    """A group of the consumer protocol; None when it is of another, or the broker knows no such protocol."""
+    if not connection.serves(ConsumerGroupDescribeRequest):
+        return None
+    request = ConsumerGroupDescribeRequest(group_ids=[group])
+    (found,) = connection.ask(request, ConsumerGroupDescribeResponse).groups
+    if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        return None
+    _raise_for(found.error_code, f"group {group}")
+    return of_consumer_group(found)
+
+
+def _classic_group(connection: BrokerConnection, group: str) -> GroupDescription:
+    request = DescribeGroupsRequest(groups=[group])
+    (found,) = connection.ask(request, DescribeGroupsResponse, _DESCRIBE_VERSION_MAX).groups
+    _raise_for(found.error_code, f"group {group}")
+    if found.group_state == "Dead":
+        _raise_for_group(ErrorCode.GROUP_ID_NOT_FOUND, group)
+    return of_classic_group(found)
+
+
+def _raise_for_group(error_code: int, group: str) -> None:
+    if error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group}")
+    _raise_for(error_code, f"group {group}")
 
 
 def _raise_for(error_code: int, what: str) -> None:

@@ -52,6 +52,10 @@ class BrokerConnection:
             self._socket.close()
             raise
 
+    def serves(self, request: type[Message]) -> bool:
+        """Whether the broker serves this API at all."""
+        return request.API_KEY in self._served
+
     def version_of(self, request: type[Message], most: int) -> int:
         """The highest version of an API that both sides know, at most `most`."""
         lowest, highest = self._served.get(request.API_KEY, (0, -1))

@@ -1,0 +1,101 @@
+"""How a group is shown: a sentence and a table for people, everything in one document for scripts."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from odradek.base.ids import TopicPartition
+from odradek.cli.output import show
+from odradek.client.group_description import AWAY_EPOCH, CONSUMER, GroupDescription, MemberDescription
+
+
+def group_document(group: GroupDescription) -> dict[str, Any]:
+    """The group for `--json`; partitions are told as `flights-0`."""
+    return {
+        "group": group.group,
+        "type": group.kind,
+        "state": group.state,
+        "assignor": group.assignor,
+        "epoch": group.epoch,
+        "target_epoch": group.target_epoch,
+        "members": [
+            {
+                "member": one.member,
+                "instance": one.instance,
+                "client": one.client,
+                "host": one.host,
+                "protocol": one.protocol,
+                "epoch": one.epoch,
+                "topics": one.topics,
+                "expression": one.expression,
+                "partitions": [str(partition) for partition in one.partitions],
+                "target": None if one.target is None else [str(partition) for partition in one.target],
+            }
+            for one in group.members
+        ],
+    }
+
+
+def print_group(group: GroupDescription) -> None:
+    """The group for a person: what is the same for everybody, or unknown of everybody, has no column."""
+    print(_sentence(group))
+    if not group.members:
+        return
+    print()
+    columns = ["member", "client", "host"]
+    if any(one.instance is not None for one in group.members):
+        columns.insert(1, "instance")
+    if any(one.protocol != group.kind for one in group.members):
+        columns.append("protocol")
+    if group.kind == CONSUMER:
+        columns += ["epoch", "subscribed"]
+    columns.append("has")
+    if any(one.target is not None and one.target != one.partitions for one in group.members):
+        columns.append("is to have")
+    show([_row(one) for one in group.members], as_json=False, empty="", columns=columns)
+
+
+def in_ranges(partitions: Sequence[TopicPartition]) -> str:
+    """Sorted partitions in few words: `flights 0-3 7, planes 0`; a dash for none."""
+    said = []
+    for topic, found in groupby(partitions, key=lambda one: one.topic):
+        # Numbers of one run have the same distance from their places.
+        runs = groupby(
+            enumerate(one.partition for one in found), key=lambda numbered: numbered[1] - numbered[0]
+        )
+        said.append(f"{topic} {' '.join(_run([number for _, number in run]) for _, run in runs)}")
+    return ", ".join(said) or "-"
+
+
+def _sentence(group: GroupDescription) -> str:
+    count = len(group.members)
+    facts = ["no members" if not count else "1 member" if count == 1 else f"{count} members"]
+    facts.append(f"{group.kind} protocol")
+    if group.epoch is not None:
+        is_behind = count and group.target_epoch != group.epoch
+        facts.append(f"epoch {group.epoch}" + is_behind * f" (target of epoch {group.target_epoch})")
+    if count and group.assignor:
+        facts.append(f"assignor {group.assignor}")
+    # PreparingRebalance, as people write it.
+    state = re.sub(r"\B(?=[A-Z])", " ", group.state).lower()
+    return f"Group {group.group} is {state}: {', '.join(facts)}."
+
+
+def _row(one: MemberDescription) -> dict[str, Any]:
+    subscribed = [*(one.topics or []), *([] if one.expression is None else [f"/{one.expression}/"])]
+    return {
+        "member": one.member,
+        "instance": one.instance,
+        "client": one.client,
+        "host": one.host,
+        "protocol": one.protocol,
+        "epoch": "away" if one.epoch == AWAY_EPOCH else one.epoch,
+        "subscribed": subscribed or None,
+        "has": in_ranges(one.partitions),
+        "is to have": "the same" if one.target == one.partitions else in_ranges(one.target or []),
+    }
+
+
+def _run(numbers: list[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"

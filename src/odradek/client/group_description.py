@@ -1,0 +1,124 @@
+"""A group with its members, of either protocol, as an administrator reads it.
+
+Law: answers in, descriptions out; who asks for them is `group_admin`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from odradek.base.errors import MalformedRequest
+from odradek.base.ids import TopicPartition
+from odradek.wire.messages import consumer_group_describe, describe_groups
+from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
+from odradek.wire.versioned import decode_versioned
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+CLASSIC, CONSUMER = "classic", "consumer"
+
+AWAY_EPOCH = -2
+"""Of a static member (KIP-345) that left for a while: its place is kept for its session's time."""
+
+# What ConsumerGroupDescribe says of members that speak the classic protocol (KIP-848, version 1).
+_CLASSIC_MEMBER = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemberDescription:
+    """One member of a group and the partitions that it has."""
+
+    member: str
+    instance: str | None
+    client: str
+    host: str
+    # Which of the two protocols it speaks.
+    protocol: str
+    partitions: list[TopicPartition]
+    # The rest is known of members of consumer groups alone. Its epoch; None elsewhere.
+    epoch: int | None = None
+    # What it subscribed to by name, and by regular expression.
+    topics: list[str] | None = None
+    expression: str | None = None
+    # What it is to have.
+    target: list[TopicPartition] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A group with its members."""
+
+    group: str
+    kind: str
+    state: str
+    # How partitions are shared out: a strategy of the members', or an assignor of the broker's. May be empty.
+    assignor: str
+    members: list[MemberDescription]
+    # Of consumer groups alone: raised by every change of members, subscriptions and topics; None elsewhere.
+    epoch: int | None = None
+    # The epoch that the target was computed for.
+    target_epoch: int | None = None
+
+
+def of_consumer_group(found: consumer_group_describe.DescribedGroup) -> GroupDescription:
+    """What ConsumerGroupDescribe answered (KIP-848)."""
+    return GroupDescription(
+        group=found.group_id,
+        kind=CONSUMER,
+        state=found.group_state,
+        assignor=found.assignor_name,
+        members=[
+            MemberDescription(
+                member=one.member_id,
+                instance=one.instance_id,
+                client=one.client_id,
+                host=one.client_host,
+                protocol=CLASSIC if one.member_type == _CLASSIC_MEMBER else CONSUMER,
+                partitions=_listed(one.assignment.topic_partitions),
+                epoch=one.member_epoch,
+                topics=sorted(one.subscribed_topic_names),
+                expression=one.subscribed_topic_regex or None,
+                target=_listed(one.target_assignment.topic_partitions),
+            )
+            for one in found.members
+        ],
+        epoch=found.group_epoch,
+        target_epoch=found.assignment_epoch,
+    )
+
+
+def of_classic_group(found: describe_groups.DescribedGroup) -> GroupDescription:
+    """What DescribeGroups answered."""
+    return GroupDescription(
+        group=found.group_id,
+        kind=CLASSIC,
+        state=found.group_state,
+        assignor=found.protocol_data,
+        members=[
+            MemberDescription(
+                member=one.member_id,
+                instance=one.group_instance_id,
+                client=one.client_id,
+                host=one.client_host,
+                protocol=CLASSIC,
+                partitions=_decoded(one.member_assignment, found.protocol_type),
+            )
+            for one in found.members
+        ],
+    )
+
+
+def _decoded(assignment: bytes, protocol_type: str) -> list[TopicPartition]:
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or not assignment:
+        return []
+    try:
+        read = decode_versioned(ConsumerProtocolAssignment, assignment)
+    except MalformedRequest:
+        return []  # An assignor of the client's own: its bytes mean nothing here.
+    return sorted(
+        TopicPartition(topic.topic, number)
+        for topic in read.assigned_partitions
+        for number in topic.partitions
+    )
+
+
+def _listed(topics: Sequence[consumer_group_describe.TopicPartitions]) -> list[TopicPartition]:
+    return sorted(TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)
