@@ -70,7 +70,7 @@ def _say(kind: str, fields: dict[str, Any]) -> None:
     try:
         print(json.dumps({kind: fields}), flush=True)  # noqa: T201 - this is the answer
     except BrokenPipeError:
-        # The broker is gone, and `Pace` had no turn to notice. At once, or the interpreter would try to flush.
+        # The broker is gone, and `Pace` had no turn to notice. At once: the interpreter would flush.
         os._exit(1)
 
 
