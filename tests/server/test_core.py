@@ -38,13 +38,12 @@ def test_a_broker_without_log_directories_stops(node: Any, batch: Any) -> None:
 
 def test_requests_are_counted_by_dispatch_alone(node: Any) -> None:
     assert node.core.request_counts == {}
-    assert {purgatory.name for purgatory in node.core.purgatories()} == {
-        "Produce",
-        "Fetch",
-        "DeleteRecords",
-        "Topic",
-        "Rebalance",
-        "Sync",
-        "Heartbeat",
-        "Member",
-    }
+
+
+def test_everything_that_waits_waits_in_a_purgatory_that_is_shown(node: Any) -> None:
+    """D7; those of groups are there once a group is asked for."""
+    own = {"Produce", "Fetch", "DeleteRecords", "Topic"}
+    assert {purgatory.name for purgatory in node.core.purgatories()} == own
+    assert node.core.groups.coordinator.describe() == []
+    groups = {"Rebalance", "Sync", "Heartbeat", "Member"}
+    assert {purgatory.name for purgatory in node.core.purgatories()} == own | groups

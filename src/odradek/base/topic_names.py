@@ -3,7 +3,9 @@
 import re
 
 NAME_CHARACTERS_MAX = 249
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTION_STATE_TOPIC = "__transaction_state"
+INTERNAL_TOPICS = frozenset({OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC})
 
 _ALLOWED = re.compile(r"[a-zA-Z0-9._-]+\Z")
 

@@ -203,7 +203,7 @@ class CleanerHost:
         return name not in self._running and (uncleanable is None or uncleanable[0] is not log)
 
     def _is_current(self, cleaning: _Cleaning) -> bool:
-        """Whether the outcome counts: not dropped, and the log not deleted, offline or truncated meanwhile."""
+        """Whether the outcome counts: not dropped, the log not deleted, offline or truncated meanwhile."""
         log = cleaning.log
         is_running = self._running.get(log.topic_partition) is cleaning
         is_same = self._logs.get(log.topic_partition) is log and log.truncations == cleaning.truncations

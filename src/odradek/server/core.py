@@ -127,8 +127,7 @@ class BrokerCore:
 
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
         """Everything in which operations wait, for metrics and listings (D7)."""
-        groups = self.groups.coordinator.purgatories
-        return (*self.replicas.purgatories.all(), self.topic_purgatory, *groups.all())
+        return (*self.replicas.purgatories.all(), self.topic_purgatory, *self.groups.purgatories())
 
     # --- lookups for handlers
 
@@ -222,6 +221,6 @@ class BrokerCore:
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
         """See `replication.ports.Effects.directory_failed`."""
         _log.error("the log directory %s is offline: %s", directory, reason)
-        self.groups.coordinator.resign_lost()
+        self.groups.resign_lost()
         if is_last:
             self._on_failure("no log directory is left")

@@ -19,7 +19,7 @@ def describe(broker: Broker, subject: str) -> object | None:
         "partitions": broker.core.replicas.describe,
         "connections": broker.listeners.table.describe,
         "compaction": broker.cleaner.describe,
-        "groups": broker.core.groups.coordinator.describe,
+        "groups": broker.core.groups.describe,
         "transactions": broker.core.transactions.describe,
     }
     describer = describers.get(subject)

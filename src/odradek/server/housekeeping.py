@@ -64,7 +64,7 @@ def schedule_housekeeping(broker: Broker) -> None:
         lambda: logs.expire_producers(clock.wall_ms()),
     )
     every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", broker.cleaner.look)
-    transactions = core.transactions.coordinator
+    transactions = core.transactions
     every(
         settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
         "transaction-abort",
@@ -78,7 +78,7 @@ def schedule_housekeeping(broker: Broker) -> None:
     every(
         settings.offsets_retention_check_interval_ms,
         "offset-expiration",
-        core.groups.coordinator.expire_offsets,
+        core.groups.expire_offsets,
     )
     every(REMOVAL_INTERVAL_MS, "file-deletion", remove_files)
     every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)

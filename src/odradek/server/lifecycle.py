@@ -184,7 +184,7 @@ async def _serve(broker: Broker) -> None:
 
 async def _drain(broker: Broker) -> None:
     """Answer what waits for data, let the others finish for a while, then close every connection."""
-    broker.core.groups.coordinator.resign_all()
+    broker.core.groups.resign_all()
     core = broker.core
     parked: tuple[Purgatory[Any], ...] = (*core.replicas.purgatories.all(), core.topic_purgatory)
     for purgatory in parked:

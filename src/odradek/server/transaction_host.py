@@ -1,7 +1,8 @@
 """The transaction coordinator in its broker: its topic, its leaderships, its markers, and what it is due.
 
 Law: it joins parts. What a transactional id may do is the coordinator's to decide, who leads which partition
-the controller's; a marker is an append like any other.
+the controller's; a marker is an append like any other. As with groups, the coordinator is made, and its code
+loaded, when it is first needed.
 """
 
 import logging
@@ -12,10 +13,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
-from odradek.coordinator.groups import OFFSETS_TOPIC
-from odradek.coordinator.transactions import TRANSACTION_STATE_TOPIC, Marker, TransactionCoordinator
-from odradek.coordinator.transactions.inspection import describe_transactions
-from odradek.coordinator.transactions.ports import MarkersWritten
+from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.replication.append import ACKS_ALL
 from odradek.replication.outcomes import AppendOutcome
@@ -25,6 +23,8 @@ from odradek.server.internal_topic import InternalTopic, InternalTopicSpec
 from odradek.storage import Origin
 
 if TYPE_CHECKING:
+    from odradek.coordinator.transactions import Marker, TransactionCoordinator
+    from odradek.coordinator.transactions.ports import MarkersWritten
     from odradek.server.core import BrokerCore
 
 KEY_TYPE: Final = 1
@@ -39,21 +39,33 @@ class TransactionHost:
 
     def __init__(self, core: "BrokerCore") -> None:
         self._core = core
-        topic = InternalTopic(core, _topic_spec(core.settings))
-        core.coordinating_topics[KEY_TYPE] = topic
+        self._topic = InternalTopic(core, _topic_spec(core.settings))
+        self._made: TransactionCoordinator | None = None
+        self._is_loading = False
+        core.coordinating_topics[KEY_TYPE] = self._topic
         core.on_roles.append(self._roles_changed)
-        log = CoordinatorLog(core.replicas)
-        self.coordinator = TransactionCoordinator(
+
+    @property
+    def coordinator(self) -> "TransactionCoordinator":
+        """Who decides; made when it is first needed."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _make(self) -> "TransactionCoordinator":
+        from odradek.coordinator.transactions import TransactionCoordinator
+
+        core, log = self._core, CoordinatorLog(self._core.replicas)
+        return TransactionCoordinator(
             lambda: core.settings,
             writer=log,
             reader=log,
             markers=self,
             take_producer_id=core.producer_ids.take,
-            partition_count=lambda: topic.partition_count,
+            partition_count=lambda: self._topic.partition_count,
             clock=core.clock,
             timer=core.timer,
         )
-        self._is_loading = False
 
     # --- leadership
 
@@ -63,6 +75,8 @@ class TransactionHost:
             topic, index = led.topic_partition
             if topic == TRANSACTION_STATE_TOPIC:
                 self.coordinator.lead(index, led.state.leader_epoch)
+        if self._made is None:
+            return
         for followed in changes.following:
             self._resign(followed.topic_partition)
         for stopped in changes.stopped:
@@ -86,7 +100,21 @@ class TransactionHost:
 
     def describe(self) -> list[dict[str, Any]]:
         """Every transactional id that this broker coordinates, with what it waits for."""
-        return describe_transactions(self.coordinator.store, self._core.clock.wall_ms())
+        if self._made is None:
+            return []
+        from odradek.coordinator.transactions.inspection import describe_transactions
+
+        return describe_transactions(self._made.store, self._core.clock.wall_ms())
+
+    def abort_timed_out(self) -> None:
+        """End the transactions whose producers took too long."""
+        if self._made is not None:
+            self._made.abort_timed_out()
+
+    def remove_expired(self) -> None:
+        """Forget the transactional ids that nobody has used for long."""
+        if self._made is not None:
+            self._made.remove_expired()
 
     # --- markers
 
@@ -95,7 +123,7 @@ class TransactionHost:
         return self._core.image.partition(topic_partition) is None
 
     def write_markers(
-        self, marker: Marker, partitions: Sequence[TopicPartition], written: MarkersWritten
+        self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"
     ) -> None:
         """See `MarkerWriter.write_markers`; for partitions led here, the others say so.
 
