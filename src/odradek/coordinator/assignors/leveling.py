@@ -53,7 +53,7 @@ class _Shares:
         for holder in placing.holders:
             for topic in holder.topics:
                 self._readers[topic].append(holder.place)
-        self._load: Final = [len(holder.kept) for holder in placing.holders]
+        self._load: Final = [holder.had_count for holder in placing.holders]
         # By topic, who holds partitions of it, and which: those that it had, then those new to it.
         self._held: Final[list[dict[int, list[int]]]] = [{} for _ in range(placing.topic_count)]
         for holder in placing.holders:

@@ -5,10 +5,13 @@ topics are numbered in the order of their ids, and partitions one after the othe
 
     topic  a: 3 partitions   b: 2        number   0 1 2 3 4
                                          is       a a a b b
+
+And most members of a large group keep all that they have when another one joins: nothing is counted out for
+them, and what they get is the very assignment that they had.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, repeat
 from typing import Final
 
 from odradek.base.ids import TopicId
@@ -18,14 +21,30 @@ from odradek.coordinator.assignors.model import Assignment, Subscriber, in_order
 class Holder:
     """One member while partitions are dealt out."""
 
-    __slots__ = ("kept", "new", "place", "subscriber", "topics")
+    __slots__ = ("_kept", "had", "had_count", "is_as_before", "new", "place", "subscriber", "topics")
 
     def __init__(self, place: int, subscriber: Subscriber, topics: frozenset[int]) -> None:
         self.place: Final = place  # in the members' order
         self.subscriber: Final = subscriber
         self.topics: Final = topics  # those subscribed to that exist, by number
-        self.kept: list[int] = []  # partitions that it had before, rising
+        # What of its target it may keep, by the number of the topic's first partition.
+        self.had: Final[dict[int, frozenset[int]]] = {}
+        self.had_count = 0
+        self.is_as_before = True  # whether `kept` is all of its target
         self.new: list[int] = []  # partitions that it had not
+        self._kept: list[int] | None = None
+
+    @property
+    def kept(self) -> list[int]:
+        """Partitions that it had before, rising; all that it may keep unless set otherwise."""
+        if self._kept is None:
+            self._kept = sorted(first + one for first, parts in self.had.items() for one in parts)
+        return self._kept
+
+    @kept.setter
+    def kept(self, kept: list[int]) -> None:
+        self.is_as_before = self.is_as_before and len(kept) == self.had_count
+        self._kept = kept
 
 
 class Placing:
@@ -38,25 +57,32 @@ class Placing:
     __slots__ = ("_counts", "_first", "_number", "_topics", "free", "holders", "topic_of")
 
     def __init__(self, subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]) -> None:
-        wanted = frozenset[TopicId]().union(*(one.topics for one in subscribers))
+        subscriptions = {one.topics for one in subscribers}
+        wanted = frozenset[TopicId]().union(*subscriptions)
         self._topics = sorted(topic for topic in wanted if partition_counts.get(topic, 0) > 0)
         self._number = {topic: number for number, topic in enumerate(self._topics)}
         self._counts = [partition_counts[topic] for topic in self._topics]
         self._first = list(accumulate(self._counts, initial=0))
         # The topic's number of each partition.
-        self.topic_of = [topic for topic, count in enumerate(self._counts) for _ in range(count)]
+        self.topic_of = list(chain.from_iterable(map(repeat, range(len(self._topics)), self._counts)))
         # Subscriptions are few and shared by many: each is numbered once.
         numbered = {
             topics: frozenset(self._number[topic] for topic in topics if topic in self._number)
-            for topics in {one.topics for one in subscribers}
+            for topics in subscriptions
         }
         self.holders = [
             Holder(place, one, numbered[one.topics]) for place, one in enumerate(in_order(subscribers))
         ]
-        taken = bytearray(len(self.topic_of))
+        taken: list[set[int]] = [set() for _ in self._topics]
         for holder in self.holders:
             self._keep(holder, taken)
-        self.free = [partition for partition, is_taken in enumerate(taken) if not is_taken]
+        self.free = [
+            first + partition
+            for first, count, gone in zip(self._first, self._counts, taken, strict=False)
+            if len(gone) < count
+            for partition in range(count)
+            if partition not in gone
+        ]
 
     @property
     def topic_count(self) -> int:
@@ -67,19 +93,23 @@ class Placing:
         """What everyone holds now, by member id."""
         return {holder.subscriber.member_id: self._assignment(holder) for holder in self.holders}
 
-    def _keep(self, holder: Holder, taken: bytearray) -> None:
+    def _keep(self, holder: Holder, taken: list[set[int]]) -> None:
         for topic_id, partitions in holder.subscriber.target.items():
             topic = self._number.get(topic_id)
-            if topic is None or topic not in holder.topics:
-                continue
-            first, count = self._first[topic], self._counts[topic]
-            for partition in partitions:
-                if 0 <= partition < count and not taken[first + partition]:
-                    taken[first + partition] = True
-                    holder.kept.append(first + partition)
-        holder.kept.sort()
+            may_keep: frozenset[int] = frozenset()
+            if topic is not None and topic in holder.topics:
+                may_keep = _free_ones(partitions, self._counts[topic], taken[topic])
+            if not may_keep or len(may_keep) < len(partitions):
+                holder.is_as_before = False
+            if may_keep:
+                assert topic is not None
+                taken[topic] |= may_keep
+                holder.had[self._first[topic]] = may_keep
+                holder.had_count += len(may_keep)
 
     def _assignment(self, holder: Holder) -> Assignment:
+        if holder.is_as_before and not holder.new:
+            return holder.subscriber.target
         by_topic: dict[int, list[int]] = {}
         for partition in (*holder.kept, *holder.new):
             by_topic.setdefault(self.topic_of[partition], []).append(partition)
@@ -88,3 +118,10 @@ class Placing:
     def _numbers(self, topic: int, partitions: Iterable[int]) -> frozenset[int]:
         first = self._first[topic]
         return frozenset(partition - first for partition in partitions)
+
+
+def _free_ones(partitions: frozenset[int], count: int, taken: set[int]) -> frozenset[int]:
+    """Those that there are and that nobody has yet: in nearly all cases the very set."""
+    if partitions and min(partitions) >= 0 and max(partitions) < count and taken.isdisjoint(partitions):
+        return partitions
+    return frozenset(one for one in partitions if 0 <= one < count and one not in taken)

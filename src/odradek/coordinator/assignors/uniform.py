@@ -38,14 +38,15 @@ def _share(placing: Placing) -> None:
     short: list[Holder] = []
     for holder in placing.holders:
         most = quota
-        if extras and len(holder.kept) > quota:
+        if extras and holder.had_count > quota:
             extras -= 1
             most += 1
-        free += _release(holder, max(0, len(holder.kept) - most))
+        if holder.had_count > most:
+            free += _release(holder, holder.had_count - most)
         if most == quota:
             short.append(holder)
     # Extras that nobody kept go to the first in order of those without one.
-    missing = [quota - len(holder.kept) + (place < extras) for place, holder in enumerate(short)]
+    missing = [max(0, quota - holder.had_count) + (place < extras) for place, holder in enumerate(short)]
     free.sort()
     _deal(free, [(holder, count) for holder, count in zip(short, missing, strict=True) if count])
 
