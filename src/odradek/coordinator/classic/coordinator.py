@@ -33,7 +33,7 @@ from odradek.coordinator.classic.heartbeats import end_session, hear
 from odradek.coordinator.classic.joining import join
 from odradek.coordinator.classic.leaving import leave
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
-from odradek.coordinator.classic.rebalancing import dismiss, end_join_phase, end_sync_phase
+from odradek.coordinator.classic.rebalancing import dismiss, end_join_phase, end_sync_phase, rebalance
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.classic.syncing import sync
 from odradek.coordinator.classic.terms import Caller, Terms
@@ -127,6 +127,10 @@ class ClassicCoordinator:
         """A group was loaded: the sessions of its members begin."""
         members = self.group.members.values()
         self._take(lambda: [StartSession(member.member_id, member.session_timeout_ms) for member in members])
+
+    def rebalance(self) -> None:
+        """Members left before this group was theirs alone: the others are to share anew."""
+        self._take(lambda: rebalance(self.group, GroupEvent.MEMBER_GONE))
 
     def close(self, code: ErrorCode) -> None:
         """Be no longer this group's coordinator; whoever waits is told why (D8)."""

@@ -11,26 +11,32 @@ answered at once.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.coordinator.classic.coordinator import GroupPurgatories
-from odradek.coordinator.classic.delayed_heartbeat import MemberKey
 from odradek.coordinator.classic.terms import Caller
-from odradek.coordinator.consumer.changes import OF_MEMBERS, Change
-from odradek.coordinator.consumer.delayed_member import (
-    DelayedMember,
-    DelayedRevocation,
-    DelayedSession,
-)
+from odradek.coordinator.consumer.changes import OF_MEMBERS
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Answer, AwaitRevocation, Effect, Effects, StartSession
+from odradek.coordinator.consumer.effects import (
+    Answer,
+    AwaitRejoin,
+    AwaitRevocation,
+    AwaitSync,
+    BecomeClassic,
+    Effect,
+    Effects,
+    Rejoined,
+    StartSession,
+    Synced,
+)
 from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat, heartbeat
 from odradek.coordinator.consumer.leaving import leave, remove
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Share
+from odradek.coordinator.consumer.member_watch import IsOpen, MemberWatch
 from odradek.coordinator.consumer.presence import Presence
 from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.consumer.surroundings import Surroundings
@@ -40,19 +46,15 @@ Refused: TypeAlias = Callable[[ErrorCode, str], None]
 """Told why a step was not done: a code, and words for it."""
 Step: TypeAlias = Callable[[Draft], Effects]
 """Raises ApiError, having changed nothing but the draft."""
+LeaveToClassic: TypeAlias = Callable[[Draft], BecomeClassic | None]
+"""Whether the draft's group is to be a classic one; then the draft ends it, and this is to follow."""
 
 
 class ChangeLog(Protocol):
     """Writes a group's changes to the log of its partition."""
 
-    def write_changes(
-        self,
-        group_id: str,
-        changes: Sequence[Change],
-        beside: Sequence[tuple[bytes, bytes | None]],
-        done: Callable[[ErrorCode], None],
-    ) -> None:
-        """Write one batch, the records `beside` the changes first.
+    def write_draft(self, draft: Draft, done: Callable[[ErrorCode], None]) -> None:
+        """Write all that a draft holds as one batch.
 
         `done` gets what members are to be told, NONE when it is written. It may come at once.
         """
@@ -66,10 +68,10 @@ class ConsumerCoordinator:
         "_closed",
         "_is_running",
         "_is_writing",
+        "_leave_to_classic",
         "_log",
-        "_presences",
-        "_purgatories",
         "_steps",
+        "_watch",
         "group",
         "surroundings",
     )
@@ -80,14 +82,17 @@ class ConsumerCoordinator:
         surroundings: Surroundings,
         purgatories: GroupPurgatories,
         log: ChangeLog,
+        leave_to_classic: LeaveToClassic,
     ) -> None:
+        """`leave_to_classic` is asked after every step that changes the group."""
         self.group = group
         """What the log has; replaced as a whole by each step that changes it."""
         self.surroundings = surroundings
-        self._purgatories = purgatories
         self._log = log
-        # By member id; exactly the members of `group` once their sessions have begun.
-        self._presences: dict[str, Presence] = {}
+        self._leave_to_classic = leave_to_classic
+        self._watch = MemberWatch(
+            group.group_id, surroundings.terms.clock, purgatories, self._share_of, self._expel
+        )
         # Steps that came while another was under way, oldest first.
         self._steps: deque[tuple[Step, Refused]] = deque()
         self._is_running = False
@@ -129,17 +134,13 @@ class ConsumerCoordinator:
     def close(self, code: ErrorCode) -> None:
         """Be no longer this group's coordinator; whoever waits is told why."""
         self._closed = code
-        for member_id in self._presences:
-            key = MemberKey(self.group.group_id, member_id)
-            for purgatory in (self._purgatories.heartbeats, self._purgatories.members):
-                purgatory.cancel_for_key(key)
-        self._presences.clear()
+        self._watch.close()
         if not self._is_writing:
             self._run()
 
     def presence(self, member_id: str) -> Presence | None:
         """When a member was heard of, and what it is waited for."""
-        return self._presences.get(member_id)
+        return self._watch.presence(member_id)
 
     # --- steps
 
@@ -176,9 +177,13 @@ class ConsumerCoordinator:
             self._are_topics_stale = were_stale
             refused(error.code, error.message)
             return
-        if not draft.changes and not draft.beside:
+        if draft.is_blank:
             self._finish(draft, effects)
             return
+        classic = self._leave_to_classic(draft)
+        if classic is not None:
+            # Whoever is answered may ask the next thing at once, and the classic group is to hear it.
+            effects = [classic, *(effect for effect in effects if isinstance(effect, Answer))]
 
         def written(code: ErrorCode) -> None:
             self._is_writing = False
@@ -194,22 +199,16 @@ class ConsumerCoordinator:
                 self._run()
 
         self._is_writing = True
-        self._log.write_changes(self.group.group_id, draft.changes, draft.beside, written)
+        self._log.write_draft(draft, written)
 
     def _finish(self, draft: Draft, effects: Effects) -> None:
         """The log has it: it is so."""
-        touched = {change.member_id: None for change in draft.changes if isinstance(change, OF_MEMBERS)}
-        for member_id in touched:
-            self._try_waiting(member_id)
+        for member_id in {
+            change.member_id: None for change in draft.changes if isinstance(change, OF_MEMBERS)
+        }:
+            self._watch.look(member_id)
         for effect in effects:
             self._carry_out(effect)
-
-    def _try_waiting(self, member_id: str) -> None:
-        key = MemberKey(self.group.group_id, member_id)
-        self._purgatories.members.check_and_complete(key)
-        if member_id not in self.group.members:
-            self._presences.pop(member_id, None)
-            self._purgatories.heartbeats.check_and_complete(key)
 
     # --- effects
 
@@ -218,46 +217,25 @@ class ConsumerCoordinator:
             case Answer(respond, response):
                 respond(response)
             case StartSession(member_id, timeout_ms):
-                self._start_session(member_id, timeout_ms)
+                self._watch.start_session(member_id, timeout_ms)
             case AwaitRevocation(member_id, share, timeout_ms):
-                self._await_revocation(member_id, share, timeout_ms)
+                self._watch.await_revocation(member_id, share, timeout_ms)
+            case AwaitRejoin(member_id, timeout_ms):
+                self._watch.await_rejoin(member_id, timeout_ms)
+            case AwaitSync(member_id, timeout_ms):
+                self._watch.await_sync(member_id, timeout_ms)
+            case Rejoined(member_id):
+                self._watch.rejoined(member_id)
+            case Synced(member_id):
+                self._watch.synced(member_id)
+            case BecomeClassic(become):
+                become()
 
-    def _start_session(self, member_id: str, timeout_ms: int) -> None:
-        now_ms = self._now_ms()
-        presence = self._presences.get(member_id)
-        if presence is None:
-            presence = self._presences[member_id] = Presence(now_ms)
-        presence.session += 1
-        presence.last_heartbeat_ms = now_ms
-        session = presence.session
+    def _share_of(self, member_id: str) -> Share | None:
+        member = self.group.members.get(member_id)
+        return None if member is None else member.share
 
-        def is_open() -> bool:
-            known = self._presences.get(member_id)
-            return known is not None and known.session == session
-
-        key = MemberKey(self.group.group_id, member_id)
-        self._purgatories.heartbeats.check_and_complete(key)
-        operation = DelayedSession(
-            now_ms + timeout_ms, member_id, is_open, lambda: self._expel(member_id, is_open)
-        )
-        self._purgatories.heartbeats.try_complete_else_watch(operation, [key])
-
-    def _await_revocation(self, member_id: str, share: Share, timeout_ms: int) -> None:
-        deadline_ms = self._presences[member_id].revokes_until_ms = self._now_ms() + timeout_ms
-
-        def is_open() -> bool:
-            member = self.group.members.get(member_id)
-            return member is not None and member.share == share
-
-        self._watch(
-            DelayedRevocation(deadline_ms, member_id, is_open, lambda: self._expel(member_id, is_open))
-        )
-
-    def _watch(self, operation: DelayedMember) -> None:
-        key = MemberKey(self.group.group_id, operation.member_id)
-        self._purgatories.members.try_complete_else_watch(operation, [key])
-
-    def _expel(self, member_id: str, is_open: Callable[[], bool]) -> None:
+    def _expel(self, member_id: str, is_open: IsOpen) -> None:
         """A member has not done in time what it had to, unless it does so before this step's turn."""
 
         def step(draft: Draft) -> Effects:
@@ -270,11 +248,8 @@ class ConsumerCoordinator:
     def _retry_later(self, member_id: str, code: ErrorCode) -> None:
         """It could not be written that a member is gone: give it another session's time."""
         if self._closed is ErrorCode.NONE and member_id in self.group.members:
-            self._start_session(member_id, self._session_timeout_ms(member_id))
+            self._watch.start_session(member_id, self._session_timeout_ms(member_id))
 
     def _session_timeout_ms(self, member_id: str) -> int:
         classic = self.group.members[member_id].metadata.classic
         return self.surroundings.session_timeout_ms if classic is None else classic.session_timeout_ms
-
-    def _now_ms(self) -> int:
-        return self.surroundings.terms.clock.monotonic_ms()

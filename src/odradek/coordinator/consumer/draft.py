@@ -13,7 +13,7 @@ from odradek.coordinator.consumer.group import ConsumerGroup
 class Draft:
     """One step's changes, and the group with them."""
 
-    __slots__ = ("_is_forked", "beside", "changes", "group", "topics_changed")
+    __slots__ = ("_is_forked", "after", "before", "changes", "group", "topics_changed")
 
     def __init__(self, group: ConsumerGroup, *, topics_changed: bool = False) -> None:
         self.group = group
@@ -23,8 +23,10 @@ class Draft:
         self._is_forked = False
         self.changes: list[Change] = []
         """What is to be written, in order."""
-        self.beside: list[tuple[bytes, bytes | None]] = []
+        self.before: list[tuple[bytes, bytes | None]] = []
         """Records of other kinds that are to be written in the same batch, before the changes."""
+        self.after: list[tuple[bytes, bytes | None]] = []
+        """And those that are to stand behind them."""
 
     def put(self, change: Change) -> None:
         """Let one change be."""
@@ -32,6 +34,11 @@ class Draft:
             self.group, self._is_forked = self.group.fork(), True
         self.group.apply(change)
         self.changes.append(change)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing is to be written."""
+        return not (self.before or self.changes or self.after)
 
     def put_all(self, changes: Iterable[Change]) -> None:
         """Let several be, in order."""

@@ -65,5 +65,14 @@ class Synced:
     member_id: str
 
 
-Effect: TypeAlias = Answer | StartSession | AwaitRevocation | AwaitRejoin | AwaitSync | Rejoined | Synced
+@dataclass(frozen=True, slots=True)
+class BecomeClassic:
+    """Only members of the classic protocol are left: the group is theirs again. The last effect of a step."""
+
+    become: Callable[[], None]
+
+
+Effect: TypeAlias = (
+    Answer | StartSession | AwaitRevocation | AwaitRejoin | AwaitSync | Rejoined | Synced | BecomeClassic
+)
 Effects: TypeAlias = list[Effect]

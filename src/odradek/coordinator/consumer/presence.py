@@ -17,3 +17,5 @@ class Presence:
     """Whether a member of the classic protocol was told to join again and has not."""
     is_sync_due: bool = False
     """Whether a member of the classic protocol has joined and not synced."""
+    joins: int = 0
+    """How often a member of the classic protocol has joined; a sync is due for the last time only."""

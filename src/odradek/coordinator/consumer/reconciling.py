@@ -45,9 +45,9 @@ def reconciled(group: ConsumerGroup, member: Member, owned: Assignment | None) -
 
 
 def waits_on_others(group: ConsumerGroup, member: Member) -> bool:
-    """Whether all that a member lacks of its target is still with others."""
+    """Whether anything that a member lacks of its target is still with others."""
     wanted = without(group.target_of(member.member_id), member.share.assigned)
-    return bool(wanted) and not _free(group, member.member_id, wanted)
+    return _free(group, member.member_id, wanted) != wanted
 
 
 def _still_owns(owned: Assignment | None, partitions: Assignment) -> bool:

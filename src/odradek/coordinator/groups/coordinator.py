@@ -19,7 +19,7 @@ from odradek.coordinator.classic.joining import NO_MEMBER_ID
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.classic.rebalancing import refused_join
 from odradek.coordinator.classic.states import GroupEvent
-from odradek.coordinator.consumer.epochs import refuse_fetch
+from odradek.coordinator.consumer.epochs import FIRST_WITH_EPOCHS, refuse_fetch
 from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
@@ -33,7 +33,7 @@ from odradek.coordinator.groups.committing import (
     offsets_of,
 )
 from odradek.coordinator.groups.consumer_listing import described_consumer
-from odradek.coordinator.groups.consumer_members import hear
+from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_leave, take_sync
 from odradek.coordinator.groups.expiring import expire, forget_topics
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.listing import (
@@ -150,8 +150,7 @@ class GroupCoordinator:
         found = self._find(group_id)
         if isinstance(found, ErrorCode):
             return found
-        group = found[1]
-        return ErrorCode.UNKNOWN_MEMBER_ID if group is None or group.consumer is not None else group
+        return ErrorCode.UNKNOWN_MEMBER_ID if found[1] is None else found[1]
 
     # --- members
 
@@ -161,9 +160,10 @@ class GroupCoordinator:
         if isinstance(found, ErrorCode):
             respond(refused_join(request.member_id, found))
         else:
-            found.classic.join(request, caller, respond)
+            shard, group = found
+            take_join(shard, group, request, caller, respond)
 
-    def _group_to_join(self, request: JoinGroupRequest) -> Group | ErrorCode:
+    def _group_to_join(self, request: JoinGroupRequest) -> tuple[Shard, Group] | ErrorCode:
         settings = self._terms.settings
         least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
         if not request.group_id:
@@ -175,9 +175,7 @@ class GroupCoordinator:
             return ErrorCode.INVALID_SESSION_TIMEOUT
         if request.group_id not in shard.groups and request.member_id != NO_MEMBER_ID:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        if shard.group(request.group_id).consumer is not None:
-            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-        return shard.group(request.group_id)
+        return shard, shard.group(request.group_id)
 
     def sync_group(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
         """SyncGroup: answered when the leader's assignment is written."""
@@ -187,6 +185,8 @@ class GroupCoordinator:
             found = ErrorCode.REBALANCE_IN_PROGRESS
         if isinstance(found, ErrorCode):
             respond(SyncGroupResponse(error_code=found))
+        elif found.consumer is not None:
+            take_sync(found.consumer, request, respond)
         else:
             found.classic.sync(request, respond)
 
@@ -197,6 +197,8 @@ class GroupCoordinator:
             respond(ErrorCode.NONE)  # its session begins when the group is loaded
         elif isinstance(found, ErrorCode):
             respond(found)
+        elif found.consumer is not None:
+            take_beat(found.consumer, request, respond)
         else:
             found.classic.hear(
                 GroupEvent.HEARTBEAT,
@@ -216,6 +218,8 @@ class GroupCoordinator:
             respond(ErrorCode.NONE, [found] * len(leaving))
         elif isinstance(found, ErrorCode):
             respond(found, [])
+        elif found.consumer is not None:
+            take_leave(found.consumer, leaving, respond)
         else:
             found.classic.leave(leaving, lambda codes: respond(ErrorCode.NONE, codes))
 
@@ -250,7 +254,7 @@ class GroupCoordinator:
         """OffsetCommit: answered when the offsets are written."""
         offsets = offsets_of(request, self._terms.clock.wall_ms())
         generation = request.generation_id_or_member_epoch
-        found = self._group_to_commit_to(request.group_id, generation)
+        found = self._group_to_commit_to(request.group_id, generation, version)
         if isinstance(found, ErrorCode):
             # Version 1 and older could not be told; those that we serve can.
             respond(dict.fromkeys(offsets, found))
@@ -266,12 +270,15 @@ class GroupCoordinator:
         member_id, instance_id = request.member_id, request.group_instance_id
         check_committer(group, member_id, instance_id, generation, checked, version=version)
 
-    def _group_to_commit_to(self, group_id: str, generation: int) -> tuple[Shard, Group] | ErrorCode:
+    def _group_to_commit_to(
+        self, group_id: str, generation: int, version: int = 0
+    ) -> tuple[Shard, Group] | ErrorCode:
         shard = self._shard_of(group_id)
         if isinstance(shard, ErrorCode):
             return shard
         if group_id not in shard.groups and generation >= 0:
-            return ErrorCode.ILLEGAL_GENERATION
+            is_told = version >= FIRST_WITH_EPOCHS
+            return ErrorCode.GROUP_ID_NOT_FOUND if is_told else ErrorCode.ILLEGAL_GENERATION
         return shard, shard.group(group_id)
 
     def fetch_offsets(

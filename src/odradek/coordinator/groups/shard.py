@@ -7,7 +7,7 @@
 Law: everything that is true of a group is in the log first; memory follows when the log has it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -15,10 +15,9 @@ from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.group import GroupSnapshot
-from odradek.coordinator.consumer.changes import Change
 from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Answer, Effects
+from odradek.coordinator.consumer.effects import Answer, BecomeClassic, Effects
 from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.groups.consumer_records import record_of
@@ -31,6 +30,7 @@ from odradek.coordinator.groups.log_records import (
     group_tombstone,
     offset_tombstone,
 )
+from odradek.coordinator.groups.migrating import downgraded, may_downgrade
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
 from odradek.coordinator.groups.slices import Defer
 from odradek.coordinator.groups.write_errors import CONSUMER_ERRORS, GROUP_ERRORS, told
@@ -44,13 +44,13 @@ class Shard:
         "_commits",
         "_open_transactions",
         "_purgatories",
-        "_surroundings",
         "_terms",
         "_writer",
         "groups",
         "is_closed",
         "is_loading",
         "leader_epoch",
+        "surroundings",
         "topic_partition",
     )
 
@@ -72,7 +72,7 @@ class Shard:
         """Whether this broker leads the partition no longer, in this epoch; nothing happens here then."""
         self.groups: dict[str, Group] = {}
         """By id; none is Dead."""
-        self._surroundings = surroundings
+        self.surroundings = surroundings
         self._terms = surroundings.terms
         self._purgatories = purgatories
         self._writer = writer
@@ -92,16 +92,50 @@ class Shard:
 
     def new_group(self, group_id: str, offsets: GroupOffsets | None = None) -> Group:
         """A group for this shard, not in it yet."""
-        members = ClassicCoordinator(
-            ClassicGroup(group_id, self._terms.clock), self._terms, self._purgatories, self
-        )
-        return Group(group_id, members, offsets or GroupOffsets())
+        return Group(group_id, self._new_classic(group_id), offsets or GroupOffsets())
+
+    def _new_classic(self, group_id: str) -> ClassicCoordinator:
+        members = ClassicGroup(group_id, self._terms.clock)
+        return ClassicCoordinator(members, self._terms, self._purgatories, self)
 
     def make_consumer(self, group: Group, members: ConsumerGroup | None = None) -> ConsumerCoordinator:
         """Let a group be one of the consumer protocol, with these members."""
         found = members or ConsumerGroup(group.group_id)
-        group.consumer = ConsumerCoordinator(found, self._surroundings, self._purgatories, self)
+        group.consumer = ConsumerCoordinator(
+            found,
+            self.surroundings,
+            self._purgatories,
+            self,
+            lambda draft: self._leave_to_classic(group, draft),
+        )
         return group.consumer
+
+    def end_classic(self, group: Group) -> None:
+        """The group's members are in `consumer` now: those that wait are to join there."""
+        ended, group.classic, group.is_stored = group.classic, self._new_classic(group.group_id), False
+        ended.close(ErrorCode.REBALANCE_IN_PROGRESS)
+
+    def end_consumer(self, group: Group) -> None:
+        """The group is not of the consumer protocol any more, or never was."""
+        ended, group.consumer = group.consumer, None
+        if ended is not None:
+            ended.close(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    def _leave_to_classic(self, group: Group, draft: Draft) -> BecomeClassic | None:
+        if not may_downgrade(draft.group, self.surroundings):
+            return None
+        snapshot = downgraded(draft.group, self.surroundings)
+        draft.put_all(draft.group.tombstones())
+        draft.after.append(group_record(group.group_id, snapshot))
+
+        def become() -> None:
+            self.end_consumer(group)
+            group.is_stored = True
+            group.membership.restore(snapshot)
+            group.classic.resume()
+            group.classic.rebalance()
+
+        return BecomeClassic(become)
 
     def forget_if_void(self, group: Group) -> None:
         """Drop a group of which the log knows nothing and that nobody is in."""
@@ -166,15 +200,10 @@ class Shard:
 
         self.write([group_record(group_id, snapshot)], written)
 
-    def write_changes(
-        self,
-        group_id: str,
-        changes: Sequence[Change],
-        beside: Sequence[KeyValue],
-        done: Callable[[ErrorCode], None],
-    ) -> None:
-        """See `ChangeLog.write_changes`."""
-        records = [*beside, *(record_of(group_id, change) for change in changes)]
+    def write_draft(self, draft: Draft, done: Callable[[ErrorCode], None]) -> None:
+        """See `ChangeLog.write_draft`."""
+        changes = (record_of(draft.group.group_id, change) for change in draft.changes)
+        records = [*draft.before, *changes, *draft.after]
         self.write(records, lambda result: done(told(CONSUMER_ERRORS, result.error)))
 
     def delete(self, group: Group, tombstones: list[KeyValue], done: Callable[[ErrorCode], None]) -> None:
@@ -209,7 +238,7 @@ class Shard:
         def step(draft: Draft) -> Effects:
             if draft.group.members:
                 raise ApiError(ErrorCode.NON_EMPTY_GROUP)
-            draft.beside += tombstones
+            draft.before += tombstones
             if draft.group.is_stored:
                 draft.put_all(draft.group.tombstones())
             return [Answer(deleted, ErrorCode.NONE)]

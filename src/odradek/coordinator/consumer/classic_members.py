@@ -1,0 +1,208 @@
+"""Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+
+They are assigned like all others; what differs is how they learn of it. A member's generation is its epoch.
+
+    heartbeat   REBALANCE_IN_PROGRESS when its epoch is behind, it has to give back, or more is free for it
+    join        tells what it owns and subscribes to; answered at once, with no leader: the broker assigns
+    sync        its assignment
+
+Whoever is told to join again must do so within its rebalance timeout, and sync within that again.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, MalformedRequest
+from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync
+from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.draft import Draft
+from odradek.coordinator.consumer.effects import (
+    Answer,
+    AwaitRejoin,
+    AwaitRevocation,
+    AwaitSync,
+    Effects,
+    Rejoined,
+    StartSession,
+    Synced,
+)
+from odradek.coordinator.consumer.embedded import by_id, read_subscription, write_assignment
+from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.heartbeats import advance
+from odradek.coordinator.consumer.leaving import remove
+from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMetadata
+from odradek.coordinator.consumer.membership import check_room, find, take_over
+from odradek.coordinator.consumer.reconciling import waits_on_others
+from odradek.coordinator.consumer.states import MemberState
+from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.topics import Topics
+from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
+from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from odradek.wire.messages.leave_group import MemberIdentity
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+RespondWithCode: TypeAlias = Callable[[ErrorCode], None]
+
+
+def join(
+    draft: Draft,
+    surroundings: Surroundings,
+    request: JoinGroupRequest,
+    caller: Caller,
+    respond: RespondToJoin,
+) -> Effects:
+    """Take a JoinGroup. Raises ApiError."""
+    check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
+    protocols = tuple((offered.name, bytes(offered.metadata)) for offered in request.protocols)
+    if not _supports(draft.group, request.member_id, request.protocol_type, protocols):
+        words = f"Member {request.member_id}'s protocols are not supported."
+        raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, words)
+    subscription = _subscription(protocols[0][1])
+    if not request.member_id and request.group_instance_id is None and caller.takes_member_id:
+        member_id = f"{caller.client_id}-{surroundings.terms.chance.uuid()}"
+        required = JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
+        return [Answer(respond, required)]
+    member = _joining(draft, surroundings, request, caller)
+    rebalance_timeout_ms = request.rebalance_timeout_ms
+    if rebalance_timeout_ms < 0:
+        rebalance_timeout_ms = request.session_timeout_ms
+    metadata = MemberMetadata(
+        request.group_instance_id,
+        subscription.rack_id,
+        caller.client_id,
+        caller.client_host,
+        tuple(sorted(set(subscription.topics))),
+        rebalance_timeout_ms=rebalance_timeout_ms,
+        classic=ClassicTerms(request.session_timeout_ms, protocols),
+    )
+    owned = by_id(subscription.owned_partitions, surroundings.topics)
+    effects = advance(draft, surroundings, member, metadata, owned)
+    response = JoinGroupResponse(
+        generation_id=draft.group.members[member.member_id].share.epoch,
+        protocol_type=CONSUMER_PROTOCOL_TYPE,
+        protocol_name=protocols[0][0],
+        member_id=member.member_id,
+    )
+    return [
+        StartSession(member.member_id, request.session_timeout_ms),
+        # It has a join and a sync to make, each in its time; there is no third deadline.
+        *(effect for effect in effects if not isinstance(effect, AwaitRevocation)),
+        Rejoined(member.member_id),
+        AwaitSync(member.member_id, rebalance_timeout_ms),
+        Answer(respond, response),
+    ]
+
+
+def sync(group: ConsumerGroup, topics: Topics, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
+    """Take a SyncGroup. Raises ApiError."""
+    member, terms = _find(group, request.member_id, request.group_instance_id)
+    _check_generation(member, request.generation_id)
+    name, metadata = terms.protocols[0]
+    is_other_type = request.protocol_type not in (None, CONSUMER_PROTOCOL_TYPE)
+    if is_other_type or request.protocol_name not in (None, name):
+        raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if group.epoch > member.share.epoch and member.share.state is not MemberState.UNREVOKED_PARTITIONS:
+        again = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+        return [_rejoin(member), Answer(respond, again)]
+    response = SyncGroupResponse(
+        protocol_type=CONSUMER_PROTOCOL_TYPE,
+        protocol_name=name,
+        assignment=write_assignment(member.share.assigned, topics, metadata),
+    )
+    session = StartSession(member.member_id, terms.session_timeout_ms)
+    return [Synced(member.member_id), session, Answer(respond, response)]
+
+
+def beat(group: ConsumerGroup, request: HeartbeatRequest, respond: RespondWithCode) -> Effects:
+    """Take a Heartbeat. Raises ApiError."""
+    member, terms = _find(group, request.member_id, request.group_instance_id)
+    _check_generation(member, request.generation_id)
+    session = StartSession(member.member_id, terms.session_timeout_ms)
+    if must_rejoin(group, member):
+        return [session, _rejoin(member), Answer(respond, ErrorCode.REBALANCE_IN_PROGRESS)]
+    return [session, Answer(respond, ErrorCode.NONE)]
+
+
+def leave(
+    draft: Draft,
+    topics: Topics,
+    leavers: list[MemberIdentity],
+    respond: Callable[[list[ErrorCode]], None],
+) -> Effects:
+    """Take a LeaveGroup: one code for each. Administrators name static members by instance id alone."""
+    codes, gone = [], []
+    for leaver in leavers:
+        member_id, instance_id = leaver.member_id, leaver.group_instance_id
+        known = None if instance_id is None else draft.group.static_member(instance_id)
+        if known is not None and not member_id:
+            member_id = known.member_id
+        try:
+            member = find(draft.group, member_id, instance_id)
+        except ApiError as error:
+            codes.append(error.code)
+            continue
+        codes.append(ErrorCode.UNKNOWN_MEMBER_ID if member.member_id in gone else ErrorCode.NONE)
+        if member.member_id not in gone:
+            gone.append(member.member_id)
+    if gone:
+        remove(draft, topics, gone)
+    return [Answer(respond, codes)]
+
+
+def must_rejoin(group: ConsumerGroup, member: Member) -> bool:
+    """Whether a member of the classic protocol has something to learn, or to give back."""
+    state = member.share.state
+    is_free = state is MemberState.UNRELEASED_PARTITIONS and not waits_on_others(group, member)
+    return group.epoch > member.share.epoch or state is MemberState.UNREVOKED_PARTITIONS or is_free
+
+
+def _rejoin(member: Member) -> AwaitRejoin:
+    return AwaitRejoin(member.member_id, member.metadata.rebalance_timeout_ms)
+
+
+def _joining(draft: Draft, surroundings: Surroundings, request: JoinGroupRequest, caller: Caller) -> Member:
+    """Who joins: a member again, one in another's place, or a new one."""
+    group, member_id, instance_id = draft.group, request.member_id, request.group_instance_id
+    if member_id and instance_id is not None:
+        return find(group, member_id, instance_id)
+    if not member_id:
+        member_id = f"{instance_id or caller.client_id}-{surroundings.terms.chance.uuid()}"
+    released = None if instance_id is None else group.static_member(instance_id)
+    if released is not None:
+        return take_over(draft, released, member_id)
+    return group.members.get(member_id) or Member(member_id, MemberMetadata())
+
+
+def _supports(group: ConsumerGroup, member_id: str, protocol_type: str, protocols: Protocols) -> bool:
+    """Whether a member that offers these has one in common with all others of the classic protocol."""
+    if protocol_type != CONSUMER_PROTOCOL_TYPE or not protocols:
+        return False
+    others = [
+        frozenset(name for name, _ in member.metadata.classic.protocols)
+        for member in group.members.values()
+        if member.metadata.classic is not None and member.member_id != member_id
+    ]
+    return any(all(name in offered for offered in others) for name, _ in protocols)
+
+
+def _subscription(metadata: bytes) -> ConsumerProtocolSubscription:
+    try:
+        return read_subscription(metadata)
+    except MalformedRequest as error:
+        raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, str(error)) from None
+
+
+def _find(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Member, ClassicTerms]:
+    member = find(group, member_id, instance_id)
+    if member.metadata.classic is None:
+        words = f"Member {member_id} does not use the classic protocol."
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, words)
+    return member, member.metadata.classic
+
+
+def _check_generation(member: Member, generation: int) -> None:
+    if generation != member.share.epoch:
+        raise ApiError(ErrorCode.ILLEGAL_GENERATION)

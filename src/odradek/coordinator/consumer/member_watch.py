@@ -1,0 +1,152 @@
+"""What is waited for of a group's members: heartbeats, revocations, joins and syncs, each with its deadline.
+
+Law: it keeps time and decides nothing. `expel` is told who is late, with a way to ask whether that is so
+still when its turn has come.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from odradek.base.clock import Clock
+from odradek.coordinator.classic.coordinator import GroupPurgatories
+from odradek.coordinator.classic.delayed_heartbeat import MemberKey
+from odradek.coordinator.consumer.delayed_member import (
+    DelayedMember,
+    DelayedMemberSync,
+    DelayedRejoin,
+    DelayedRevocation,
+    DelayedSession,
+)
+from odradek.coordinator.consumer.member import Share
+from odradek.coordinator.consumer.presence import Presence
+
+IsOpen: TypeAlias = Callable[[], bool]
+Expel: TypeAlias = Callable[[str, IsOpen], None]
+
+
+class MemberWatch:
+    """The deadlines of one group's members."""
+
+    __slots__ = ("_clock", "_expel", "_group_id", "_presences", "_purgatories", "_share_of")
+
+    def __init__(
+        self,
+        group_id: str,
+        clock: Clock,
+        purgatories: GroupPurgatories,
+        share_of: Callable[[str], Share | None],
+        expel: Expel,
+    ) -> None:
+        """`share_of` a member, None when there is none; `expel` one that is late."""
+        self._group_id = group_id
+        self._clock = clock
+        self._purgatories = purgatories
+        self._share_of = share_of
+        self._expel = expel
+        # By member id; members whose sessions have begun.
+        self._presences: dict[str, Presence] = {}
+
+    def presence(self, member_id: str) -> Presence | None:
+        """When a member was heard of, and what it has to do."""
+        return self._presences.get(member_id)
+
+    # --- what is waited for
+
+    def start_session(self, member_id: str, timeout_ms: int) -> None:
+        """A member was heard of: it has this long until it must be heard of again."""
+        if self._share_of(member_id) is None:
+            return
+        now_ms = self._clock.monotonic_ms()
+        presence = self._presences.get(member_id)
+        if presence is None:
+            presence = self._presences[member_id] = Presence(now_ms)
+        presence.session += 1
+        presence.last_heartbeat_ms = now_ms
+        session = presence.session
+
+        def is_open() -> bool:
+            known = self._presences.get(member_id)
+            return known is presence and known.session == session
+
+        key = MemberKey(self._group_id, member_id)
+        self._purgatories.heartbeats.check_and_complete(key)
+        operation = DelayedSession(now_ms + timeout_ms, member_id, is_open, self._late(member_id, is_open))
+        self._purgatories.heartbeats.try_complete_else_watch(operation, [key])
+
+    def await_revocation(self, member_id: str, share: Share, timeout_ms: int) -> None:
+        """A member has to give partitions back, so that its share is another than this one."""
+        presence = self._presences[member_id]
+        presence.revokes_until_ms = self._clock.monotonic_ms() + timeout_ms
+
+        def is_open() -> bool:
+            return self._share_of(member_id) == share
+
+        late = self._late(member_id, is_open)
+        self._watch(DelayedRevocation(presence.revokes_until_ms, member_id, is_open, late))
+
+    def await_rejoin(self, member_id: str, timeout_ms: int) -> None:
+        """A classic member was told to join again; its time runs from the first time that it was told."""
+        presence = self._presences[member_id]
+        if presence.is_rejoin_due:
+            return
+        presence.is_rejoin_due = True
+
+        def is_open() -> bool:
+            return self._presences.get(member_id) is presence and presence.is_rejoin_due
+
+        late = self._late(member_id, is_open)
+        self._watch(DelayedRejoin(self._clock.monotonic_ms() + timeout_ms, member_id, is_open, late))
+
+    def await_sync(self, member_id: str, timeout_ms: int) -> None:
+        """A classic member has joined: it has to sync."""
+        presence = self._presences[member_id]
+        presence.joins += 1
+        presence.is_sync_due = True
+        joins = presence.joins
+
+        def is_open() -> bool:
+            is_here = self._presences.get(member_id) is presence
+            return is_here and presence.is_sync_due and presence.joins == joins
+
+        late = self._late(member_id, is_open)
+        self._purgatories.members.check_and_complete(MemberKey(self._group_id, member_id))
+        self._watch(DelayedMemberSync(self._clock.monotonic_ms() + timeout_ms, member_id, is_open, late))
+
+    # --- what has happened
+
+    def rejoined(self, member_id: str) -> None:
+        """A classic member did join again."""
+        presence = self._presences.get(member_id)
+        if presence is not None:
+            presence.is_rejoin_due = False
+            self.look(member_id)
+
+    def synced(self, member_id: str) -> None:
+        """A classic member did sync."""
+        presence = self._presences.get(member_id)
+        if presence is not None:
+            presence.is_sync_due = False
+            self.look(member_id)
+
+    def look(self, member_id: str) -> None:
+        """A member has changed, or is gone: what it has done is waited for no longer."""
+        key = MemberKey(self._group_id, member_id)
+        if self._share_of(member_id) is None:
+            self._presences.pop(member_id, None)
+            self._purgatories.heartbeats.check_and_complete(key)
+        self._purgatories.members.check_and_complete(key)
+
+    def close(self) -> None:
+        """Wait for nobody any more (D8)."""
+        for member_id in self._presences:
+            key = MemberKey(self._group_id, member_id)
+            self._purgatories.heartbeats.cancel_for_key(key)
+            self._purgatories.members.cancel_for_key(key)
+        self._presences.clear()
+
+    def _watch(self, operation: DelayedMember) -> None:
+        key = MemberKey(self._group_id, operation.member_id)
+        self._purgatories.members.try_complete_else_watch(operation, [key])
+
+    def _late(self, member_id: str, is_open: IsOpen) -> Callable[[], None]:
+        return lambda: self._expel(member_id, is_open)
