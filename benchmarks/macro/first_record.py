@@ -6,6 +6,7 @@ so.
 """
 
 import itertools
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -33,6 +34,7 @@ DEFAULTS = {"kafka": {"group.initial.rebalance.delay.ms": "3000"}}
 
 FIRST_RECORD = Figure("first record", "ms", Better.LOWER, goal=500)
 OWN_START = Figure("of which the process's own start", "ms", Better.LOWER)
+CLIENT_CPU = Figure("processor time of the client, its end included", "ms", Better.LOWER)
 FIRST_GROUP = Figure("first record of a broker's first group ever", "ms", Better.LOWER)
 
 _numbers = itertools.count()
@@ -41,7 +43,7 @@ _numbers = itertools.count()
 class FirstRecord(Scenario):
     """One client; subclasses say which program it is."""
 
-    figures = (FIRST_RECORD, OWN_START, FIRST_GROUP)
+    figures = (FIRST_RECORD, OWN_START, CLIENT_CPU, FIRST_GROUP)
     protocol: ClassVar[str] = "classic"
 
     @abstractmethod
@@ -56,18 +58,20 @@ class FirstRecord(Scenario):
                 _require_new_protocol(other)
             with fresh_topic(other) as topic:
                 _write_record(other, topic)
-                _, first_group_ms = self._consume(other, topic)
+                _, first_group_ms, _ = self._consume(other, topic)
                 rounds = [self._consume(other, topic) for _ in range(ROUNDS_QUICK if quick else ROUNDS)]
-        ready_ms, record_ms = zip(*rounds, strict=True)
+        ready_ms, record_ms, cpu_ms = zip(*rounds, strict=True)
         return {
             FIRST_RECORD.name: statistics.median(record_ms),
             OWN_START.name: statistics.median(ready_ms),
+            CLIENT_CPU.name: statistics.median(cpu_ms),
             FIRST_GROUP.name: first_group_ms,
         }
 
-    def _consume(self, broker: BrokerProcess, topic: str) -> tuple[float, float]:
-        """Milliseconds from exec to the program's first statement, and to its first record."""
+    def _consume(self, broker: BrokerProcess, topic: str) -> tuple[float, float, float]:
+        """Milliseconds from exec to the program's first statement, to its first record, and of processor."""
         command = self.command(broker.bootstrap, topic, f"first-{next(_numbers)}", self.protocol)
+        cpu_before_s = _children_cpu_s()
         began = time.perf_counter()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             assert process.stdout is not None
@@ -81,7 +85,13 @@ class FirstRecord(Scenario):
                 process.kill()
                 raise
         assert (ready, record) == (b"ready\n", b"record\n"), f"{self.name} said {ready!r} and {record!r}"
-        return ready_s * 1000, record_s * 1000
+        return ready_s * 1000, record_s * 1000, (_children_cpu_s() - cpu_before_s) * 1000
+
+
+def _children_cpu_s() -> float:
+    """Processor time of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _write_record(broker: BrokerProcess, topic: str) -> None:

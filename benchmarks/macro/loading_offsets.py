@@ -37,6 +37,7 @@ SETTINGS = {"offsets.topic.num.partitions": "1"}
 
 SERVED = Figure("from exec until offsets are served", "s", Better.LOWER, goal=5.0)
 FIRST_ANSWER = Figure("of which until the first answer", "s", Better.LOWER)
+CPU = Figure("broker CPU until then", "s", Better.LOWER)
 MEMORY = Figure("memory with them", "MB", Better.LOWER)
 
 
@@ -48,7 +49,7 @@ class LoadOffsets(Scenario):
 
     name = "load-offsets-1m"
     title = f"Loading {GROUPS * PARTITIONS:,} committed offsets from one partition at the start"
-    figures = (SERVED, FIRST_ANSWER, MEMORY)
+    figures = (SERVED, FIRST_ANSWER, CPU, MEMORY)
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Fill a second broker of the same kind, and start it again."""
@@ -66,9 +67,11 @@ class LoadOffsets(Scenario):
                 first_answer_s = time.perf_counter() - began
                 _wait_until_served(other, topic, groups)
                 served_s = time.perf_counter() - began
+                cpu_s = other.cpu_s()
                 return {
                     SERVED.name: served_s,
                     FIRST_ANSWER.name: first_answer_s,
+                    CPU.name: cpu_s,
                     MEMORY.name: other.resident_bytes() / 1e6,
                 }
 
