@@ -12,11 +12,15 @@ from pathlib import Path
 from campaigns.crash.campaign import Broken, Campaign, Load
 from campaigns.crash.commits import Commits
 from campaigns.crash.produces import Produces
+from campaigns.crash.rebalances import Rebalances
+from campaigns.crash.transactions import Transactions
 from odradek.testing.broker_process import BrokerProcess
 
 LOADS: dict[str, type[Load]] = {
     "produces": Produces,
     "commits": Commits,
+    "rebalances": Rebalances,
+    "transactions": Transactions,
 }
 
 
@@ -37,18 +41,21 @@ def main() -> int:
     broker = BrokerProcess(
         scratch / "data", settings={**kind.broker_settings, **settings}, log_path=scratch / "log"
     )
+    keeps_scratch = False
     campaign = Campaign(broker, random.Random(options.seed))
     try:
         broker.start()
         load = kind(broker.bootstrap_servers, random.Random(options.seed + 1))
         campaign.run(load, options.kills)
-    except Broken as broken:
-        print(f"broken after {campaign.kills} kills: {broken}\nwhat was on disk: {scratch}", file=sys.stderr)
+    except Broken:
+        keeps_scratch = True
+        print(f"what was on disk: {scratch}", file=sys.stderr)
         return 1
     finally:
         if broker.is_running:
             broker.stop()
-    shutil.rmtree(scratch)
+        if not keeps_scratch:
+            shutil.rmtree(scratch)
     seconds = round(time.monotonic() - started)
     told = {"during": options.during, "seed": options.seed, "settings": settings, "seconds": seconds}
     print(json.dumps({**told, "kills": campaign.kills, "torn_ends_cut": campaign.cuts, **load.counted()}))

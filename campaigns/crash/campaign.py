@@ -84,6 +84,9 @@ class Campaign:
                 load.check()
                 counts = ", ".join(f"{count:,} {name}" for name, count in load.counted().items())
                 print(f"kill {self.kills:3}: {counts}", flush=True)
+        except Broken as broken:
+            print(f"broken after {self.kills} kills: {broken}", flush=True)
+            raise
         finally:
             load.close()
 

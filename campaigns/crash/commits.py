@@ -1,8 +1,9 @@
 """Committed offsets under kill -9.
 
 Committers (unmodified librdkafka) commit ever higher numbers, one request after the other: as members of a
-group, as static members, and as plain consumers that were assigned their partitions by hand. Beside them
-groups are made by one commit, and some deleted again. After each kill, and again when all committers go on:
+group, as static members, as members by the new protocol (KIP-848), and as plain consumers that were assigned
+their partitions by hand. Beside them groups are made by one commit, and some deleted again. After each kill,
+and again when all committers go on:
 
 - a fetched offset is not below the last acknowledged one and not above the last attempted one;
 - the offsets of one request are all there or none is;
@@ -31,7 +32,10 @@ COMMITTERS_OF_A_KIND = 2
 PROGRESS_TIMEOUT_S = 30.0
 FETCH_TIMEOUT_S = 30.0
 STANDING_PER_S = 30.0
+STANDING_MAX = 400
 DELETED_SHARE = 0.3
+# Of those that were deleted, how many are looked at in one check.
+DELETED_CHECKED = 100
 
 
 class Committer(threading.Thread):
@@ -49,6 +53,7 @@ class Committer(threading.Thread):
                 "enable.auto.commit": False,
                 # A static member's place outlives its sessions; a plain consumer has none.
                 **({"group.instance.id": "only"} if kind == "static" else {}),
+                **({"group.protocol": "consumer"} if kind == "consumer" else {}),
                 **QUICK_RECONNECTS,
                 **QUIET,
             }
@@ -112,7 +117,7 @@ class Founder(threading.Thread):
                 self._ending.wait(0.02)
 
     def _work(self, admin: GroupAdmin) -> None:
-        if self._made and self._chance.random() < DELETED_SHARE:
+        if len(self._made) >= STANDING_MAX or (self._made and self._chance.random() < DELETED_SHARE):
             group = self._made.pop(self._chance.randrange(len(self._made)))
             self._standing.leave_open(group)
             try:
@@ -152,7 +157,7 @@ class Commits(Load):
         super().__init__(bootstrap, chance)
         with Admin(bootstrap) as admin:
             admin.create_topic(TOPIC, partitions=PARTITIONS)
-        kinds = ("member", "static", "plain")
+        kinds = ("member", "static", "consumer", "plain")
         self._committers = [
             Committer(bootstrap, kind, number) for kind in kinds for number in range(COMMITTERS_OF_A_KIND)
         ]
@@ -177,7 +182,7 @@ class Commits(Load):
             self._await_progress()
 
     def settle(self) -> None:
-        self.check()
+        self._check_committers()
         self._await_progress()
 
     def _await_progress(self) -> None:
@@ -189,13 +194,16 @@ class Commits(Load):
             time.sleep(0.01)
 
     def check(self) -> None:
+        self._check_committers()
+        self._check_standing()
+        if self._founder.lost:
+            raise Broken(f"groups were gone before they were deleted: {self._founder.lost}")
+
+    def _check_committers(self) -> None:
         for committer in self._committers:
             acknowledged = committer.promise.acknowledged
             found = self._fetch(committer.promise.group)
             committer.promise.check(found, acknowledged)
-        self._check_standing()
-        if self._founder.lost:
-            raise Broken(f"groups were gone before they were deleted: {self._founder.lost}")
 
     def _fetch(self, group: str) -> dict[int, Committed | None]:
         wanted = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
@@ -210,6 +218,9 @@ class Commits(Load):
 
     def _check_standing(self) -> None:
         expected = self._standing.snapshot()
+        deleted = [group for group, offset in expected.items() if offset is None]
+        for group in self._chance.sample(deleted, max(0, len(deleted) - DELETED_CHECKED)):
+            del expected[group]
         with GroupAdmin(self._bootstrap) as admin:
             found = {group: admin.committed(group).get(Place(TOPIC, 0)) for group in expected}
         # One that is being deleted meanwhile is open: whatever was found of it is right.
@@ -224,7 +235,7 @@ class Commits(Load):
             # Each number counts; those that were not acknowledged are told as refused.
             "acknowledged": sum(one.attempted + 1 - one.refused for one in promises),
             "unanswered_or_refused": sum(one.refused for one in promises),
-            "standing": len(self._standing.snapshot()),
+            "standing": sum(offset is not None for offset in self._standing.snapshot().values()),
             "deleted": self._founder.deleted,
         }
 
