@@ -23,6 +23,9 @@ BROKER_SETTINGS = {
     "auto.create.topics.enable": "true",
     # So that a test need not write gigabytes to see a log of several segments.
     "log.segment.bytes": str(16 * 1024 * 1024),
+    # So that what a killed client leaves behind is given up soon.
+    "group.min.session.timeout.ms": "1000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }
 
 

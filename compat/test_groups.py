@@ -144,7 +144,7 @@ def test_a_cooperative_rebalance_takes_only_what_moves(
     assert all(first.assignment() <= each for each in held), held
 
 
-@pytest.mark.parametrize("library", members.COOPERATIVE_LIBRARIES)
+@pytest.mark.parametrize("library", members.STATIC_LIBRARIES)
 def test_a_static_member_comes_back_to_its_partitions(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
 ) -> None:
@@ -165,7 +165,7 @@ def test_a_static_member_comes_back_to_its_partitions(
     assert all(each == before for each in held), held
 
 
-@pytest.mark.parametrize("library", members.COOPERATIVE_LIBRARIES)
+@pytest.mark.parametrize("library", members.FENCED_LIBRARIES)
 def test_a_second_member_of_one_static_name_fences_the_first(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
 ) -> None:

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.needs_api(
 PARTITIONS = 2
 LINE_COUNT = 300
 WORDS = ("flight", "gate", "delay", "runway", "crew", "fuel", "tower")
-# In its first life it takes this long for each line, so that the input outlasts several transactions.
+# In its first life it takes this long for each count, so that the 900 fill many transactions (of 100 ms).
 PAUSE_MS = 5
-# A JVM, the session of the killed member (6 s), and the end of its transaction.
+# A JVM, the session of the killed member (3 s), and the end of its transaction.
 LIFE_TIMEOUT_S = 60.0
 LOOK_INTERVAL_S = 0.05
 
@@ -52,11 +52,17 @@ def start(
         each.kill()
 
 
-def until(word_count: WordCount, condition: Callable[[], bool], complaint: str) -> None:
-    """Look again and again until it is so, or fail with what the application printed."""
+def until(word_count: WordCount, counts: Counts, condition: Callable[[], bool], complaint: str) -> None:
+    """Look again and again until it is so, or fail with what is counted and what the application printed."""
     deadline = time.monotonic() + LIFE_TIMEOUT_S
     while not condition():
-        assert time.monotonic() < deadline, f"{complaint}: {word_count.output()}"
+        if time.monotonic() > deadline:
+            stable, end = counts.ends()
+            counted = number_of(counts.committed())
+            pytest.fail(
+                f"{complaint}; {counted} counts are committed, the last stable offset is {stable}, "
+                f"the end {end}; it printed: {word_count.output()}"
+            )
         time.sleep(LOOK_INTERVAL_S)
 
 
@@ -78,22 +84,37 @@ def test_a_word_count_killed_in_a_transaction_counts_each_word_once(
     word_count, counts = start(source)
     word_count.start(PAUSE_MS)
 
-    def is_killed_in_the_middle() -> bool:
-        with word_count.frozen():
-            stable, end = counts.ends()
-            is_in_the_middle = 0 < stable < end
-            if is_in_the_middle:
-                word_count.kill()
-        return is_in_the_middle
+    def is_in_the_middle() -> bool:
+        stable, end = counts.ends()
+        return 0 < stable < end
 
-    until(word_count, is_killed_in_the_middle, "no transaction was ever found open behind a committed one")
+    def is_killed_in_the_middle() -> bool:
+        # Frozen only on a sign of the moment: a process that is frozen at every look hardly gets to start.
+        if not is_in_the_middle():
+            return False
+        with word_count.frozen():
+            is_sure = is_in_the_middle()
+            if is_sure:
+                word_count.kill()
+        return is_sure
+
+    until(
+        word_count,
+        counts,
+        is_killed_in_the_middle,
+        "no transaction was ever found open behind a committed one",
+    )
     words = Counter(word for line in lines for word in line.split())
     before = counts.committed()
     assert 0 < number_of(before) < words.total(), before
     if state == "wiped":
         word_count.wipe()
     word_count.start()
-    until(word_count, lambda: number_of(counts.committed()) >= words.total(), "not all words were counted")
+
+    def are_all_counted() -> bool:
+        return number_of(counts.committed()) >= words.total()
+
+    until(word_count, counts, are_all_counted, "not all words were counted")
     word_count.close()
     assert counts.committed() == {word: list(range(1, count + 1)) for word, count in words.items()}
     stable, end = counts.ends()

@@ -18,11 +18,16 @@ IN_PYTHON: dict[str, type[Member]] = {
 # The programs that know what compat/members/program.py asks.
 PROGRAMS = ("java", "franz-go", "sarama", "kafka-go", "kafkajs")
 LIBRARIES = (*IN_PYTHON, *PROGRAMS)
-# The others assign by range: KafkaJS has an assignor of its own only, and so shares no group with them.
+# KafkaJS brings no assignor but a round robin of its own, so it shares no group with the others.
 RANGE_LIBRARIES = tuple(name for name in LIBRARIES if name != "kafkajs")
-# The others lack the cooperative protocol (KIP-429) and static members (KIP-345).
-COOPERATIVE_LIBRARIES = ("confluent-kafka", "java", "franz-go", "sarama")
-# The others know the classic protocol only.
+# Those that rebalance cooperatively (KIP-429).
+COOPERATIVE_LIBRARIES = ("confluent-kafka", "kafka-python", "java", "franz-go", "sarama")
+# Those with static members (KIP-345).
+STATIC_LIBRARIES = (*COOPERATIVE_LIBRARIES, "aiokafka")
+# Those whose poll tells that the member is fenced. aiokafka's heartbeats do not carry the instance id, so it
+# joins again and again; kafka-python just stops its heartbeats.
+FENCED_LIBRARIES = ("confluent-kafka", "java", "franz-go", "sarama")
+# Those with the new protocol (KIP-848).
 NEW_PROTOCOL_LIBRARIES = ("confluent-kafka", "java", "franz-go")
 
 
@@ -38,10 +43,12 @@ def join(library: str, clients: Mapping[str, Client], bootstrap: str, membership
 __all__ = [
     "COOPERATIVE_LIBRARIES",
     "COOPERATIVE_STICKY",
+    "FENCED_LIBRARIES",
     "LIBRARIES",
     "NEW_PROTOCOL_LIBRARIES",
     "RANGE",
     "RANGE_LIBRARIES",
+    "STATIC_LIBRARIES",
     "Member",
     "Membership",
     "join",

@@ -61,6 +61,7 @@ class AiokafkaMember(Member):
             group_id=self.membership.group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
+            group_instance_id=self.membership.instance_id,
             partition_assignment_strategy=[RangePartitionAssignor],
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,

@@ -1,11 +1,22 @@
 """kafka-python in a group."""
 
 from kafka import KafkaConsumer
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from compat.clients.kafka_python import record_of, refusals
 from compat.clients.model import Record
-from compat.members.model import HEARTBEAT_INTERVAL_MS, POLL_S, SESSION_TIMEOUT_MS, Member, Membership
+from compat.members.model import (
+    COOPERATIVE_STICKY,
+    HEARTBEAT_INTERVAL_MS,
+    POLL_S,
+    RANGE,
+    SESSION_TIMEOUT_MS,
+    Member,
+    Membership,
+)
+
+ASSIGNORS = {RANGE: RangePartitionAssignor, COOPERATIVE_STICKY: CooperativeStickyAssignor}
 
 # A poll that ends while the member still joins throws the join away and the next one begins anew: on a slow
 # machine short polls never get an assignment.
@@ -23,7 +34,8 @@ class KafkaPythonMember(Member):
             group_id=membership.group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
-            partition_assignment_strategy=[RangePartitionAssignor],
+            group_instance_id=membership.instance_id,
+            partition_assignment_strategy=[ASSIGNORS[membership.strategy]],
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
         )

@@ -37,11 +37,11 @@ public final class WordCount {
     private static StreamsBuilder counting(String lines, String counts, long pauseMs) {
         StreamsBuilder builder = new StreamsBuilder();
         builder.stream(lines, Consumed.with(Serdes.String(), Serdes.String()))
-                .peek((key, line) -> pause(pauseMs))
                 .flatMapValues(line -> Arrays.asList(line.split(" ")))
                 .groupBy((key, word) -> word, Grouped.with(Serdes.String(), Serdes.String()))
                 .count()
                 .toStream()
+                .peek((word, count) -> pause(pauseMs))
                 .to(counts, Produced.with(Serdes.String(), Serdes.Long()));
         return builder;
     }
@@ -59,9 +59,9 @@ public final class WordCount {
         settings.put(StreamsConfig.producerPrefix("linger.ms"), 0);
         settings.put(StreamsConfig.mainConsumerPrefix("auto.offset.reset"), "earliest");
         // The next life waits until the broker gives up what the killed one was: its membership, its transaction.
-        settings.put(StreamsConfig.mainConsumerPrefix("session.timeout.ms"), 6000);
+        settings.put(StreamsConfig.mainConsumerPrefix("session.timeout.ms"), 3000);
         settings.put(StreamsConfig.mainConsumerPrefix("heartbeat.interval.ms"), 500);
-        settings.put(StreamsConfig.producerPrefix("transaction.timeout.ms"), 5000);
+        settings.put(StreamsConfig.producerPrefix("transaction.timeout.ms"), 3000);
         return settings;
     }
 

@@ -1,7 +1,8 @@
 """WordCount.java as a process that may be killed at any moment and started again.
 
-Its arguments: bootstrap, application id, topic of lines, topic of counts, state directory, and for each line
-a pause in ms, which makes a small input last long enough to be caught in the middle.
+Its arguments: bootstrap, application id, topic of lines, topic of counts, state directory, and for each
+count a pause in ms, which makes a small input last long enough to be caught in the middle. A pause for each
+line would not: all that waits when the first commit comes late is counted in one transaction.
 """
 
 import contextlib
