@@ -8,6 +8,7 @@ Kafka answers COORDINATOR_NOT_AVAILABLE while the topic is made, and clients ask
 answer that waits instead is the faster way to a client's first record.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -29,6 +30,8 @@ ASKERS_MAX: Final = 10_000
 Found = Callable[[str, BrokerId | ErrorCode], None]
 """Takes a key, and the broker that coordinates it or why there is none."""
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class InternalTopicSpec:
@@ -49,6 +52,8 @@ class InternalTopic:
         self.spec = spec
         # Who waits for the topic, oldest first; empty unless it is being made.
         self._askers: list[tuple[str, Found]] = []
+        # Why the topic could not be made, as it was logged last: clients ask again and again.
+        self._refusal = ""
 
     @property
     def name(self) -> str:
@@ -100,7 +105,16 @@ class InternalTopic:
             operation = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: self._tell())
             core.topic_purgatory.try_complete_else_watch(operation, [self.name])
         else:
+            self._log_refusal(answer)
             self._tell()
+
+    def _log_refusal(self, answer: Answer) -> None:
+        """Say it where an operator looks: clients only learn that there is no coordinator."""
+        outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else None
+        refusal = "nobody decides" if outcome is None else outcome.message or outcome.error.name
+        if refusal != self._refusal:
+            _log.error("%s cannot be made: %s", self.name, refusal)
+            self._refusal = refusal
 
     def _tell(self) -> None:
         askers, self._askers = self._askers, []
