@@ -30,8 +30,8 @@ CALL_TIMEOUT_S = 10.0
 ANSWER_TIMEOUT_S = 60.0
 RECORDS_MAX = 40
 POLL_S = 0.2
-# When its only broker goes away, librdkafka 2.16 forgets it and finds it again. But it remembers the forgotten
-# one as the group's coordinator, to which a transaction's offsets go: the next call never returns.
+# When its only broker goes away, librdkafka 2.16 forgets it and finds it again. But it keeps the forgotten
+# one as the group's coordinator for the offsets of transactions: the call that sends them never returns.
 KEEPS_ITS_BROKERS = {"metadata.recovery.strategy": "none"}
 JAVA_PROGRAM = Path(__file__).with_name("TransformLoop.java")
 
