@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.coordinator.placement import partition_for
-from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, TopicOutcomes
+from odradek.metadata.controller.requests import (
+    Answer,
+    CreateTopics,
+    NewTopic,
+    Refused,
+    TopicOutcome,
+    TopicOutcomes,
+)
 from odradek.server.topic_waits import DelayedCreateTopics
 
 if TYPE_CHECKING:
@@ -110,8 +117,9 @@ class InternalTopic:
 
     def _log_refusal(self, answer: Answer) -> None:
         """Say it where an operator looks: clients only learn that there is no coordinator."""
-        outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else None
-        refusal = "nobody decides" if outcome is None else outcome.message or outcome.error.name
+        outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else answer
+        assert isinstance(outcome, TopicOutcome | Refused), "the answers to CreateTopics"
+        refusal = outcome.message or outcome.error.name
         if refusal != self._refusal:
             _log.error("%s cannot be made: %s", self.name, refusal)
             self._refusal = refusal
