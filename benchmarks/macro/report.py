@@ -17,6 +17,9 @@ Apache Kafka and Odradek in turn on one machine, with the same settings, driven 
 ratio is Odradek's figure over Apache Kafka's of the same pair. Told are medians over all pairs and, in
 brackets, the least and the greatest. A goal counts as met within 5 %. Every finished run is in
 `benchmarks/results/`; one that was ended before it was through leaves nothing there.
+
+Neither broker waits for more members when a group begins (`group.initial.rebalance.delay.ms=0`), except
+where cold clients are timed: there each has its own default, Apache Kafka's being 3,000 ms.
 """
 
 _VERDICTS = {True: "met", False: "**missed**", None: ""}
