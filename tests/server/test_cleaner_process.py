@@ -119,6 +119,14 @@ def test_the_process_ends_with_its_broker(tmp_path: Path) -> None:
     process.stdout.close()
 
 
+@pytest.mark.parametrize("told", [b"", b'{"directory": "/da'])
+def test_a_job_that_is_not_told_to_its_end_ends_the_process_without_a_word(told: bytes) -> None:
+    """L5: a broker that was killed while its cleaner started."""
+    command = [sys.executable, "-m", "odradek.server.cleaner_worker", "1.0"]
+    ended = subprocess.run(command, input=told, capture_output=True, timeout=30)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")
+
+
 def test_an_answer_that_nobody_reads_ends_the_process_without_a_word(tmp_path: Path) -> None:
     """L5: a broker that was killed between two looks at standard input."""
     _, job = dirty_log(tmp_path)

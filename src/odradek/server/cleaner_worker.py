@@ -51,7 +51,10 @@ def main() -> None:
     os.nice(NICENESS)
     gc.disable()  # a cleaning makes no cycles, and many small objects to look through for them
     pace = Pace(float(sys.argv[1]))
-    job = CleaningJob.from_json(sys.stdin.buffer.readline())
+    told = sys.stdin.buffer.readline()
+    if not told.endswith(b"\n"):
+        sys.exit(1)  # the broker is gone before it had told the job
+    job = CleaningJob.from_json(told)
     try:
         report = clean(job, OsFileSystem(), _announce, pace)
     except OSError as error:
