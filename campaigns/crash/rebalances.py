@@ -2,7 +2,8 @@
 
 Members (unmodified librdkafka) join a group, stay for a moment, leave and come back, all the time: in a group
 that rebalances eagerly, one that does so cooperatively, one of static members, which leave without a word and
-come back before their session ends or after, and one of the new protocol (KIP-848). Most kills are aimed at a
+come back before their session ends or after, two of the same kinds in the new protocol (KIP-848), and one
+whose members speak different protocols, so that it is converted again and again. Most kills are aimed at a
 group in the middle of a rebalance. After each, whoever is there stays, and within `SETTLE_TIMEOUT_S`
 
 - every partition has exactly one owner, as the members say and as the broker says;
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from campaigns.crash.campaign import BEFORE_S, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.rebalances_check import check_read, misplaced
@@ -27,7 +28,7 @@ from odradek.client.group_admin import GroupAdmin
 
 TOPIC = "rebalances"
 PARTITIONS = 8
-MEMBERS = 4
+MEMBERS = 3
 SETTLE_TIMEOUT_S = 45.0
 READ_TIMEOUT_S = 30.0
 STAY_S = (0.1, 2.5)
@@ -39,6 +40,8 @@ AIMED_PROBABILITY = 0.85
 AIM_TIMEOUT_S = 2.0
 AIM_DELAY_S = (0.0, 0.02)
 STABLE = "Stable"
+# What a consumer does not get over: as the coordinator says it, and as librdkafka repeats it.
+FATAL = {KafkaError.UNRELEASED_INSTANCE_ID, KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL}
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +49,22 @@ class Kind:
     """How the members of a group take part."""
 
     name: str
-    settings: dict[str, str | int]
+    # The first member's, the second's, and so on, in turns.
+    settings: tuple[dict[str, str | int], ...]
     is_static: bool = False
-    # How a member's broker-side assignment can be looked up: only classic groups tell GroupAdmin.
-    is_classic: bool = True
 
 
-_CLASSIC: dict[str, str | int] = {
-    "session.timeout.ms": SESSION_TIMEOUT_MS,
-    "heartbeat.interval.ms": 300,
-}
+_CLASSIC: dict[str, str | int] = {"session.timeout.ms": SESSION_TIMEOUT_MS, "heartbeat.interval.ms": 300}
+_EAGER = {**_CLASSIC, "partition.assignment.strategy": "range,roundrobin"}
+_COOPERATIVE = {**_CLASSIC, "partition.assignment.strategy": "cooperative-sticky"}
+_CONSUMER: dict[str, str | int] = {"group.protocol": "consumer"}
 KINDS = (
-    Kind("eager", {**_CLASSIC, "partition.assignment.strategy": "range,roundrobin"}),
-    Kind("cooperative", {**_CLASSIC, "partition.assignment.strategy": "cooperative-sticky"}),
-    Kind("static", {**_CLASSIC, "partition.assignment.strategy": "range"}, is_static=True),
-    Kind("consumer", {"group.protocol": "consumer"}, is_classic=False),
+    Kind("eager", (_EAGER,)),
+    Kind("cooperative", (_COOPERATIVE,)),
+    Kind("static", (_EAGER,), is_static=True),
+    Kind("consumer", (_CONSUMER,)),
+    Kind("static-consumer", (_CONSUMER,), is_static=True),
+    Kind("mixed", (_CONSUMER, _EAGER)),
 )
 
 
@@ -77,7 +81,7 @@ class Member(threading.Thread):
             "group.id": kind.name,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            **kind.settings,
+            **kind.settings[number % len(kind.settings)],
             **static,
             **QUICK_RECONNECTS,
             **QUIET,
@@ -106,7 +110,12 @@ class Member(threading.Thread):
         while (self._staying.is_set() or time.monotonic() < until) and not self._ending.is_set():
             message = consumer.poll(0.05)
             self.owned = sorted(one.partition for one in consumer.assignment())
-            if message is None or message.error() is not None:
+            if message is None:
+                continue
+            error = message.error()
+            if error is not None and error.code() in FATAL:
+                break  # A static member whose leave got lost is refused until its session ends (KIP-848).
+            if error is not None:
                 continue
             value = message.value()
             assert value is not None, "a record without a value"
@@ -196,7 +205,7 @@ class Rebalances(Load):
         for kind, members in self._groups.items():
             told = misplaced({member.name: member.owned for member in members}, PARTITIONS)
             found += [f"{kind.name}: its members say: {words}" for words in told]
-            if not told and kind.is_classic:
+            if not told:
                 found += self._unsettled_at_broker(kind)
         return found
 
