@@ -13,6 +13,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import Caller, ClassicGroup, GroupState, Terms
+from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.topics import Topic
 from odradek.coordinator.groups import GroupCoordinator
 from odradek.coordinator.groups.group import Group
@@ -21,6 +22,11 @@ from odradek.coordinator.ports import WriteDone, Written
 from odradek.records.framing import Record, iter_records
 from odradek.records.header import Buffer, iter_headers, read_header
 from odradek.timer import Timer
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    TopicPartitions,
+)
+from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
@@ -33,6 +39,7 @@ from odradek.wire.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
+from odradek.wire.versioned import encode_versioned
 
 PARTITIONS = 4
 
@@ -219,6 +226,77 @@ class FakeMember:
         )
 
 
+@dataclass
+class FakeConsumer:
+    """What a client of the consumer protocol knows of itself, and does between its heartbeats."""
+
+    world: "World"
+    member_id: str
+    instance_id: str | None = None
+    group_id: str = "g"
+    topics: list[str] | None = field(default_factory=lambda: ["t"])
+    expression: str | None = None
+    rebalance_timeout_ms: int = 60_000
+    epoch: int = 0
+    told: dict[TopicId, list[int]] = field(default_factory=dict)
+    owned: dict[TopicId, list[int]] = field(default_factory=dict)
+
+    def send(self, version: int = 1, **fields: Any) -> Reply:
+        """One heartbeat with these fields, in the member's name; None in fields not named."""
+        reply = Reply()
+        given = {"group_id": self.group_id, "member_id": self.member_id, "member_epoch": self.epoch, **fields}
+        if given.get("topic_partitions") is not None:
+            given["topic_partitions"] = [TopicPartitions(*one) for one in given["topic_partitions"].items()]
+        given.setdefault("instance_id", self.instance_id)
+        request = ConsumerGroupHeartbeatRequest(**given)
+        caller = Caller("c", "/10.0.0.1")
+        self.world.coordinator.consumer_heartbeat(request, version, caller, reply)
+        return reply
+
+    def take(self, reply: Reply) -> Any:
+        """Believe an answer; what it assigns is read from then on."""
+        answer = reply.answer
+        if answer.error_code == 0:
+            self.member_id, self.epoch = answer.member_id, answer.member_epoch
+            if answer.assignment is not None:
+                self.told = {one.topic_id: one.partitions for one in answer.assignment.topic_partitions}
+        return answer
+
+    def send_join(self, **fields: Any) -> Reply:
+        self.epoch, self.told, self.owned = 0, {}, {}
+        return self.send(
+            topic_partitions={},
+            subscribed_topic_names=self.topics,
+            subscribed_topic_regex=self.expression,
+            rebalance_timeout_ms=self.rebalance_timeout_ms,
+            **fields,
+        )
+
+    def join(self, **fields: Any) -> ErrorCode:
+        reply = self.send_join(**fields)
+        self.take(reply)
+        self.owned = self.told
+        return reply.code
+
+    def beat(self, **fields: Any) -> ErrorCode:
+        """A heartbeat without news of what it reads; it learns what it is to read, and does not do so yet."""
+        reply = self.send(**fields)
+        self.take(reply)
+        return reply.code
+
+    def settle(self, **fields: Any) -> ErrorCode:
+        """Read what was assigned and nothing else, and say so."""
+        self.owned = self.told
+        return self.beat(topic_partitions=self.owned, **fields)
+
+    def leave(self, epoch: int = -1) -> ErrorCode:
+        return self.send(member_epoch=epoch).code
+
+    def count(self, topic: str = "t") -> int:
+        """How many partitions it was told to read."""
+        return len(self.told.get(self.world.topics.topic_id(topic), []))
+
+
 class World:
     """One coordinator that leads every partition, and what surrounds it."""
 
@@ -267,6 +345,37 @@ class World:
 
     def member(self, instance_id: str | None = None, **fields: Any) -> FakeMember:
         return FakeMember(self, instance_id=instance_id, **fields)
+
+    def consumer(self, member_id: str, instance_id: str | None = None, **fields: Any) -> FakeConsumer:
+        return FakeConsumer(self, member_id, instance_id, **fields)
+
+    def classic(self, *topics: str, **fields: Any) -> FakeMember:
+        """A member of the classic protocol that says what it reads, as consumers do."""
+        metadata = encode_versioned(ConsumerProtocolSubscription(topics=list(topics)), 1)
+        return self.member(protocols=(("range", metadata),), **fields)
+
+    def consumers(self, group_id: str = "g") -> ConsumerGroup:
+        found = self.whole_group(group_id).consumer
+        assert found is not None, f"{group_id} is a classic group"
+        return found.group
+
+    def settle_all(self, *members: FakeConsumer) -> None:
+        """Let heartbeats go round until everybody has what it is to have."""
+        for _ in range(2 + 2 * len(members)):
+            for member in members:
+                assert member.settle() is ErrorCode.NONE, f"{member.member_id} was refused"
+        group = self.consumers(members[0].group_id)
+        assert group.state.value == "Stable", f"the group is {group.state.value}"
+
+    def touch_topics(self) -> None:
+        """Tell the coordinator that topics have changed."""
+        self.topics.version += 1
+        self.coordinator.topics_changed()
+
+    def words(self, group_id: str = "g") -> str:
+        """What a group waits for."""
+        (found,) = (row for row in self.coordinator.describe() if row["group"] == group_id)
+        return str(found["waits_for"])
 
     def group(self, group_id: str = "g") -> ClassicGroup:
         return self.whole_group(group_id).membership

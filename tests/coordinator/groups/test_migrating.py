@@ -1,0 +1,231 @@
+"""Groups that change their protocol, with members in them and without."""
+
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition as Key
+from odradek.coordinator.classic import GroupState
+from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment, TopicPartition
+from odradek.wire.versioned import encode_versioned
+
+NONE = ErrorCode.NONE
+T0 = Key("t", 0)
+
+
+def assigned(*parts: int, user_data: bytes | None = None) -> bytes:
+    told = [TopicPartition("t", list(parts))] if parts else []
+    return encode_versioned(ConsumerProtocolAssignment(told, user_data), 1)
+
+
+def classic_group(world: Any, *assignments: bytes, **fields: Any) -> list[Any]:
+    """A stable classic group whose members have these assignments."""
+    members = [world.classic("t", **fields) for _ in assignments]
+    world.stable(members[0]) if len(members) == 1 else world.stable(*members)
+    replies = [member.send_join() for member in members]
+    world.advance(0)
+    given = {}
+    for member, reply in zip(members, replies, strict=True):
+        if reply.is_answered:
+            member.take(reply)
+    for member, assignment in zip(members, assignments, strict=True):
+        given[member.member_id] = assignment
+    leader = world.group().leader_id
+    for member in sorted(members, key=lambda one: one.member_id == leader):
+        member.generation = world.group().generation
+        member.sync(given if member.member_id == leader else None)
+    assert world.state() is GroupState.STABLE
+    return members
+
+
+def kinds(world: Any) -> list[str]:
+    return [row.group_type for row in world.coordinator.list_groups()[1]]
+
+
+def test_a_consumer_joins_a_classic_group(world: Any) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3))
+    generation = world.group().generation
+    newcomer = world.consumer("n")
+    assert newcomer.join() is NONE
+    assert kinds(world) == ["consumer"]
+    assert newcomer.epoch == generation + 1
+    assert newcomer.count() == 0, "its partitions are read by the member that was there before"
+    share = world.consumers().members[old.member_id].share
+    assert share.epoch == generation
+    assert share.assigned == {world.topics.topic_id("t"): frozenset(range(4))}
+    assert old.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_an_upgrade_is_one_batch_and_survives_a_restart(world: Any) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3))
+    (batches,) = world.log.batches.values()
+    before = len(batches)
+    world.consumer("n").join()
+    assert len(batches) == before + 1
+    members = world.consumers().members
+    world.coordinator.resign_all()
+    world.start()
+    assert kinds(world) == ["consumer"]
+    assert world.consumers().members == members
+    assert old.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_whoever_waits_in_the_classic_group_is_told_to_join_again(world: Any) -> None:
+    first, second = classic_group(world, assigned(0, 1), assigned(2, 3))
+    parked = first.send_join()
+    assert not parked.is_answered
+    assert world.consumer("n").join() is NONE
+    assert parked.code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert second.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
+    reply = first.send_join()
+    assert reply.code is NONE
+    assert first.take(reply).leader == ""
+
+
+@pytest.mark.parametrize("policy", ["downgrade", "disabled"])
+def test_the_policy_may_forbid_an_upgrade(new_world: Any, policy: str) -> None:
+    world = new_world(group_consumer_migration_policy=policy)
+    (old,) = classic_group(world, assigned(0))
+    answer = world.consumer("n").send_join().answer
+    assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert answer.error_message == (
+        "Cannot upgrade classic group g to consumer group because online upgrade is disabled."
+    )
+    assert kinds(world) == ["classic"]
+    assert old.heartbeat() is NONE
+    assert old.leave() == (NONE, [NONE])
+    assert world.consumer("n").join() is NONE, "groups without members always may"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        (b"\0", "the embedded consumer protocol is malformed."),
+        (
+            assigned(0, user_data=b"mine"),
+            "an unsupported custom assignor is in use. Please refer to the documentation or switch to a "
+            "default assignor before re-attempting the upgrade.",
+        ),
+    ],
+)
+def test_what_is_not_understood_is_not_upgraded(world: Any, assignment: bytes, words: str) -> None:
+    (old,) = classic_group(world, assignment)
+    answer = world.consumer("n").send_join().answer
+    assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert answer.error_message == f"Cannot upgrade classic group g to consumer group because {words}"
+    assert old.heartbeat() is NONE
+
+
+def test_groups_of_other_protocol_types_stay_what_they_are(world: Any) -> None:
+    member = world.member(protocol_type="connect")
+    world.stable(member)
+    answer = world.consumer("n").send_join().answer
+    assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert "does not use the consumer embedded protocol" in answer.error_message
+    assert member.heartbeat() is NONE
+
+
+def test_a_group_too_large_is_not_upgraded(new_world: Any) -> None:
+    world = new_world(group_consumer_max_size=1)
+    classic_group(world, assigned(0), assigned(1))
+    answer = world.consumer("n").send_join().answer
+    assert "exceeds the consumer group maximum size" in answer.error_message
+
+
+def test_an_upgrade_that_the_log_refuses_did_not_happen(world: Any) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3))
+    world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert world.consumer("n").send_join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    world.log.failure = NONE
+    assert kinds(world) == ["classic"]
+    assert old.heartbeat() is NONE
+
+
+def test_a_refused_newcomer_upgrades_nothing(world: Any) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3))
+    reply = world.consumer("n", topics=None, expression="(").send_join()
+    assert reply.code is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert kinds(world) == ["classic"]
+    assert old.heartbeat() is NONE
+
+
+@pytest.mark.parametrize("how", ["leaves", "is silent", "is removed by the classic protocol"])
+def test_the_last_consumer_leaves_a_classic_group_behind(world: Any, how: str) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3), session_timeout_ms=100_000)
+    last = world.consumer("n")
+    last.join()
+    if how == "leaves":
+        assert last.leave() is NONE
+    elif how == "is silent":
+        world.advance(20_000)
+        old.heartbeat()
+        world.advance(25_000)
+    else:
+        assert world.member(member_id="n").leave() == (NONE, [NONE])
+    assert kinds(world) == ["classic"]
+    assert world.state() is GroupState.PREPARING_REBALANCE, "what the leaver had is to be shared"
+    assert old.heartbeat() is ErrorCode.ILLEGAL_GENERATION
+    reply = old.send_join()
+    assert old.take(reply).leader == old.member_id
+    old.sync({old.member_id: assigned(0, 1, 2, 3)})
+    assert old.heartbeat() is NONE
+
+
+def test_a_downgraded_group_survives_a_restart(world: Any) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3))
+    last = world.consumer("n")
+    last.join()
+    last.leave()
+    generation = world.group().generation
+    world.coordinator.resign_all()
+    world.start()
+    assert kinds(world) == ["classic"]
+    assert (world.group().generation, list(world.group().members)) == (generation, [old.member_id])
+
+
+@pytest.mark.parametrize("policy", ["upgrade", "disabled"])
+def test_the_policy_may_forbid_a_downgrade(new_world: Any, policy: str) -> None:
+    world = new_world(group_consumer_migration_policy=policy)
+    newcomer, old = world.consumer("n"), world.classic("t")
+    newcomer.join()
+    old.take(old.join())
+    newcomer.leave()
+    assert kinds(world) == ["consumer"]
+    assert old.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def test_a_group_without_members_is_of_whichever_protocol_comes_next(world: Any) -> None:
+    world.commit("g", {T0: 3})
+    world.run()
+    first = world.consumer("n")
+    assert first.join() is NONE
+    first.leave()
+    assert kinds(world) == ["consumer"]
+    old = world.classic("t")
+    old.take(old.join())
+    assert kinds(world) == ["classic"]
+    old.sync({old.member_id: assigned(0)})
+    assert old.leave() == (NONE, [NONE])
+    assert kinds(world) == ["classic"]
+    assert world.consumer("n").join() is NONE
+    assert kinds(world) == ["consumer"]
+    assert world.committed() == {T0: 3}
+    world.coordinator.resign_all()
+    world.start()
+    assert kinds(world) == ["consumer"]
+    assert world.committed() == {T0: 3}
+
+
+def test_requests_that_come_while_a_group_changes_wait_for_it(world: Any) -> None:
+    (old,) = classic_group(world, assigned(0, 1, 2, 3))
+    world.log.holds = True
+    newcomer = world.consumer("n")
+    reply = newcomer.send_join()
+    parked = old.send_join()
+    assert not reply.is_answered
+    assert not parked.is_answered
+    world.log.release()
+    assert reply.code is NONE
+    assert parked.code is NONE, "it has joined the consumer group"
+    assert parked.answer.leader == ""
