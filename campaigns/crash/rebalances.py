@@ -239,15 +239,15 @@ class Rebalances(Load):
             return [
                 f"{kind.name}: {sorted(left)}"
                 for kind in self._groups
-                if (left := set(expected) - set(self._read(kind)))
+                if (left := set(expected).difference(*self._read(kind).values()))
             ]
 
         self._await(unread, "every record read", READ_TIMEOUT_S)
         for kind in self._groups:
             check_read(kind.name, expected, self._read(kind))
 
-    def _read(self, kind: Kind) -> list[int]:
-        return [number for member in self._groups[kind] for number in member.read]
+    def _read(self, kind: Kind) -> dict[str, list[int]]:
+        return {member.name: list(member.read) for member in self._groups[kind]}
 
     def _await(self, still: Callable[[], Sequence[str]], what: str, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s

@@ -11,22 +11,30 @@ from campaigns.crash.campaign import Broken
 SHOWN = 5
 
 
-def misplaced(owned: Mapping[str, Iterable[int]], partitions: int) -> list[str]:
-    """What is amiss in who owns what, in words; nothing when every partition has exactly one owner."""
+def misplaced(owned: Mapping[str, Collection[int]], partitions: int) -> list[str]:
+    """What is amiss, in words; nothing when each partition has one owner and each member owns some.
+
+    A member without any is one that is still to come, and will take some of the others'.
+    """
     owners = Counter(partition for theirs in owned.values() for partition in theirs)
     ownerless = [number for number in range(partitions) if number not in owners]
     shared = [number for number, count in owners.items() if count > 1]
     unknown = [number for number in owners if not 0 <= number < partitions]
     found = {"nobody has": ownerless, "several have": shared, "there is no": unknown}
-    return [f"{what} {sorted(numbers)}" for what, numbers in found.items() if numbers]
+    idle = [f"{member} has none" for member, theirs in owned.items() if not theirs]
+    return [f"{what} {sorted(numbers)}" for what, numbers in found.items() if numbers] + idle
 
 
-def check_read(group: str, expected: Collection[int], read: Iterable[int]) -> None:
-    """Records written while a group was at rest were read by it, each once. Raises Broken."""
-    times = Counter(read)
-    missing = sorted(set(expected) - times.keys())
+def check_read(group: str, expected: Collection[int], read: Mapping[str, Iterable[int]]) -> None:
+    """Records written while a group was at rest were read by its members, each once. Raises Broken."""
+    readers: dict[int, list[str]] = {number: [] for number in expected}
+    for member, numbers in read.items():
+        for number in numbers:
+            if number in readers:
+                readers[number].append(member)
+    missing = [number for number, those in readers.items() if not those]
     if missing:
         raise Broken(f"group {group} does not read on: {len(missing)} records missing: {missing[:SHOWN]}")
-    twice = sorted(number for number in expected if times[number] > 1)
+    twice = [(number, those) for number, those in readers.items() if len(those) > 1]
     if twice:
-        raise Broken(f"two members of group {group} read the same records: {twice[:SHOWN]}")
+        raise Broken(f"{len(twice)} records were read twice in group {group}: {twice[:SHOWN]}")

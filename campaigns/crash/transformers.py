@@ -31,7 +31,8 @@ ANSWER_TIMEOUT_S = 60.0
 RECORDS_MAX = 40
 POLL_S = 0.2
 # When its only broker goes away, librdkafka 2.16 forgets it and finds it again. But it keeps the forgotten
-# one as the group's coordinator for the offsets of transactions: the call that sends them never returns.
+# one as the group's coordinator for the offsets of transactions: the call that sends them never returns
+# (librdkafka issues 5511 and 5456).
 KEEPS_ITS_BROKERS = {"metadata.recovery.strategy": "none"}
 JAVA_PROGRAM = Path(__file__).with_name("TransformLoop.java")
 
