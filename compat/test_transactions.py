@@ -7,6 +7,7 @@ from benchmarks.peer import BrokerProcess, KafkaTools
 
 from compat import members, transactions
 from compat.clients import Ability, Client, Record, Refused
+from compat.committed import committed_records
 from compat.members import Membership
 from compat.transactions import TransactionalProducer
 from odradek.base.error_codes import ErrorCode
@@ -86,7 +87,7 @@ def test_an_aborted_transaction_is_left_out_by_every_client_that_asks(
 
 
 def test_an_open_transaction_holds_back_what_stands_behind_it(
-    start: Start, plain: Client, topic: str, tools: KafkaTools, fresh_name: Callable[[], str]
+    start: Start, plain: Client, topic: str, broker: BrokerProcess, fresh_name: Callable[[], str]
 ) -> None:
     plain.write(topic, PLAIN)
     producer = start(fresh_name())
@@ -94,11 +95,7 @@ def test_an_open_transaction_holds_back_what_stands_behind_it(
     producer.send(topic, KEPT)
     plain.write(topic, PLAIN)
     assert values(plain.read(topic, len(PLAIN + KEPT + PLAIN))) == values(PLAIN + KEPT + PLAIN)
-    place = ("--topic", topic, "--partition", "0", "--offset", "0", "--timeout-ms", "3000")
-    printed = tools.on_broker("console-consumer", *place, "--isolation-level", "read_committed")
-    # The tool tells of its timeout on the same stream.
-    committed = [line for line in printed.splitlines() if line.startswith(("plain", "kept"))]
-    assert committed == ["plain"]
+    assert committed_records(broker.bootstrap, topic) == [(None, b"plain")]
     producer.commit()
     read = plain.read(topic, len(PLAIN + KEPT + PLAIN), committed_only=True)
     assert values(read) == values(PLAIN + KEPT + PLAIN)

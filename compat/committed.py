@@ -1,0 +1,42 @@
+"""Reading a partition up to its last stable offset: there a reader of committed records is told of the end.
+
+So a test need not wait for a while to see that nothing follows.
+"""
+
+from confluent_kafka import Consumer, TopicPartition
+
+READ_TIMEOUT_S = 10.0
+POLLED_RECORDS_MAX = 10_000
+# librdkafka's own name for having read all there is.
+PARTITION_EOF = "_PARTITION_EOF"
+
+
+def committed_records(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    """Key and value of all committed records of partition 0, up to its last stable offset.
+
+    Raises an AssertionError when that is not reached, or when the broker refuses.
+    """
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    records: list[tuple[bytes | None, bytes | None]] = []
+    try:
+        while True:
+            polled = consumer.consume(1, timeout=READ_TIMEOUT_S)
+            assert polled, f"the last stable offset was not reached in {READ_TIMEOUT_S} s"
+            for message in [*polled, *consumer.consume(POLLED_RECORDS_MAX, timeout=0)]:
+                error = message.error()
+                if error is not None:
+                    assert error.name() == PARTITION_EOF, error
+                    return records
+                records.append((message.key(), message.value()))
+    finally:
+        consumer.close()
