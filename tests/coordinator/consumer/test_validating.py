@@ -11,17 +11,20 @@ FIRST = {"topic_partitions": {}, "subscribed_topic_names": ["t"], "rebalance_tim
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({**FIRST, "group_id": ""}, "GroupId can't be empty."),
-        ({**FIRST, "member_id": ""}, "MemberId can't be empty."),
-        ({**FIRST, "instance_id": ""}, "InstanceId can't be empty."),
-        ({**FIRST, "rack_id": ""}, "RackId can't be empty."),
-        ({"member_epoch": -3}, "MemberEpoch is invalid."),
-        ({"member_epoch": -2}, "InstanceId can't be null."),
-        ({**FIRST, "rebalance_timeout_ms": -1}, "RebalanceTimeoutMs must be provided in first request."),
-        ({**FIRST, "topic_partitions": None}, "TopicPartitions must be empty when (re-)joining."),
+        ({**FIRST, "group_id": ""}, "a heartbeat names a group"),
+        ({**FIRST, "member_id": ""}, "a heartbeat names its member; it has an empty id"),
+        ({**FIRST, "instance_id": ""}, "an instance id has at least one character"),
+        ({**FIRST, "rack_id": ""}, "a rack has at least one character"),
+        ({"member_epoch": -3}, "a member epoch is -2 or more"),
+        ({"member_epoch": -2}, "only static members, with an instance id, leave for a while (epoch -2)"),
+        ({**FIRST, "rebalance_timeout_ms": -1}, "who joins tells its rebalance timeout"),
+        (
+            {**FIRST, "topic_partitions": None},
+            "who joins owns no partitions yet, and says so with an empty list",
+        ),
         (
             {**FIRST, "subscribed_topic_names": None},
-            "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+            "who joins subscribes to names or to a regular expression",
         ),
     ],
 )
@@ -38,15 +41,13 @@ def test_who_joins_owns_nothing(world: Any) -> None:
     own = {world.topics.topic_id("t"): [0]}
     answer = world.consumer("a").send(**{**FIRST, "topic_partitions": own}).answer
     assert answer.error_code == INVALID
-    assert answer.error_message == "TopicPartitions must be empty when (re-)joining."
+    assert answer.error_message == "who joins owns no partitions yet, and says so with an empty list"
 
 
 def test_an_assignor_that_is_not_enabled_is_unsupported(world: Any) -> None:
     answer = world.consumer("a").send(**FIRST, server_assignor="mine").answer
     assert answer.error_code == ErrorCode.UNSUPPORTED_ASSIGNOR
-    assert answer.error_message == (
-        "ServerAssignor mine is not supported. Supported assignors: uniform, range."
-    )
+    assert answer.error_message == ("there is no assignor mine; this broker has: uniform, range")
 
 
 def test_version_0_is_given_a_member_id(world: Any) -> None:

@@ -142,7 +142,7 @@ def test_a_group_that_is_not_there_is_dead_or_an_error_by_version(world: Any) ->
     old = world.coordinator.describe_group("x", absence_is_error=False)
     new = world.coordinator.describe_group("x", absence_is_error=True)
     assert (old.error_code, old.group_state) == (ErrorCode.NONE, "Dead")
-    assert (new.error_code, new.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group x not found.")
+    assert (new.error_code, new.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "the group x does not exist")
 
 
 def test_a_group_says_what_it_waits_for(world: Any) -> None:

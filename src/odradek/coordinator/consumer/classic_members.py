@@ -58,7 +58,7 @@ def join(
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     protocols = tuple((offered.name, bytes(offered.metadata)) for offered in request.protocols)
     if not _supports(draft.group, request.member_id, request.protocol_type, protocols):
-        words = f"Member {request.member_id}'s protocols are not supported."
+        words = "none of the member's protocols is one that all other members have"
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, words)
     subscription = _subscription(protocols[0][1])
     if not request.member_id and request.group_instance_id is None and caller.takes_member_id:
@@ -198,7 +198,7 @@ def _subscription(metadata: bytes) -> ConsumerProtocolSubscription:
 def _find(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Member, ClassicTerms]:
     member = find(group, member_id, instance_id)
     if member.metadata.classic is None:
-        words = f"Member {member_id} does not use the classic protocol."
+        words = f"the member {member_id} speaks the consumer protocol"
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, words)
     return member, member.metadata.classic
 

@@ -13,13 +13,15 @@ from odradek.coordinator.consumer.group import ConsumerGroup
 class Draft:
     """One step's changes, and the group with them."""
 
-    __slots__ = ("_is_forked", "after", "before", "changes", "group", "topics_changed")
+    __slots__ = ("_is_forked", "after", "before", "changes", "first_epoch", "group", "topics_changed")
 
     def __init__(self, group: ConsumerGroup, *, topics_changed: bool = False) -> None:
         self.group = group
         """Read it freely; it is a fork as soon as there are changes."""
         self.topics_changed = topics_changed
         """Whether topics that the group may read have changed since a step looked."""
+        self.first_epoch = group.epoch
+        """The group's epoch before this step."""
         self._is_forked = False
         self.changes: list[Change] = []
         """What is to be written, in order."""

@@ -19,7 +19,7 @@ from odradek.coordinator.consumer.member import JOINING_EPOCH, Member
 def check_room(group: ConsumerGroup, member_id: str, size_max: int) -> None:
     """`group.consumer.max.size`. Raises ApiError."""
     if len(group.members) >= size_max and member_id not in group.members:
-        words = f"The consumer group has reached its maximum capacity of {size_max} members."
+        words = f"the group is full: it has {size_max} members, as many as group.consumer.max.size allows"
         raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, words)
 
 
@@ -28,17 +28,14 @@ def find(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Membe
     if instance_id is not None:
         known = group.static_member(instance_id)
         if known is None:
-            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+            raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, f"no member has the instance id {instance_id}")
         if known.member_id != member_id:
-            words = (
-                f"Static member {member_id} with instance id {instance_id} was fenced by member "
-                f"{known.member_id}."
-            )
+            words = f"the instance id {instance_id} belongs to the member {known.member_id} now"
             raise ApiError(ErrorCode.FENCED_INSTANCE_ID, words)
         return known
     found = group.members.get(member_id)
     if found is None:
-        words = f"Member {member_id} is not a member of group {group.group_id}."
+        words = f"there is no member {member_id} in the group {group.group_id}"
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, words)
     return found
 
@@ -54,10 +51,8 @@ def check_epoch(member: Member, epoch: int, owned: Assignment | None) -> None:
     is_before = share.previous_epoch == epoch < share.epoch
     if is_before and owned is not None and is_within(owned, share.assigned):
         return
-    compared = "greater" if epoch > share.epoch else "smaller"
     words = (
-        f"The consumer group member has a {compared} member epoch ({epoch}) than the one known by the group "
-        f"coordinator ({share.epoch}). The member must abandon all its partitions and rejoin."
+        f"the member is at epoch {share.epoch} and not {epoch}: it has to give everything back and join again"
     )
     raise ApiError(ErrorCode.FENCED_MEMBER_EPOCH, words)
 
@@ -69,10 +64,7 @@ def take_over(draft: Draft, released: Member, member_id: str) -> Member:
     """
     metadata = released.metadata
     if not released.is_away and metadata.classic is None:
-        words = (
-            f"Static member {member_id} with instance id {metadata.instance_id} cannot join the group "
-            f"because the instance id is owned by {released.member_id} member."
-        )
+        words = f"the instance id {metadata.instance_id} is that of {released.member_id}, which has not left"
         raise ApiError(ErrorCode.UNRELEASED_INSTANCE_ID, words)
     target = draft.group.target_of(released.member_id)
     share = released.share._replace(epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH)

@@ -73,5 +73,5 @@ def _resolved(expression: str, topics: Topics, now_ms: int) -> ResolvedExpressio
     try:
         return ResolvedExpression(matching(expression, topics.names()), topics.version, now_ms)
     except InvalidRegularExpression as error:
-        words = f"SubscribedTopicRegex `{expression}` is not a valid regular expression: {error}."
+        words = f"{expression!r} is no regular expression: {error}"
         raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, words) from None

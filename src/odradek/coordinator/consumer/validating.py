@@ -14,35 +14,38 @@ FIRST_WITH_MEMBER_ID: Final = 1
 
 def validate(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Sequence[str]) -> None:
     """Raises ApiError."""
-    _refuse_if(not request.group_id, "GroupId can't be empty.")
+    _refuse_if(not request.group_id, "a heartbeat names a group")
     if version >= FIRST_WITH_MEMBER_ID or request.member_epoch != JOINING_EPOCH:
-        _refuse_if(not request.member_id, "MemberId can't be empty.")
-    _refuse_if(request.instance_id == "", "InstanceId can't be empty.")
-    _refuse_if(request.rack_id == "", "RackId can't be empty.")
+        _refuse_if(not request.member_id, "a heartbeat names its member; it has an empty id")
+    _refuse_if(request.instance_id == "", "an instance id has at least one character")
+    _refuse_if(request.rack_id == "", "a rack has at least one character")
     epoch = request.member_epoch
     if epoch == JOINING_EPOCH:
         _validate_first(request)
     elif epoch == AWAY_EPOCH:
-        _refuse_if(request.instance_id is None, "InstanceId can't be null.")
-    _refuse_if(epoch < AWAY_EPOCH, "MemberEpoch is invalid.")
+        _refuse_if(
+            request.instance_id is None,
+            "only static members, with an instance id, leave for a while (epoch -2)",
+        )
+    _refuse_if(epoch < AWAY_EPOCH, "a member epoch is -2 or more")
     wanted = request.server_assignor
     if wanted is not None and wanted not in assignors:
         supported = ", ".join(assignors)
         raise ApiError(
             ErrorCode.UNSUPPORTED_ASSIGNOR,
-            f"ServerAssignor {wanted} is not supported. Supported assignors: {supported}.",
+            f"there is no assignor {wanted}; this broker has: {supported}",
         )
 
 
 def _validate_first(request: ConsumerGroupHeartbeatRequest) -> None:
-    _refuse_if(request.rebalance_timeout_ms == -1, "RebalanceTimeoutMs must be provided in first request.")
+    _refuse_if(request.rebalance_timeout_ms == -1, "who joins tells its rebalance timeout")
     _refuse_if(
         request.topic_partitions is None or bool(request.topic_partitions),
-        "TopicPartitions must be empty when (re-)joining.",
+        "who joins owns no partitions yet, and says so with an empty list",
     )
     _refuse_if(
         request.subscribed_topic_names is None and request.subscribed_topic_regex is None,
-        "Either SubscribedTopicNames or SubscribedTopicRegex must be non-null when (re-)joining.",
+        "who joins subscribes to names or to a regular expression",
     )
 
 

@@ -30,10 +30,10 @@ CONSUMER_MEMBER: Final = 1
 def described_consumer(group_id: str, group: Group | None) -> DescribedGroup:
     """One group with its members; GROUP_ID_NOT_FOUND for any that is not of this protocol."""
     if group is None or group.consumer is None:
-        words = "not found" if group is None else "is not a consumer group"
+        words = "does not exist" if group is None else "speaks the classic protocol"
         return DescribedGroup(
             error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-            error_message=f"Group {group_id} {words}.",
+            error_message=f"the group {group_id} {words}",
             group_id=group_id,
         )
     consumer = group.consumer

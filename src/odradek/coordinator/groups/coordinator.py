@@ -421,7 +421,7 @@ class GroupCoordinator:
             return DescribedGroup(error_code=found, group_id=group_id)
         group = found[1]
         if group is None or group.consumer is not None:
-            words = "not found" if group is None else "is not a classic group"
+            words = "does not exist" if group is None else "speaks the consumer protocol"
             return absent(group_id, words, is_error=absence_is_error)
         return described(group)
 

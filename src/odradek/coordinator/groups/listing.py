@@ -84,7 +84,7 @@ def absent(group_id: str, words: str, *, is_error: bool) -> DescribedGroup:
     group = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
     if is_error:
         group.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        group.error_message = f"Group {group_id} {words}."
+        group.error_message = f"the group {group_id} {words}"
     return group
 
 

@@ -52,15 +52,15 @@ def upgraded(group: ClassicGroup, surroundings: Surroundings) -> list[Change]:
         return []
     settings = surroundings.terms.settings
     if settings.group_consumer_migration_policy not in UPGRADES:
-        raise _refused(group, "online upgrade is disabled.")
+        raise _refused(group, "group.consumer.migration.policy forbids it")
     if group.protocol_type != CONSUMER_PROTOCOL_TYPE:
-        raise _refused(group, "the group does not use the consumer embedded protocol.")
+        raise _refused(group, f"its members are no consumers but of the type {group.protocol_type}")
     if len(group.members) > settings.group_consumer_max_size:
-        raise _refused(group, "the group size exceeds the consumer group maximum size.")
+        raise _refused(group, "it has more members than group.consumer.max.size allows")
     try:
         told = [_upgraded(group, member, surroundings.topics) for member in group.members.values()]
     except MalformedRequest:
-        raise _refused(group, "the embedded consumer protocol is malformed.") from None
+        raise _refused(group, "what a member said of its subscription cannot be read") from None
     changes: list[Change] = [MemberChanged(one.member_id, one.metadata) for one in told]
     changes.append(EpochChanged(group.generation))
     changes += [TargetChanged(one.member_id, one.share.assigned) for one in told]
@@ -80,8 +80,12 @@ def may_downgrade(group: ConsumerGroup, surroundings: Surroundings) -> bool:
     )
 
 
-def downgraded(group: ConsumerGroup, surroundings: Surroundings) -> GroupSnapshot:
-    """A group of classic members as a classic group: its epoch is its generation."""
+def downgraded(group: ConsumerGroup, generation: int, surroundings: Surroundings) -> GroupSnapshot:
+    """A group of classic members as a classic group.
+
+    Its generation is the epoch before the last other member went: whoever was at that is told of the rebalance,
+    not that its generation is wrong.
+    """
     terms = {
         member_id: member.metadata.classic
         for member_id, member in group.members.items()
@@ -91,7 +95,7 @@ def downgraded(group: ConsumerGroup, surroundings: Surroundings) -> GroupSnapsho
     return GroupSnapshot(
         CONSUMER_PROTOCOL_TYPE,
         protocol,
-        group.epoch,
+        generation,
         next(iter(terms)),
         surroundings.terms.clock.wall_ms(),
         tuple(
@@ -107,11 +111,7 @@ def _upgraded(group: ClassicGroup, member: ClassicMember, topics: Topics) -> Mem
     subscription = read_subscription(member.metadata(protocol))
     assignment = read_assignment(member.assignment)
     if assignment.user_data:
-        words = (
-            "an unsupported custom assignor is in use. Please refer to the documentation or switch to a "
-            "default assignor before re-attempting the upgrade."
-        )
-        raise _refused(group, words)
+        raise _refused(group, "its assignor keeps data of its own with the members, which would be lost")
     metadata = MemberMetadata(
         member.instance_id,
         subscription.rack_id,
@@ -150,5 +150,5 @@ def _common_protocol(terms: dict[str, ClassicTerms]) -> str:
 
 
 def _refused(group: ClassicGroup, why: str) -> ApiError:
-    words = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}"
+    words = f"the classic group {group.group_id} cannot take members of the consumer protocol: {why}"
     return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, words)

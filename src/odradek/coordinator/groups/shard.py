@@ -124,7 +124,7 @@ class Shard:
     def _leave_to_classic(self, group: Group, draft: Draft) -> BecomeClassic | None:
         if not may_downgrade(draft.group, self.surroundings):
             return None
-        snapshot = downgraded(draft.group, self.surroundings)
+        snapshot = downgraded(draft.group, draft.first_epoch, self.surroundings)
         draft.put_all(draft.group.tombstones())
         draft.after.append(group_record(group.group_id, snapshot))
 
