@@ -226,3 +226,65 @@ def test_the_broker_assigns_in_the_new_protocol(
     share([second], [4])
     written = fill(confluent, four_partitions, range(5, 10))
     assert values(second.read(len(written))) == sorted(written)
+
+
+@pytest.mark.kip848
+@pytest.mark.needs_api("ConsumerGroupHeartbeat")
+@pytest.mark.parametrize("library", members.NEW_PROTOCOL_LIBRARIES)
+def test_a_group_changes_its_protocol_while_its_members_read(
+    library: str, join: Join, confluent: Client, four_partitions: str, fresh_name: Callable[[], str]
+) -> None:
+    group = fresh_name()
+    old = join(library, group, four_partitions)
+    share([old], [4])
+    new = join(library, group, four_partitions, new_protocol=True)
+    share([old, new], [2, 2])
+    written = fill(confluent, four_partitions, range(5))
+    read: list[Record] = []
+    poll_until([old, new], lambda: len(read) >= len(written), "not all records came", taking=read)
+    assert values(read) == sorted(written)
+    new.leave()
+    share([old], [4])
+
+
+@pytest.mark.kip848
+@pytest.mark.needs_api("ConsumerGroupHeartbeat")
+# franz-go does not say that it will be back, so its instance id is unreleased until its session ends.
+@pytest.mark.parametrize("library", ["confluent-kafka", "java"])
+def test_a_static_member_of_the_new_protocol_comes_back_to_its_partitions(
+    library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]
+) -> None:
+    group = fresh_name()
+    first, second = (
+        join(library, group, four_partitions, instance_id=name, new_protocol=True) for name in ("one", "two")
+    )
+    share([first, second], [2, 2])
+    before, expected = second.assignment(), first.assignment()
+    first.leave()
+    returned = join(library, group, four_partitions, instance_id="one", new_protocol=True)
+    poll_until(
+        [returned, second], lambda: returned.assignment() == expected, "it did not get its partitions back"
+    )
+    assert second.assignment() == before
+
+
+@pytest.mark.kip848
+@pytest.mark.needs_api("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")
+def test_the_groups_tool_describes_a_group_of_the_new_protocol(
+    tools: KafkaTools, join: Join, confluent: Client, four_partitions: str, fresh_name: Callable[[], str]
+) -> None:
+    group = fresh_name()
+    written = fill(confluent, four_partitions, range(5))
+    reader = join("confluent-kafka", group, four_partitions, new_protocol=True)
+    reader.read(len(written))
+    reader.commit()
+    named = ("--describe", "--group", group)
+    assert offsets_and_lags(tools, group, four_partitions) == {(5, 5, 0)}
+    state = tools.on_broker("consumer-groups", *named, "--state").split()
+    assert {"Stable", "uniform", "1"} <= set(state), state
+    member = tools.on_broker("consumer-groups", *named, "--members", "--verbose")
+    assert f"{four_partitions}:0,1,2,3" in member, member
+    listed = tools.on_broker("consumer-groups", "--list", "--type", "consumer").split()
+    assert group in listed
+    reader.leave()
+    assert "was successful" in tools.on_broker("consumer-groups", "--delete", "--group", group)

@@ -19,9 +19,10 @@ def refuse_commit(
     member = group.members.get(member_id)
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if member.metadata.classic is not None:
+    if member.metadata.classic is not None or is_transactional:
+        # Neither knows of epochs; TxnOffsetCommit has but a generation to tell.
         return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.ILLEGAL_GENERATION
-    if not is_transactional and version < FIRST_WITH_EPOCHS:
+    if version < FIRST_WITH_EPOCHS:
         return ErrorCode.UNSUPPORTED_VERSION
     return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.STALE_MEMBER_EPOCH
 

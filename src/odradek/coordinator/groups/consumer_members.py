@@ -46,8 +46,7 @@ def hear(
     is_joining = request.member_epoch == JOINING_EPOCH
     group = shard.groups.get(group_id)
     if group is None and not is_joining:
-        whose = "Consumer group" if request.member_epoch > JOINING_EPOCH else "Group"
-        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{whose} {group_id} not found.")
+        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"the group {group_id} does not exist")
         return
     if group is None:
         group = shard.group(group_id)
@@ -57,7 +56,7 @@ def hear(
     elif is_joining:
         _upgrade(shard, group, request, caller, respond, refused)
     else:
-        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"the group {group_id} speaks the classic protocol")
 
 
 def _upgrade(

@@ -83,7 +83,7 @@ def may_downgrade(group: ConsumerGroup, surroundings: Surroundings) -> bool:
 def downgraded(group: ConsumerGroup, generation: int, surroundings: Surroundings) -> GroupSnapshot:
     """A group of classic members as a classic group.
 
-    Its generation is the epoch before the last other member went: whoever was at that is told of the rebalance,
+    Its generation is the epoch before the last other member went: whoever was at that is told of a rebalance,
     not that its generation is wrong.
     """
     terms = {
