@@ -88,7 +88,7 @@ class BrokerCore:
         self.on_topics_gone: list[Callable[[Sequence[str]], None]] = []
         """Told the names of topics that were deleted."""
         self.on_topics: list[Callable[[], None]] = []
-        """Told when topics came, went or changed."""
+        """Told when topics came, went or grew."""
         self._on_failure = on_failure
         self.replicas = ReplicaManager(
             self.broker_id,
@@ -195,6 +195,8 @@ class BrokerCore:
     def _update_metadata(self, message: UpdateMetadata) -> None:
         if message.controller_epoch < self.image.controller_epoch:
             return
+        named = [*(topic.name for topic in message.topics), *message.gone_topics]
+        shapes_before = [self._shape(name) for name in named]
         for change in changes_from(message, self.image):
             self.image.apply(change)
         for topic in message.topics:
@@ -204,9 +206,14 @@ class BrokerCore:
         if message.gone_topics:
             for gone in self.on_topics_gone:
                 gone(message.gone_topics)
-        if message.topics or message.gone_topics:
+        if shapes_before != [self._shape(name) for name in named]:
             for told in self.on_topics:
                 told()
+
+    def _shape(self, name: str) -> tuple[TopicId, int] | None:
+        """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
+        topic = self.image.topic(name)
+        return None if topic is None else (topic.topic_id, len(topic.partitions))
 
     # --- replication's effects
 

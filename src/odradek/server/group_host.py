@@ -92,7 +92,7 @@ class GroupHost:
             self._made[0].forget_topics(topics)
 
     def _on_topics(self) -> None:
-        """Topics came, went or changed."""
+        """Topics came, went or grew."""
         if self._made is not None:
             coordinator, image_topics = self._made
             image_topics.version += 1

@@ -2,6 +2,7 @@ from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.coordinator.groups import CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.consumer_records import read_record
 from odradek.coordinator.groups.log_records import read_group_key
 from odradek.wire.messages.offset_commit import (
@@ -252,6 +253,28 @@ def committed(world: Any, member_id: str, epoch: int, version: int) -> ErrorCode
     world.coordinator.commit_offsets(request, replies.append, version)
     world.run()
     return replies[0][T0]
+
+
+def test_transactional_commits_know_of_generations_only(world: Any) -> None:
+    world.consumer("a").join()
+
+    def stage(member_id: str, generation: int) -> ErrorCode:
+        replies: list[Any] = []
+        world.coordinator.stage_transactional_offsets(
+            "g",
+            TransactionalProducer(9, 0),
+            {T0: CommittedOffset(3)},
+            member_id=member_id,
+            instance_id=None,
+            generation=generation,
+            respond=replies.append,
+        )
+        return replies[0][T0]
+
+    assert stage("a", 1) is NONE
+    assert stage("", -1) is NONE, "a producer that tells no member is not checked to be one (KIP-447)"
+    assert stage("a", 2) is ErrorCode.ILLEGAL_GENERATION
+    assert stage("z", 1) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_commits_of_a_group_that_is_not_there_are_told_so(world: Any) -> None:

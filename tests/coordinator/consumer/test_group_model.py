@@ -14,6 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.states import MemberState
+from odradek.records.builder import BatchBuilder
+from odradek.records.framing import iter_records
+from odradek.records.header import iter_headers
 
 MEMBERS_MAX = 4
 FENCED = {
@@ -30,6 +33,15 @@ new_world: Any = None
 @pytest.fixture(autouse=True)
 def _world(new_world: Any) -> None:
     globals()["new_world"] = new_world
+
+
+def alone(record: Any) -> bytes:
+    """A batch of one record, at its offset."""
+    builder = BatchBuilder()
+    builder.append(0, record.key, record.value)
+    batch = builder.build()
+    batch[:8] = record.offset.to_bytes(8, "big")
+    return bytes(batch)
 
 
 class GroupModel(RuleBasedStateMachine):
@@ -154,6 +166,23 @@ class GroupModel(RuleBasedStateMachine):
     def quick_log(self) -> None:
         self.world.log.release()
         self.collect()
+
+    @rule(keeps_tombstones=st.booleans())
+    def compact_the_log(self, keeps_tombstones: bool) -> None:
+        """L5: of each key the last record stays, where it was."""
+        self.quick_log()
+        for topic_partition, batches in self.world.log.batches.items():
+            records = [
+                record
+                for batch in batches
+                for at, header in iter_headers(batch)
+                for record in iter_records(batch, header, at)
+            ]
+            last = {bytes(record.key or b""): record for record in records}
+            kept = [record for record in last.values() if keeps_tombstones or record.value is not None]
+            self.world.log.batches[topic_partition] = [
+                alone(record) for record in sorted(kept, key=lambda record: record.offset)
+            ]
 
     @rule()
     def move_to_another_broker(self) -> None:
