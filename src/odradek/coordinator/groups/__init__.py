@@ -8,12 +8,11 @@ log_records, loading   the log: Kafka's own records, and how they become groups 
 write_errors           what clients are told when the log refuses
 """
 
-from odradek.coordinator.groups.coordinator import OFFSETS_TOPIC, GroupCoordinator, leavers
+from odradek.coordinator.groups.coordinator import GroupCoordinator, leavers
 from odradek.coordinator.groups.listing import FetchedOffset
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 
 __all__ = [
-    "OFFSETS_TOPIC",
     "CommittedOffset",
     "FetchedOffset",
     "GroupCoordinator",

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
+from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.joining import NO_MEMBER_ID
@@ -64,7 +65,6 @@ from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 MINUTE_MS: Final = 60_000
 
 RespondWithCode: TypeAlias = Callable[[ErrorCode], None]

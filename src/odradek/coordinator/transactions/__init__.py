@@ -15,12 +15,10 @@ coordinator       the front door
 
 from odradek.coordinator.transactions.coordinator import TransactionCoordinator
 from odradek.coordinator.transactions.ports import Marker, MarkerWriter
-from odradek.coordinator.transactions.state_store import TRANSACTION_STATE_TOPIC
 from odradek.coordinator.transactions.transaction import NO_PRODUCER, Producer, TransactionVersion
 
 __all__ = [
     "NO_PRODUCER",
-    "TRANSACTION_STATE_TOPIC",
     "Marker",
     "MarkerWriter",
     "Producer",

@@ -10,13 +10,13 @@ from typing import Final
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import LeaderEpoch, TopicPartition
+from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
 from odradek.coordinator.placement import partition_for
 from odradek.coordinator.ports import PartitionWriter, Written
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.state_records import build_batch
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 
-TRANSACTION_STATE_TOPIC: Final = "__transaction_state"
 WRITE_TIMEOUT_MS: Final = 30_000
 
 _COORDINATOR_ERRORS: Final = {

@@ -4,7 +4,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.groups import OFFSETS_TOPIC
+from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.server.context import RequestContext, Respond
 from odradek.server.core import BrokerCore
