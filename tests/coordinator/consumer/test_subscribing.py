@@ -1,6 +1,16 @@
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.coordinator.consumer.changes import (
+    EpochChanged,
+    ExpressionChanged,
+    MemberChanged,
+    ResolvedExpression,
+)
+from odradek.coordinator.consumer.member import MemberMetadata
+from odradek.coordinator.groups.consumer_records import record_of
+from odradek.coordinator.groups.log_records import build_batch
 
 NONE = ErrorCode.NONE
 
@@ -131,3 +141,18 @@ def test_topics_that_changed_while_nobody_coordinated_are_noticed(world: Any) ->
     world.start()
     member.settle()
     assert (member.epoch, member.count()) == (2, 6)
+
+
+def test_an_expression_that_only_kafka_takes_keeps_what_kafka_found(world: Any) -> None:
+    """It is in the log; its member must not keep the others from going on."""
+    changes = [
+        MemberChanged("k", MemberMetadata(expression="(")),
+        EpochChanged(1),
+        ExpressionChanged("(", ResolvedExpression(frozenset({"u"}), 0, 0)),
+    ]
+    batch = build_batch([record_of("g", change) for change in changes], 0)
+    partition = TopicPartition("__consumer_offsets", world.coordinator._partition_of("g"))
+    world.log.append(partition, batch, timeout_ms=1, done=lambda written: None)
+    world.start()
+    assert world.consumer("a").join() is NONE
+    assert world.consumers().target_of("k") == {world.topics.topic_id("u"): frozenset(range(4))}

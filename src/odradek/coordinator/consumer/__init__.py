@@ -6,9 +6,13 @@ changes, draft        what a step would change, and the group as it will be when
 assignments           arithmetic of partitions by topic
 validating            what a heartbeat must hold
 subscribing           what a group reads: names, expressions, topics that come and go
+expression_lookup     the topics that expressions match, looked up once for all groups
+membership            who a request speaks for, and epochs that do not fit
 targeting             who is to have what, at which epoch
 reconciling           from what a member has to what it is to have, without two owners at a time
 heartbeats, leaving   one request each
 classic_members       members that speak the classic protocol in the midst of it
+embedded              what those put into their protocol
+member_watch          heartbeats, revocations, joins and syncs that are waited for
 coordinator           one object per group: takes requests and deadlines, writes, then answers
 """

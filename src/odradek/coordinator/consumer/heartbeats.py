@@ -86,13 +86,12 @@ def advance(
     member_id, topics = member.member_id, surroundings.topics
     before = member.metadata
     is_new = member_id not in draft.group.members
-    now_ms = surroundings.terms.clock.wall_ms()
     if metadata.expression != before.expression:
-        resolve(draft, metadata.expression, topics, now_ms)
+        resolve(draft, metadata.expression, surroundings)
     if is_new or metadata != before:
         draft.put(MemberChanged(member_id, metadata))
     if draft.topics_changed:
-        refresh(draft, topics, now_ms)
+        refresh(draft, surroundings)
     if metadata.expression != before.expression:
         drop_unused_expressions(draft)
     is_first = draft.group.epoch == 0

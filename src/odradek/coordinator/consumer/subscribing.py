@@ -9,11 +9,11 @@ A change of that raises the group's epoch, and so asks for another target assign
 
 import hashlib
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.coordinator.consumer.changes import EpochChanged, ExpressionChanged, ResolvedExpression
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
 
 HASH_BYTES = 8
@@ -35,11 +35,10 @@ def topics_hash(group: ConsumerGroup, topics: Topics) -> int:
     return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
 
 
-def resolve(draft: Draft, expression: str, topics: Topics, now_ms: int) -> None:
+def resolve(draft: Draft, expression: str, surroundings: Surroundings) -> None:
     """Look an expression's topics up, unless that was done. Raises ApiError when it is not one."""
-    if not expression or expression in draft.group.expressions:
-        return
-    draft.put(ExpressionChanged(expression, _resolved(expression, topics, now_ms)))
+    if expression and expression not in draft.group.expressions:
+        draft.put(ExpressionChanged(expression, _resolved(expression, surroundings)))
 
 
 def drop_unused_expressions(draft: Draft) -> None:
@@ -50,11 +49,16 @@ def drop_unused_expressions(draft: Draft) -> None:
         draft.put_all(ExpressionChanged(expression, None) for expression in unused)
 
 
-def refresh(draft: Draft, topics: Topics, now_ms: int) -> None:
+def refresh(draft: Draft, surroundings: Surroundings) -> None:
     """Topics have come or gone: look every expression up again, and note those that match others now."""
-    for expression, known in list(draft.group.expressions.items()):
-        resolved = _resolved(expression, topics, now_ms)
-        if resolved.topics != known.topics:
+    used = dict.fromkeys(member.metadata.expression for member in draft.group.members.values())
+    for expression in filter(None, used):
+        known = draft.group.expressions.get(expression)
+        try:
+            resolved = _resolved(expression, surroundings)
+        except ApiError:
+            continue  # Kafka took it, and what it matched then is in the log
+        if known is None or resolved.topics != known.topics:
             draft.put(ExpressionChanged(expression, resolved))
 
 
@@ -66,12 +70,6 @@ def raise_epoch(draft: Draft, topics: Topics, *, is_changed: bool) -> None:
         draft.put(EpochChanged(group.epoch + 1, current))
 
 
-def _resolved(expression: str, topics: Topics, now_ms: int) -> ResolvedExpression:
-    # RE2 is loaded when the first expression comes: most brokers never see one.
-    from odradek.coordinator.consumer.regular_expressions import InvalidRegularExpression, matching
-
-    try:
-        return ResolvedExpression(matching(expression, topics.names()), topics.version, now_ms)
-    except InvalidRegularExpression as error:
-        words = f"{expression!r} is no regular expression: {error}"
-        raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, words) from None
+def _resolved(expression: str, surroundings: Surroundings) -> ResolvedExpression:
+    matched = surroundings.expressions.matching(expression)
+    return ResolvedExpression(matched, surroundings.topics.version, surroundings.terms.clock.wall_ms())

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from odradek.coordinator.classic.terms import Terms
+from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
 from odradek.coordinator.consumer.topics import Topics
 
 
@@ -12,6 +13,7 @@ class Surroundings:
 
     terms: Terms
     topics: Topics
+    expressions: ExpressionLookup
 
     @property
     def session_timeout_ms(self) -> int:

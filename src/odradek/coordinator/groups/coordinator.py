@@ -21,6 +21,7 @@ from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.classic.rebalancing import refused_join
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.epochs import FIRST_WITH_EPOCHS, refuse_fetch
+from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
 from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
@@ -86,7 +87,7 @@ class GroupCoordinator:
     ) -> None:
         """`partition_of` a group's id; `topics` are those that there are."""
         self._terms = terms
-        self._surroundings = Surroundings(terms, topics)
+        self._surroundings = Surroundings(terms, topics, ExpressionLookup(topics))
         self._writer = writer
         self._reader = reader
         self._partition_of = partition_of

@@ -45,6 +45,19 @@ class AcceptedSettings:
     controller_quorum_voters: tuple[str, ...] = setting(
         Kind.LIST, "controller.quorum.voters", (), "Accepted; KRaft's quorum."
     )
+    group_consumer_regex_refresh_interval_ms: int = setting(
+        Kind.INT,
+        "group.consumer.regex.refresh.interval.ms",
+        600_000,
+        "Accepted; expressions are looked up again whenever topics come or go.",
+        least=10_000,
+    )
+    group_coordinator_append_linger_ms: int = setting(
+        Kind.INT, "group.coordinator.append.linger.ms", 5, "Accepted; nothing lingers.", least=0
+    )
+    group_coordinator_threads: int = setting(
+        Kind.INT, "group.coordinator.threads", 4, "Accepted; one thread owns all state.", least=1
+    )
     process_roles: tuple[str, ...] = setting(Kind.LIST, "process.roles", (), "Accepted; KRaft's roles.")
     zookeeper_connection_timeout_ms: int | None = setting(
         Kind.INT,

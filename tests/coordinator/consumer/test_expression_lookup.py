@@ -1,0 +1,67 @@
+from typing import Any
+
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.coordinator.consumer import regular_expressions
+from odradek.coordinator.consumer.expression_lookup import LOOKUPS_KEPT_MAX, ExpressionLookup
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every name that any expression looks at, in order of names."""
+    names: list[str] = []
+    real = regular_expressions.matching
+
+    def matching(expression: str, topics: Any) -> frozenset[str]:
+        names.extend(sorted(topics))
+        return real(expression, topics)
+
+    monkeypatch.setattr(regular_expressions, "matching", matching)
+    return names
+
+
+def test_the_worked_example(world: Any, looked_at: list[str]) -> None:
+    world.known_topics.clear()
+    world.known_topics.update({"t1", "t2", "u"})
+    lookup = ExpressionLookup(world.topics)
+    assert lookup.matching("t.*") == {"t1", "t2"}
+    assert looked_at == ["t1", "t2", "u"]
+    assert lookup.matching("t.*") == {"t1", "t2"}
+    world.known_topics.add("t3")
+    world.touch_topics()
+    assert lookup.matching("t.*") == {"t1", "t2", "t3"}
+    assert looked_at == ["t1", "t2", "u", "t3"]
+
+
+def test_topics_that_go_and_come_back_are_looked_at_again(world: Any) -> None:
+    lookup = ExpressionLookup(world.topics)
+    assert lookup.matching("t") == {"t"}
+    world.known_topics.discard("t")
+    world.touch_topics()
+    assert lookup.matching("t") == set()
+    world.known_topics.add("t")
+    world.touch_topics()
+    assert lookup.matching("t") == {"t"}
+
+
+@pytest.mark.parametrize("names", [set(), {"t"}])
+def test_an_invalid_expression_is_refused_whatever_there_is(world: Any, names: set[str]) -> None:
+    world.known_topics.intersection_update(names)
+    lookup = ExpressionLookup(world.topics)
+    for _ in range(2):
+        with pytest.raises(ApiError) as refused:
+            lookup.matching("(")
+        assert refused.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_no_more_than_so_many_are_remembered(world: Any, looked_at: list[str]) -> None:
+    lookup = ExpressionLookup(world.topics)
+    for number in range(LOOKUPS_KEPT_MAX + 1):
+        lookup.matching(f"t{number}")
+    looked_at.clear()
+    lookup.matching(f"t{LOOKUPS_KEPT_MAX}")
+    assert looked_at == []
+    lookup.matching("t0")
+    assert looked_at == ["t", "u"]
