@@ -220,6 +220,24 @@ def test_a_session_that_ends_while_the_log_refuses_ends_later(world: Any) -> Non
     assert not world.consumers().members
 
 
+def test_a_revocation_that_is_late_while_the_log_refuses_is_late_still(world: Any) -> None:
+    slow, other = world.consumer("a", rebalance_timeout_ms=20_000), world.consumer("b")
+    slow.join()
+    other.join()
+    slow.beat()
+    world.advance(10_000)
+    slow.beat()
+    world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+    world.advance(10_000)
+    assert "a" in world.consumers().members
+    world.log.failure = NONE
+    for _ in range(3):
+        slow.beat()  # alive all the time
+        other.beat()
+        world.advance(15_000)
+    assert list(world.consumers().members) == ["b"]
+
+
 def test_members_commit_and_fetch_at_their_epoch(world: Any) -> None:
     member = world.consumer("a")
     member.join()

@@ -243,12 +243,12 @@ class ConsumerCoordinator:
                 remove(draft, self.surroundings.topics, [member_id])
             return []
 
-        self.take(step, lambda code, words: self._retry_later(member_id, code))
+        def refused(code: ErrorCode, words: str) -> None:
+            """It could not be written that the member is gone: it has a session's time more."""
+            if self._closed is ErrorCode.NONE and is_open():
+                self._watch.prolong(member_id, is_open, self._session_timeout_ms(member_id))
 
-    def _retry_later(self, member_id: str, code: ErrorCode) -> None:
-        """It could not be written that a member is gone: give it another session's time."""
-        if self._closed is ErrorCode.NONE and member_id in self.group.members:
-            self._watch.start_session(member_id, self._session_timeout_ms(member_id))
+        self.take(step, refused)
 
     def _session_timeout_ms(self, member_id: str) -> int:
         classic = self.group.members[member_id].metadata.classic

@@ -73,3 +73,11 @@ class DelayedMemberSync(DelayedMember):
     __slots__ = ()
     kind: ClassVar[str] = "member-sync"
     awaited: ClassVar[str] = "the sync"
+
+
+class DelayedExpulsion(DelayedMember):
+    """Whatever the member was late with, while the log refused to take note of that."""
+
+    __slots__ = ()
+    kind: ClassVar[str] = "expulsion"
+    awaited: ClassVar[str] = "what was due"

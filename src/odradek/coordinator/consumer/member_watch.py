@@ -11,6 +11,7 @@ from odradek.base.clock import Clock
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.delayed_heartbeat import MemberKey
 from odradek.coordinator.consumer.delayed_member import (
+    DelayedExpulsion,
     DelayedMember,
     DelayedMemberSync,
     DelayedRejoin,
@@ -111,6 +112,11 @@ class MemberWatch:
         late = self._late(member_id, is_open)
         self._purgatories.members.check_and_complete(MemberKey(self._group_id, member_id))
         self._watch(DelayedMemberSync(self._clock.monotonic_ms() + timeout_ms, member_id, is_open, late))
+
+    def prolong(self, member_id: str, is_open: IsOpen, by_ms: int) -> None:
+        """A member that was late has this long still."""
+        late = self._late(member_id, is_open)
+        self._watch(DelayedExpulsion(self._clock.monotonic_ms() + by_ms, member_id, is_open, late))
 
     # --- what has happened
 
