@@ -39,6 +39,18 @@ def test_topics_are_created_listed_described_grown_and_deleted(
     assert name not in tools.on_broker("topics", "--list").splitlines()
 
 
+def test_settings_of_a_group_are_altered_and_described(
+    tools: KafkaTools, fresh_name: Callable[[], str]
+) -> None:
+    entity = ("--entity-type", "groups", "--entity-name", fresh_name())
+    tools.on_broker("configs", "--alter", *entity, "--add-config", "consumer.session.timeout.ms=50000")
+    assert "consumer.session.timeout.ms=50000" in tools.on_broker("configs", "--describe", *entity)
+    with pytest.raises(ToolFailed, match=r"errors\.InvalidConfigurationException"):
+        tools.on_broker("configs", "--alter", *entity, "--add-config", "consumer.session.timeout.ms=1")
+    tools.on_broker("configs", "--alter", *entity, "--delete-config", "consumer.session.timeout.ms")
+    assert "50000" not in tools.on_broker("configs", "--describe", *entity)
+
+
 def test_the_topics_tool_tells_why_it_was_refused(tools: KafkaTools, topic: str) -> None:
     with pytest.raises(ToolFailed, match=r"errors\.TopicExistsException"):
         tools.on_broker("topics", "--create", "--topic", topic)

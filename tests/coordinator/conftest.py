@@ -1,6 +1,6 @@
 """A group coordinator over a log in memory, on a clock that tests move, and members that speak to it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -309,12 +309,13 @@ class World:
         self.known_topics = {"t", "u"}
         self.topics = MemoryTopics(self.known_topics)
         self.settings = BrokerSettings(**settings)
+        self.group_overrides: dict[str, dict[str, str]] = {}
         self.coordinator = self.start()
 
     def start(self) -> GroupCoordinator:
         """A coordinator that begins with the log alone."""
         self.coordinator = GroupCoordinator(
-            Terms(self.clock, self.chance, self.settings, lambda: self.broker_count),
+            Terms(self.clock, self.chance, self.settings, lambda: self.broker_count, self.overrides_of),
             self.timer,
             self.log,
             self.log,
@@ -326,6 +327,9 @@ class World:
             self.coordinator.lead(partition, 1)
         self.run()
         return self.coordinator
+
+    def overrides_of(self, group_id: str) -> Mapping[str, str]:
+        return self.group_overrides.get(group_id, {})
 
     def run(self) -> None:
         """Turn the loop until nothing is left to do."""

@@ -1,5 +1,7 @@
 """Kafka's layout, path by path."""
 
+import pytest
+
 from odradek.metadata import paths
 
 
@@ -18,6 +20,15 @@ def test_the_paths_are_kafkas():
 def test_a_broker_s_settings_are_told_by_the_last_part():
     assert paths.broker_of_config("<default>") is None
     assert paths.broker_of_config("3") == 3
+
+
+@pytest.mark.parametrize("group_id", ["g", "a/b", "..", ".", "<default>", "%2F", "grüße", "a b"])
+def test_a_group_s_settings_have_a_path_whatever_its_id(group_id):
+    path = paths.group_config(group_id)
+    name = path.removeprefix("/config/groups/")
+    assert "/" not in name
+    assert name not in (".", "..")
+    assert paths.group_of_config(name) == group_id
 
 
 def test_roots_come_parents_first():

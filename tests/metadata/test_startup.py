@@ -94,6 +94,7 @@ def test_everything_is_read(run, write, make_uuid):
         Create(paths.topic_config("a"), codec.encode_config({"retention.ms": "1"})),
         Create(paths.broker_config(None), codec.encode_config({"log.retention.ms": "2"})),
         Create(paths.broker_config(7), codec.encode_config({"log.retention.ms": "3"})),
+        Create(paths.group_config("a/b"), codec.encode_config({"consumer.session.timeout.ms": "5"})),
         Create(paths.CONTROLLER, codec.encode_controller(2, 5)),
         Create(paths.CONTROLLER_EPOCH, b"4"),
         Create(paths.topic_deletion("a")),
@@ -107,6 +108,7 @@ def test_everything_is_read(run, write, make_uuid):
     assert image.topic_config("a") == {"retention.ms": "1"}
     assert image.default_broker_config == {"log.retention.ms": "2"}
     assert image.broker_config(7) == {"log.retention.ms": "3"}
+    assert image.group_config("a/b") == {"consumer.session.timeout.ms": "5"}
     assert (image.controller_id, image.controller_epoch) == (2, 4)
     assert list(image.deleting) == ["a"]
 

@@ -15,6 +15,7 @@ import pytest
 from odradek.base.clock import Clock
 from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import SettingLayers
+from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.server.broker_thread import BrokerThread
 from odradek.testing.virtual_clock import VirtualClock
@@ -128,6 +129,29 @@ def test_what_was_acknowledged_is_there_after_a_clean_stop(tmp_path: Path, batch
             assert produce(connection, "t", batch(b"c")).base_offset == 2
     finally:
         second.stop()
+
+
+def test_settings_of_topics_brokers_and_groups_outlive_a_restart(tmp_path: Path) -> None:
+    changes = [
+        (TOPIC_RESOURCE, "kept", "retention.ms", "12345"),
+        (BROKER_RESOURCE, "0", "message.max.bytes", "2345678"),
+        (BROKER_RESOURCE, "", "log.retention.bytes", "3456789"),
+        (GROUP_RESOURCE, "team/readers", "consumer.session.timeout.ms", "50000"),
+    ]
+    running = broker_in(tmp_path)
+    running.start()
+    with Admin(running.bootstrap_servers) as admin:
+        admin.create_topic("kept")
+        for resource_type, name, setting, value in changes:
+            admin.alter_configs(resource_type, name, {setting: value})
+    running.stop()
+    running = broker_in(tmp_path)
+    running.start()
+    with Admin(running.bootstrap_servers) as admin:
+        for resource_type, name, setting, value in changes:
+            found = {one.name: one.value for one in admin.describe_configs(resource_type, name)}
+            assert found[setting] == value
+    running.stop()
 
 
 def test_acks_may_wait_for_the_disk(tmp_path: Path, batch: Any) -> None:

@@ -1,4 +1,4 @@
-"""`odradek configs`: the settings of topics and brokers, and where each value comes from."""
+"""`odradek configs`: the settings of topics, brokers and groups, and where each value comes from."""
 
 from enum import Enum
 from typing import Annotated
@@ -7,9 +7,9 @@ import typer
 
 from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
 from odradek.cli.topics import assignments
-from odradek.client.admin import BROKER_RESOURCE, TOPIC_RESOURCE, Admin
+from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
 
-app = typer.Typer(help="Show and change the settings of topics and brokers.", no_args_is_help=True)
+app = typer.Typer(help="Show and change the settings of topics, brokers and groups.", no_args_is_help=True)
 
 
 class Resource(Enum):
@@ -17,12 +17,13 @@ class Resource(Enum):
 
     topic = "topic"
     broker = "broker"
+    group = "group"
 
 
-Kind = Annotated[Resource, typer.Argument(help="topic or broker")]
-Name = Annotated[str, typer.Argument(help="the topic's name or the broker's id")]
+Kind = Annotated[Resource, typer.Argument(help="topic, broker or group")]
+Name = Annotated[str, typer.Argument(help="the topic's or group's name, or the broker's id")]
 
-_TYPES = {Resource.topic: TOPIC_RESOURCE, Resource.broker: BROKER_RESOURCE}
+_TYPES = {Resource.topic: TOPIC_RESOURCE, Resource.broker: BROKER_RESOURCE, Resource.group: GROUP_RESOURCE}
 
 
 @app.command("describe")

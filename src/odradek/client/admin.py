@@ -40,6 +40,7 @@ TIMEOUT_MS = 30_000
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
+GROUP_RESOURCE = 32
 
 _SET, _DELETE = 0, 1
 
@@ -133,7 +134,7 @@ class Admin(AdminConnection):
             _raise_for(one.error_code, one.error_message)
 
     def describe_configs(self, resource_type: int, name: str) -> list[ConfigEntry]:
-        """The settings of a topic (TOPIC_RESOURCE) or broker (BROKER_RESOURCE), by name."""
+        """The settings of a topic, broker or group (one of the RESOURCE types), by its name."""
         resource = DescribeConfigsResource(
             resource_type=resource_type, resource_name=name, configuration_keys=None
         )

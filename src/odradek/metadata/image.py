@@ -167,6 +167,14 @@ class BrokerConfigChanged:
     overrides: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class GroupConfigChanged:
+    """The overrides of one consumer group, whole."""
+
+    group_id: str
+    overrides: Mapping[str, str]
+
+
 Change: TypeAlias = (
     ClusterNamed
     | ControllerChanged
@@ -178,6 +186,7 @@ Change: TypeAlias = (
     | TopicDeleted
     | TopicConfigChanged
     | BrokerConfigChanged
+    | GroupConfigChanged
 )
 
 _NO_OVERRIDES: Mapping[str, str] = {}
@@ -207,6 +216,8 @@ class ClusterImage:
     broker_configs: dict[BrokerId, Mapping[str, str]] = field(default_factory=dict)
     # Overrides for all brokers.
     default_broker_config: Mapping[str, str] = field(default_factory=dict)
+    # Overrides by group, whether there is such a group or not; groups without any are absent.
+    group_configs: dict[str, Mapping[str, str]] = field(default_factory=dict)
     # Topic names by their form with '.' folded to '_', to find collisions; agrees with `topics`.
     _folded_names: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -246,6 +257,10 @@ class ClusterImage:
         """The overrides of one broker alone; empty when it has none."""
         return self.broker_configs.get(broker_id, _NO_OVERRIDES)
 
+    def group_config(self, group_id: str) -> Mapping[str, str]:
+        """The overrides of a consumer group; empty when it has none."""
+        return self.group_configs.get(group_id, _NO_OVERRIDES)
+
     def name_colliding_with(self, name: str) -> str | None:
         """A topic, being deleted or not, that differs from `name` only in '.' against '_', or None."""
         other = self._folded_names.get(folded_name(name))
@@ -275,6 +290,8 @@ class ClusterImage:
                 self.default_broker_config = overrides
             case BrokerConfigChanged(int() as broker_id, overrides):
                 _set_or_drop(self.broker_configs, broker_id, overrides)
+            case GroupConfigChanged(group_id, overrides):
+                _set_or_drop(self.group_configs, group_id, overrides)
             case ControllerChanged(controller_id, controller_epoch):
                 assert controller_epoch >= self.controller_epoch, "the controller epoch never falls"
                 self.controller_id = controller_id

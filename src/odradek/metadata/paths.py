@@ -7,6 +7,8 @@ below `/odradek`. A topic's name reaches a path only after `base.topic_names` ha
     '/brokers/topics/flights/partitions/3/state'
 """
 
+from urllib.parse import quote, unquote
+
 from odradek.base.ids import BrokerId
 
 BROKERS = "/brokers"
@@ -15,6 +17,7 @@ TOPICS = "/brokers/topics"
 CONFIG = "/config"
 TOPIC_CONFIGS = "/config/topics"
 BROKER_CONFIGS = "/config/brokers"
+GROUP_CONFIGS = "/config/groups"
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 CLUSTER = "/cluster"
@@ -35,6 +38,7 @@ ROOTS = (
     CONFIG,
     TOPIC_CONFIGS,
     BROKER_CONFIGS,
+    GROUP_CONFIGS,
     CLUSTER,
     ADMIN,
     DELETE_TOPICS,
@@ -87,6 +91,16 @@ def broker_config(broker_id: BrokerId | None) -> str:
 def broker_of_config(name: str) -> BrokerId | None:
     """The inverse of `broker_config`, from the last part of the path."""
     return None if name == _DEFAULT_ENTITY else int(name)
+
+
+def group_config(group_id: str) -> str:
+    """A group's overrides; its id may hold any characters, even be "..", and a path may not."""
+    return f"{GROUP_CONFIGS}/{quote(group_id, safe='').replace('.', '%2E')}"
+
+
+def group_of_config(name: str) -> str:
+    """The inverse of `group_config`, from the last part of the path."""
+    return unquote(name)
 
 
 def topic_deletion(name: str) -> str:

@@ -25,6 +25,7 @@ from odradek.metadata.image import (
     ClusterImage,
     ClusterNamed,
     ControllerChanged,
+    GroupConfigChanged,
     PartitionImage,
     TopicConfigChanged,
     TopicCreated,
@@ -122,6 +123,7 @@ def load_image() -> Process[ClusterImage]:
         if name in image.topics:
             image.apply(TopicDeletionBegan(name))
     yield from _load_broker_configs(image)
+    yield from _load_group_configs(image)
     return image
 
 
@@ -194,6 +196,13 @@ def _load_broker_configs(image: ClusterImage) -> Process[None]:
         broker_id = paths.broker_of_config(name)
         overrides = yield from _load_config(paths.broker_config(broker_id))
         image.apply(BrokerConfigChanged(broker_id, overrides))
+
+
+def _load_group_configs(image: ClusterImage) -> Process[None]:
+    for name in (yield from read_children(paths.GROUP_CONFIGS)):
+        group_id = paths.group_of_config(name)
+        overrides = yield from _load_config(paths.group_config(group_id))
+        image.apply(GroupConfigChanged(group_id, overrides))
 
 
 def _load_config(path: str) -> Process[Mapping[str, str]]:

@@ -19,6 +19,7 @@ from odradek.metadata.image import (
     ClusterImage,
     ClusterNamed,
     Endpoint,
+    GroupConfigChanged,
     TopicConfigChanged,
 )
 from odradek.metadata.messages import (
@@ -177,6 +178,8 @@ class BrokerCore:
                 case TopicConfigChanged(topic, overrides):
                     self.image.apply(change)
                     self.logs.update_config(topic, self.layers.topic_config(overrides))
+                case GroupConfigChanged():
+                    self.image.apply(change)
                 case BrokerConfigChanged(broker_id):
                     self.image.apply(change)
                     if broker_id is None or broker_id == self.broker_id:

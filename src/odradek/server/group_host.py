@@ -52,7 +52,13 @@ class GroupHost:
         core, topics = self._core, ImageTopics(self._core.image)
         log = CoordinatorLog(core.replicas)
         coordinator = GroupCoordinator(
-            Terms(core.clock, core.chance, core.settings, lambda: len(core.image.brokers)),
+            Terms(
+                core.clock,
+                core.chance,
+                core.settings,
+                lambda: len(core.image.brokers),
+                core.image.group_config,
+            ),
             core.timer,
             log,
             log,

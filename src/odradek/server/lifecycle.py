@@ -19,6 +19,7 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.base.settings.group import GroupBounds
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.metadata.startup import found_cluster, load_image
@@ -106,6 +107,7 @@ def _settings_alone(loaded: ClusterImage) -> ClusterImage:
         topic_configs=loaded.topic_configs,
         broker_configs=loaded.broker_configs,
         default_broker_config=loaded.default_broker_config,
+        group_configs=loaded.group_configs,
     )
 
 
@@ -149,6 +151,7 @@ async def _join_cluster(broker: Broker) -> None:
             default_replication_factor=settings.default_replication_factor,
             delete_topic_enable=settings.delete_topic_enable,
             unclean_leader_election_enable=settings.unclean_leader_election_enable,
+            group_bounds=GroupBounds.of(settings),
         ),
         broker.clock,
         broker.chance,

@@ -37,7 +37,13 @@ def test_a_stronger_layer_hides_the_weaker_ones() -> None:
     )
     resolved = layers.topic("segment.bytes", {"segment.bytes": "5000000"})
     assert resolved.value == 5_000_000
-    assert [synonym.source for synonym in resolved.synonyms] == list(Source)
+    assert [synonym.source for synonym in resolved.synonyms] == [
+        Source.DYNAMIC_TOPIC,
+        Source.DYNAMIC_BROKER,
+        Source.DYNAMIC_DEFAULT_BROKER,
+        Source.STATIC_BROKER,
+        Source.DEFAULT,
+    ]
     assert layers.topic("segment.bytes", {}).source is Source.DYNAMIC_BROKER
 
 

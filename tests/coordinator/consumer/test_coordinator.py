@@ -130,6 +130,21 @@ def test_45_s_of_silence_end_a_session(world: Any) -> None:
     assert second.beat() is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+def test_a_group_may_have_a_session_timeout_and_a_heartbeat_interval_of_its_own(world: Any) -> None:
+    """KIP-848: dynamic settings of a group, in force from a member's next heartbeat on."""
+    member = world.consumer("a")
+    member.join()
+    world.group_overrides["g"] = {
+        "consumer.session.timeout.ms": "60000",
+        "consumer.heartbeat.interval.ms": "7000",
+    }
+    assert member.send().answer.heartbeat_interval_ms == 7_000
+    world.advance(59_999)
+    assert list(world.consumers().members) == ["a"]
+    world.advance(1)
+    assert list(world.consumers().members) == []
+
+
 def test_a_static_member_that_is_away_is_waited_for_as_long(world: Any) -> None:
     member = world.consumer("a", "i")
     member.join()

@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.settings import GroupBounds
 from odradek.metadata.controller.config_changes import decide_configs
 from odradek.metadata.controller.requests import (
     AlterConfigs,
@@ -14,6 +15,7 @@ from odradek.metadata.controller.requests import (
 from odradek.metadata.image import (
     BrokerConfigChanged,
     ClusterImage,
+    GroupConfigChanged,
     PartitionImage,
     TopicConfigChanged,
     TopicCreated,
@@ -39,16 +41,24 @@ def broker(*operations, name="1"):
     return ConfigAmendment(ResourceType.BROKER, name, operations)
 
 
+def group(*operations, name="g"):
+    return ConfigAmendment(ResourceType.GROUP, name, operations)
+
+
+def decided(image, request):
+    return decide_configs(image, request, GroupBounds(session_timeout_ms=(1_000, 60_000)))
+
+
 def after(image, resource):
     """The overrides that a decision leads to."""
-    (decision,) = decide_configs(image, AlterConfigs((resource,)))
+    (decision,) = decided(image, AlterConfigs((resource,)))
     assert decision.outcome.error is ErrorCode.NONE, decision.outcome.message
     (change,) = decision.changes
     return dict(change.overrides)
 
 
 def refusal(image, *resources):
-    decision = decide_configs(image, AlterConfigs(resources))[-1]
+    decision = decided(image, AlterConfigs(resources))[-1]
     assert (decision.writes, decision.changes) == ((), ()), f"{resources[-1]} was accepted"
     assert decision.outcome.message, "a refusal says why"
     return decision.outcome.error
@@ -85,14 +95,14 @@ def test_a_list_may_become_empty(image):
 
 @pytest.mark.parametrize("operation", [("no.such", DELETE, None), ("segment.bytes", DELETE, "7")])
 def test_deleting_what_is_not_there_changes_nothing(image, operation):
-    (decision,) = decide_configs(image, AlterConfigs((topic(operation),)))
+    (decision,) = decided(image, AlterConfigs((topic(operation),)))
     assert decision.outcome.error is ErrorCode.NONE, decision.outcome.message
     assert (decision.writes, decision.changes) == ((), ())
 
 
 def test_appending_what_is_there_changes_nothing_twice(image):
     image.apply(TopicConfigChanged("a", {"cleanup.policy": "compact"}))
-    (decision,) = decide_configs(image, AlterConfigs((topic(("cleanup.policy", APPEND, "compact")),)))
+    (decision,) = decided(image, AlterConfigs((topic(("cleanup.policy", APPEND, "compact")),)))
     assert decision.outcome.error is ErrorCode.NONE
     assert decision.changes == ()
 
@@ -100,7 +110,7 @@ def test_appending_what_is_there_changes_nothing_twice(image):
 def test_a_broker_and_all_brokers_have_overrides_of_their_own(image):
     one = broker(("log.retention.ms", SET, "1000"))
     everyone = broker(("log.retention.ms", SET, "2000"), name="")
-    decisions = decide_configs(image, AlterConfigs((one, everyone)))
+    decisions = decided(image, AlterConfigs((one, everyone)))
     assert [decision.changes for decision in decisions] == [
         (BrokerConfigChanged(1, {"log.retention.ms": "1000"}),),
         (BrokerConfigChanged(None, {"log.retention.ms": "2000"}),),
@@ -156,7 +166,7 @@ def test_a_null_value_in_a_replacement_is_an_invalid_request(image):
 
 def test_a_resource_named_twice_is_an_invalid_request_each_time(image):
     twice = (topic(("segment.ms", SET, "7")), topic(("segment.ms", SET, "8")))
-    decisions = decide_configs(image, AlterConfigs(twice))
+    decisions = decided(image, AlterConfigs(twice))
     assert [decision.outcome.error for decision in decisions] == [ErrorCode.INVALID_REQUEST] * 2
     assert not any(decision.writes for decision in decisions)
 
@@ -172,7 +182,7 @@ def test_a_bad_value_of_a_broker_s_setting_is_an_invalid_request(image):
 def test_a_broker_changes_its_own_settings_only(image):
     other = broker(("log.retention.ms", SET, "1000"), name="2")
     everyone = broker(("log.retention.ms", SET, "1000"), name="")
-    decisions = decide_configs(image, AlterConfigs((other, everyone), asked_of=1))
+    decisions = decided(image, AlterConfigs((other, everyone), asked_of=1))
     assert [decision.outcome.error for decision in decisions] == [
         ErrorCode.INVALID_REQUEST,
         ErrorCode.NONE,
@@ -203,3 +213,38 @@ def test_a_resource_of_another_type_is_an_invalid_request(image, resource_type):
 
 def test_what_is_fixed_while_a_broker_runs_is_an_invalid_request(image):
     assert refusal(image, broker(("node.id", SET, "2"))) is ErrorCode.INVALID_REQUEST
+
+
+def test_a_group_has_overrides_whether_there_is_one_of_that_name_or_not(image):
+    """KIP-848"""
+    asked = group(("consumer.session.timeout.ms", SET, "1000"), name="a/../b")
+    (decision,) = decided(image, AlterConfigs((asked,)))
+    assert decision.changes == (GroupConfigChanged("a/../b", {"consumer.session.timeout.ms": "1000"}),)
+    (write,) = decision.writes
+    assert write.path == "/config/groups/a%2F%2E%2E%2Fb"
+
+
+def test_deleting_a_group_s_settings_leaves_none(image):
+    image.apply(GroupConfigChanged("g", {"consumer.session.timeout.ms": "1000"}))
+    assert after(image, group(("consumer.session.timeout.ms", DELETE, None))) == {}
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        ("consumer.session.timeout.ms", SET, "999"),
+        ("consumer.session.timeout.ms", SET, "60001"),
+        ("consumer.session.timeout.ms", SET, "long"),
+        ("consumer.heartbeat.interval.ms", SET, "4999"),
+        ("consumer.session.timeout.ms", APPEND, "1000"),
+        ("retention.ms", SET, "1"),
+    ],
+)
+def test_a_bad_setting_of_a_group_is_an_invalid_config(image, operation):
+    """Also where it is beyond what the broker allows its groups."""
+    assert refusal(image, group(operation)) is ErrorCode.INVALID_CONFIG
+
+
+def test_there_are_no_settings_for_all_groups(image):
+    asked = group(("consumer.session.timeout.ms", SET, "1000"), name="")
+    assert refusal(image, asked) is ErrorCode.INVALID_REQUEST

@@ -6,14 +6,17 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.base.settings import Source
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from odradek.wire.messages.list_config_resources import ListConfigResourcesRequest
 
-TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
+TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
@@ -152,3 +155,27 @@ def test_another_brokers_settings_are_changed_by_that_broker(node: Any, name: st
 @pytest.mark.parametrize("kind", [0, BROKER_LOGGER, 99])
 def test_what_has_no_settings_here_is_refused(node: Any, kind: int) -> None:
     assert alter_one(node, kind, "0", ("root", SET, "INFO")) is ErrorCode.INVALID_REQUEST
+
+
+def test_a_groups_settings_are_described_and_listed(node: Any) -> None:
+    """KIP-848; of groups that have settings of their own."""
+    assert alter_one(node, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000")) is ErrorCode.NONE
+    asked = DescribeConfigsRequest([DescribeConfigsResource(GROUP, "g", None)])
+    (found,) = node.ask(asked).results
+    values = {config.name: (config.value, config.config_source, config.read_only) for config in found.configs}
+    assert values == {
+        "consumer.heartbeat.interval.ms": ("5000", Source.DEFAULT, False),
+        "consumer.session.timeout.ms": ("50000", Source.GROUP, False),
+    }
+    listed = node.ask(ListConfigResourcesRequest([GROUP]), 1).config_resources
+    assert [(one.resource_type, one.resource_name) for one in listed] == [(GROUP, "g")]
+    assert alter_one(node, GROUP, "g", ("consumer.session.timeout.ms", DELETE, None)) is ErrorCode.NONE
+    assert node.ask(ListConfigResourcesRequest([GROUP]), 1).config_resources == []
+
+
+def test_a_group_without_a_name_has_no_settings(node: Any) -> None:
+    assert (
+        alter_one(node, GROUP, "", ("consumer.session.timeout.ms", SET, "50000")) is ErrorCode.INVALID_REQUEST
+    )
+    (found,) = node.ask(DescribeConfigsRequest([DescribeConfigsResource(GROUP, "", None)])).results
+    assert found.error_code == ErrorCode.INVALID_REQUEST

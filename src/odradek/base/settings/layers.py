@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from odradek.base.errors import SettingError
 from odradek.base.settings.broker import BROKER_ALIASES, BROKER_SETTINGS, BrokerSettings
 from odradek.base.settings.definition import Setting, Value, attribute_of
+from odradek.base.settings.group import GROUP_SETTINGS
 from odradek.base.settings.topic import TOPIC_SETTINGS, TopicConfig
 
 
@@ -30,6 +31,7 @@ class Source(IntEnum):
     DYNAMIC_DEFAULT_BROKER = 3
     STATIC_BROKER = 4
     DEFAULT = 5
+    GROUP = 8
 
 
 class Synonym(NamedTuple):
@@ -111,6 +113,22 @@ class SettingLayers:
         if not known.broker_names:
             found.append((Synonym(name, known.render(known.default), Source.DEFAULT), 1))
         return _resolved(known, found)
+
+    def group(self, name: str, overrides: Mapping[str, str]) -> Resolved:
+        """Resolve a setting of a group that overrides these; the broker's own value is its default.
+
+        Raises SettingError for an unknown name.
+        """
+        known = GROUP_SETTINGS.get(name)
+        if known is None:
+            raise SettingError(f"there is no group setting named {name}")
+        if name in overrides:
+            given = Synonym(name, known.canonical(overrides[name]), Source.GROUP)
+            return Resolved(known.parse(overrides[name]), given.text, given.source, (given,))
+        ((broker_name, _),) = known.broker_names
+        value = self.broker(broker_name).value
+        default = Synonym(name, known.render(value), Source.DEFAULT)
+        return Resolved(value, default.text, default.source, (default,))
 
     def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
         """All settings in force for a topic that overrides these."""

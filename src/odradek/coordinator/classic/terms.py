@@ -1,6 +1,6 @@
 """What a group is given by its surroundings, and what it is told of whoever sends a request."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from odradek.base.chance import Chance
@@ -9,6 +9,10 @@ from odradek.base.settings import BrokerSettings
 
 SEVERAL_BROKERS_DELAY_MS = 3_000
 """`group.initial.rebalance.delay.ms` where it is not set and the cluster has more than one broker."""
+
+
+def _no_overrides(group_id: str) -> Mapping[str, str]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class Terms:
     settings: BrokerSettings
     # How many brokers are live now.
     broker_count: Callable[[], int]
+    # What is set for one group of the consumer protocol, by its id.
+    group_overrides: Callable[[str], Mapping[str, str]] = _no_overrides
 
     def initial_rebalance_delay_ms(self) -> int:
         """How long the first rebalance of a group waits for more members."""

@@ -252,4 +252,6 @@ class ConsumerCoordinator:
 
     def _session_timeout_ms(self, member_id: str) -> int:
         classic = self.group.members[member_id].metadata.classic
-        return self.surroundings.session_timeout_ms if classic is None else classic.session_timeout_ms
+        if classic is not None:
+            return classic.session_timeout_ms
+        return self.surroundings.config(self.group.group_id).consumer_session_timeout_ms

@@ -58,15 +58,16 @@ def heartbeat(
     effects = advance(draft, surroundings, member, metadata, owned)
     after = draft.group.members[member.member_id].share
     is_joining = request.member_epoch == JOINING_EPOCH
+    config = surroundings.config(draft.group.group_id)
     wants_all = is_joining or _is_full(request) or after.assigned != member.share.assigned
     response = ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=after.epoch,
-        heartbeat_interval_ms=surroundings.heartbeat_interval_ms,
+        heartbeat_interval_ms=config.consumer_heartbeat_interval_ms,
         assignment=_assignment(after.assigned) if wants_all else None,
     )
     return [
-        StartSession(member.member_id, surroundings.session_timeout_ms),
+        StartSession(member.member_id, config.consumer_session_timeout_ms),
         *effects,
         Answer(respond, response),
     ]

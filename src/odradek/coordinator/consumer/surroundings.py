@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from odradek.base.settings.group import GroupConfig, group_config
 from odradek.coordinator.classic.terms import Terms
 from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
 from odradek.coordinator.consumer.topics import Topics
@@ -15,21 +16,9 @@ class Surroundings:
     topics: Topics
     expressions: ExpressionLookup
 
-    @property
-    def session_timeout_ms(self) -> int:
-        """How long a member may be silent."""
-        settings = self.terms.settings
-        least = settings.group_consumer_min_session_timeout_ms
-        most = settings.group_consumer_max_session_timeout_ms
-        return max(least, min(settings.group_consumer_session_timeout_ms, most))
-
-    @property
-    def heartbeat_interval_ms(self) -> int:
-        """How often members are to send heartbeats."""
-        settings = self.terms.settings
-        least = settings.group_consumer_min_heartbeat_interval_ms
-        most = settings.group_consumer_max_heartbeat_interval_ms
-        return max(least, min(settings.group_consumer_heartbeat_interval_ms, most))
+    def config(self, group_id: str) -> GroupConfig:
+        """What is set for a group: how long its members may be silent, how often they send heartbeats."""
+        return group_config(self.terms.settings, self.terms.group_overrides(group_id))
 
     @property
     def assignors(self) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """What the elected controller does with a request: has it decided, carries the decisions out, answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
+from odradek.base.settings import GroupBounds
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
 from odradek.metadata.controller.config_changes import decide_configs
@@ -62,6 +63,7 @@ class ControllerSettings:
     default_replication_factor: int = 1
     delete_topic_enable: bool = True
     unclean_leader_election_enable: bool = False
+    group_bounds: GroupBounds = field(default_factory=GroupBounds)
 
 
 class RequestAnswering:
@@ -127,7 +129,7 @@ class RequestAnswering:
         return TopicOutcomes(outcomes)
 
     def _alter_configs(self, request: AlterConfigs) -> Process[ResourceOutcomes]:
-        decisions = decide_configs(self._cluster.image, request)
+        decisions = decide_configs(self._cluster.image, request, self._settings.group_bounds)
         if request.validate_only:
             return ResourceOutcomes(tuple(decision.outcome for decision in decisions))
         outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)

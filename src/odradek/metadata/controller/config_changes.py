@@ -15,6 +15,7 @@ already. The first fault answers the resource, and nothing of it is changed:
     no such topic                                                         UNKNOWN_TOPIC_OR_PARTITION
     a setting that is unknown or no list to append to                                 INVALID_CONFIG
     a topic's setting that has a bad value, or contradicts another                    INVALID_CONFIG
+    a group's setting that has a bad value, or one beyond the broker's bounds         INVALID_CONFIG
 """
 
 from collections import Counter
@@ -24,7 +25,16 @@ from typing import NamedTuple
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
 from odradek.base.ids import BrokerId
-from odradek.base.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Kind, Setting, SettingLayers, Update
+from odradek.base.settings import (
+    BROKER_SETTINGS,
+    GROUP_SETTINGS,
+    TOPIC_SETTINGS,
+    GroupBounds,
+    Kind,
+    Setting,
+    SettingLayers,
+    Update,
+)
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata import codec, paths
 from odradek.metadata.controller.decision import Decision, Put
@@ -36,7 +46,13 @@ from odradek.metadata.controller.requests import (
     ResourceOutcome,
     ResourceType,
 )
-from odradek.metadata.image import BrokerConfigChanged, Change, ClusterImage, TopicConfigChanged
+from odradek.metadata.image import (
+    BrokerConfigChanged,
+    Change,
+    ClusterImage,
+    GroupConfigChanged,
+    TopicConfigChanged,
+)
 
 
 class _Resource(NamedTuple):
@@ -48,11 +64,13 @@ class _Resource(NamedTuple):
     settings: Mapping[str, Setting]
     # The node that keeps its overrides.
     path: str
-    # For a broker: its id, or None for all brokers; a topic is told by its settings.
+    # For a broker: its id, or None for all brokers; topics and groups are told by their settings.
     broker_id: BrokerId | None = None
 
 
-def decide_configs(image: ClusterImage, request: AlterConfigs) -> list[Decision[ResourceOutcome]]:
+def decide_configs(
+    image: ClusterImage, request: AlterConfigs, group_bounds: GroupBounds
+) -> list[Decision[ResourceOutcome]]:
     """One decision per resource, in the request's order."""
     times_named = Counter((asked.resource_type, asked.name) for asked in request.resources)
     decisions: list[Decision[ResourceOutcome]] = []
@@ -65,6 +83,8 @@ def decide_configs(image: ClusterImage, request: AlterConfigs) -> list[Decision[
             overrides = _overrides_after(resource, asked)
             if resource.settings is TOPIC_SETTINGS:
                 _refuse_contradiction(image, overrides)
+            elif resource.settings is GROUP_SETTINGS:
+                _refuse_beyond(group_bounds, overrides)
         except ApiError as refusal:
             decisions.append(Decision(ResourceOutcome(*key, refusal.code, refusal.message)))
             continue
@@ -98,6 +118,8 @@ def _changed(
     change: Change
     if asked.resource_type == ResourceType.TOPIC:
         change = TopicConfigChanged(asked.name, overrides)
+    elif asked.resource_type == ResourceType.GROUP:
+        change = GroupConfigChanged(asked.name, overrides)
     else:
         change = BrokerConfigChanged(resource.broker_id, overrides)
     write = Put(resource.path, codec.encode_config(overrides))
@@ -124,6 +146,10 @@ def _resource_meant(
             raise ApiError(ErrorCode.INVALID_REQUEST, f"this is broker {asked_of}, not broker {broker_id}")
         present = image.default_broker_config if broker_id is None else image.broker_config(broker_id)
         return _Resource(present, BROKER_SETTINGS, paths.broker_config(broker_id), broker_id)
+    if asked.resource_type == ResourceType.GROUP:
+        if not asked.name:
+            raise ApiError(ErrorCode.INVALID_REQUEST, "there are no settings for all groups at once")
+        return _Resource(image.group_config(asked.name), GROUP_SETTINGS, paths.group_config(asked.name))
     raise ApiError(
         ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
     )
@@ -156,8 +182,8 @@ def _set(resource: _Resource, overrides: dict[str, str], name: str, text: str | 
     try:
         _changeable(resource, name).parse(text)
     except SettingError as fault:
-        is_topic = resource.settings is TOPIC_SETTINGS
-        code = ErrorCode.INVALID_CONFIG if is_topic else ErrorCode.INVALID_REQUEST
+        is_broker = resource.settings is BROKER_SETTINGS
+        code = ErrorCode.INVALID_REQUEST if is_broker else ErrorCode.INVALID_CONFIG
         raise ApiError(code, str(fault)) from None
     overrides[name] = text
 
@@ -209,6 +235,12 @@ def _refuse_contradiction(image: ClusterImage, overrides: Mapping[str, str]) -> 
             ErrorCode.INVALID_CONFIG,
             f"min.compaction.lag.ms ({least}) is more than max.compaction.lag.ms ({most})",
         )
+
+
+def _refuse_beyond(bounds: GroupBounds, overrides: Mapping[str, str]) -> None:
+    fault = bounds.fault(overrides)
+    if fault is not None:
+        raise ApiError(ErrorCode.INVALID_CONFIG, fault)
 
 
 def _refuse_repeated(names: Iterable[str]) -> None:

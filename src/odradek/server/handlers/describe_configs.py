@@ -15,6 +15,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.settings import (
     BROKER_SETTINGS,
+    GROUP_SETTINGS,
     TOPIC_SETTINGS,
     Kind,
     Resolved,
@@ -99,6 +100,8 @@ def _settings_of(core: BrokerCore, asked: DescribeConfigsResource) -> _Found:
         return _topic_settings(core, name)
     if asked.resource_type == ResourceType.BROKER:
         return _broker_settings(core, name)
+    if asked.resource_type == ResourceType.GROUP:
+        return _group_settings(core, name)
     if asked.resource_type == ResourceType.BROKER_LOGGER:
         _check_is_this_broker(core, name)
         return ()
@@ -129,6 +132,14 @@ def _broker_settings(core: BrokerCore, name: str) -> _Found:
         ]
     _check_is_this_broker(core, name)
     return [(setting, _of_broker(core, key)) for key, setting in BROKER_SETTINGS.items()]
+
+
+def _group_settings(core: BrokerCore, name: str) -> _Found:
+    """The settings of a group, whether there is one of that name or not."""
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "a group has a name")
+    overrides = core.image.group_config(name)
+    return [(setting, core.layers.group(key, overrides)) for key, setting in GROUP_SETTINGS.items()]
 
 
 def _of_broker(core: BrokerCore, name: str) -> Resolved:
@@ -162,11 +173,11 @@ def _config(
     setting: Setting, resolved: Resolved, request: DescribeConfigsRequest
 ) -> DescribeConfigsResourceResult:
     is_secret = setting.kind is Kind.PASSWORD
-    is_of_topic = TOPIC_SETTINGS.get(setting.name) is setting
+    is_of_broker = BROKER_SETTINGS.get(setting.name) is setting
     config = DescribeConfigsResourceResult(
         setting.name,
         None if is_secret else resolved.text,
-        read_only=not is_of_topic and setting.update is Update.READ_ONLY,
+        read_only=is_of_broker and setting.update is Update.READ_ONLY,
         config_source=resolved.source,
         is_sensitive=is_secret,
         config_type=setting.kind,

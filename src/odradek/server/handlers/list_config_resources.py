@@ -33,6 +33,7 @@ def handle(
         ResourceType.TOPIC: [topic.name for topic in core.image.live_topics()],
         ResourceType.BROKER: brokers,
         ResourceType.BROKER_LOGGER: brokers,
+        ResourceType.GROUP: list(core.image.group_configs),
     }
     respond(
         ListConfigResourcesResponse(
