@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.decoding import (
     DECODING_ERRORS,
+    STRING_BYTES_MAX,
     ElementBudget,
     Undecodable,
     read_compact_nullable_count,
+    read_compact_nullable_string,
+    read_compact_string,
     read_int32s,
     read_nullable_count,
     read_nullable_string,
@@ -19,7 +22,7 @@ from odradek.wire.decoding import (
     read_uvarint,
     skip_tags,
 )
-from odradek.wire.encoding import write_int32s, write_uvarint
+from odradek.wire.encoding import write_compact_string, write_int32s, write_uvarint
 
 
 @given(st.integers(0, 2**32 - 1), st.binary(max_size=3))
@@ -83,3 +86,14 @@ def test_missing_bytes_raise_what_the_caller_expects() -> None:
     for read in (read_uvarint, read_string, read_nullable_string):
         with pytest.raises((struct.error, IndexError)):
             read(b"", 0)
+
+
+def test_a_string_is_no_longer_in_new_versions_than_in_old_ones() -> None:
+    """A group's id goes into the key of a record, which has 16 bits for its length."""
+    longest, longer = bytearray(), bytearray()
+    write_compact_string(longest, "x" * STRING_BYTES_MAX)
+    write_compact_string(longer, "x" * (STRING_BYTES_MAX + 1))
+    for read in (read_compact_string, read_compact_nullable_string):
+        assert read(longest, 0) == ("x" * STRING_BYTES_MAX, len(longest))
+        with pytest.raises(Undecodable):
+            read(longer, 0)

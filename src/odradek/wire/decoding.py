@@ -24,6 +24,8 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 ARRAY_ELEMENTS_MAX: Final = 100_000
 # An unsigned varint of 32 bits is at most this long.
 UVARINT_BYTES_MAX: Final = 5
+# In any version, as in Kafka's schemas: what comes in a request may go into a record that has 16 bits for it.
+STRING_BYTES_MAX: Final = (1 << 15) - 1
 # How many UUIDs are kept as objects: topics asked for again and again.
 _UUIDS_KEPT: Final = 4096
 
@@ -104,6 +106,8 @@ def read_compact_string(buffer: Buffer, at: int) -> tuple[str, int]:
     size = buffer[at]
     if size > 127:
         size, at = read_uvarint(buffer, at)
+        if size > STRING_BYTES_MAX + 1:
+            raise Undecodable
     else:
         at += 1
     if size == 0:
@@ -117,6 +121,8 @@ def read_compact_nullable_string(buffer: Buffer, at: int) -> tuple[str | None, i
     size = buffer[at]
     if size > 127:
         size, at = read_uvarint(buffer, at)
+        if size > STRING_BYTES_MAX + 1:
+            raise Undecodable
     else:
         at += 1
     if size == 0:

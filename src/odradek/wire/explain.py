@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from odradek.base.errors import MalformedRequest
-from odradek.wire.decoding import UVARINT_BYTES_MAX, Buffer
+from odradek.wire.decoding import STRING_BYTES_MAX, UVARINT_BYTES_MAX, Buffer
 from odradek.wire.schema import LENGTH_BYTES, SCALAR_BYTES_MIN, Field, MessageSchema, Struct, parse
 
 # How many array elements are looked at before the search is given up.
@@ -123,6 +123,8 @@ class _Walk:
             self.take(SCALAR_BYTES_MIN[type_name])
             return
         size = self.length(LENGTH_BYTES[type_name], nullable, type_name)
+        if type_name == "string" and size > STRING_BYTES_MAX:
+            raise _Fault(f"a string of {size} bytes, more than {STRING_BYTES_MAX}")
         data = self.take(size)
         if type_name == "string":
             try:
