@@ -83,3 +83,10 @@ def test_another_member_leads_when_the_leader_leaves(world: Any) -> None:
     leader, other = (first, second) if world.group().leader_id == first.member_id else (second, first)
     leader.leave()
     assert other.take(other.join()).leader == other.member_id
+
+
+def test_nobody_leaves_where_nobody_is_named(world: Any) -> None:
+    world.stable(world.member())
+    assert leave(world) == (ErrorCode.NONE, [])
+    assert leave(world, group_id="nowhere") == (ErrorCode.NONE, [])
+    assert world.state() is GroupState.STABLE

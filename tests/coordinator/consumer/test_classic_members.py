@@ -11,6 +11,7 @@ from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
     TopicPartition,
 )
+from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.versioned import decode_versioned, encode_versioned
 
 NONE, AGAIN = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
@@ -175,3 +176,26 @@ def test_an_administrator_removes_a_static_member_by_its_instance_id(mixed: Any)
     by_name = mixed.member("i", member_id="")
     assert by_name.leave() == (NONE, [NONE])
     assert "s" not in mixed.consumers().members
+
+
+def test_whoever_is_named_twice_leaves_once(mixed: Any) -> None:
+    epoch, answers = mixed.consumers().epoch, []
+    leavers = [MemberIdentity(mixed.old.member_id)] * 2
+    request = LeaveGroupRequest("g", members=leavers)
+    mixed.coordinator.leave_group(request, lambda *answer: answers.append(answer))
+    assert answers == [(NONE, [NONE, NONE])]
+    assert mixed.consumers().epoch == epoch + 1
+
+
+def test_a_static_member_may_change_its_protocol_without_leaving(mixed: Any) -> None:
+    """KIP-848, KIP-345: a consumer that is killed comes back with the settings of the other protocol."""
+    modern = mixed.consumer("s", "i")
+    modern.join()
+    old = mixed.classic("t", instance_id="i")
+    assert rejoin(old).code is NONE
+    assert modern.beat() is ErrorCode.FENCED_INSTANCE_ID
+    assert mixed.consumers().static_member("i").member_id == old.member_id
+    again = mixed.consumer("r", "i")
+    assert again.join() is NONE
+    assert old.heartbeat() is ErrorCode.FENCED_INSTANCE_ID
+    assert mixed.consumers().static_member("i").member_id == "r"

@@ -1,5 +1,6 @@
 from typing import Any
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
 from odradek.coordinator.groups.expiring import OFFSETS_PER_TURN
@@ -111,3 +112,13 @@ def test_offsets_of_deleted_topics_go(world: Any) -> None:
     assert world.state("h") is None
     world.start()
     assert world.committed() == {U0: 2}
+
+
+def test_a_commit_may_ask_to_be_kept_for_ever(world: Any) -> None:
+    """OffsetCommit 2 to 4: a retention that would end after the last moment that a record can hold."""
+    assert world.commit("g", {T0: 1}, retention_ms=(1 << 63) - 1).answer == {T0: ErrorCode.NONE}
+    world.advance(1_000)
+    expire(world)
+    assert world.committed() == {T0: 1}
+    world.start()
+    assert world.committed() == {T0: 1}

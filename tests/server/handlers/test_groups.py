@@ -137,6 +137,7 @@ def test_leaving_is_answered_for_each_from_version_3_on(groups: Any) -> None:
         (member_id, 0),
         ("x", ErrorCode.UNKNOWN_MEMBER_ID),
     ]
+    assert groups.ask(LeaveGroupRequest("g", members=[]), 5).members == []
     assert groups.ask(LeaveGroupRequest("g", "x"), 2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
@@ -196,6 +197,11 @@ def test_offsets_are_deleted(groups: Any) -> None:
     answer = groups.ask(OffsetDeleteRequest("g", topics))
     assert (answer.error_code, answer.topics[0].partitions[0].error_code) == (0, 0)
     assert groups.ask(OffsetDeleteRequest("h", topics)).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_offsets_of_a_group_without_a_name_are_not_deleted(groups: Any) -> None:
+    """As in Kafka, where such a group may have offsets."""
+    assert groups.ask(OffsetDeleteRequest("")).error_code == ErrorCode.INVALID_GROUP_ID
 
 
 def test_offsets_go_with_their_topic(groups: Any) -> None:

@@ -132,7 +132,10 @@ def leave(
     leavers: list[MemberIdentity],
     respond: Callable[[list[ErrorCode]], None],
 ) -> Effects:
-    """Take a LeaveGroup: one code for each. Administrators name static members by instance id alone."""
+    """Take a LeaveGroup: one code for each. Administrators name static members by instance id alone.
+
+    Whoever is named twice goes once, and is told so twice, as by Kafka's groups of this protocol.
+    """
     codes, gone = [], []
     for leaver in leavers:
         member_id, instance_id = leaver.member_id, leaver.group_instance_id
@@ -144,7 +147,7 @@ def leave(
         except ApiError as error:
             codes.append(error.code)
             continue
-        codes.append(ErrorCode.UNKNOWN_MEMBER_ID if member.member_id in gone else ErrorCode.NONE)
+        codes.append(ErrorCode.NONE)
         if member.member_id not in gone:
             gone.append(member.member_id)
     if gone:
@@ -172,7 +175,7 @@ def _joining(draft: Draft, surroundings: Surroundings, request: JoinGroupRequest
         member_id = f"{instance_id or caller.client_id}-{surroundings.terms.chance.uuid()}"
     released = None if instance_id is None else group.static_member(instance_id)
     if released is not None:
-        return take_over(draft, released, member_id)
+        return take_over(draft, released, member_id, is_classic=True)
     return group.members.get(member_id) or Member(member_id, MemberMetadata())
 
 

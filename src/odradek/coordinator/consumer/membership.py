@@ -57,13 +57,14 @@ def check_epoch(member: Member, epoch: int, owned: Assignment | None) -> None:
     raise ApiError(ErrorCode.FENCED_MEMBER_EPOCH, words)
 
 
-def take_over(draft: Draft, released: Member, member_id: str) -> Member:
+def take_over(draft: Draft, released: Member, member_id: str, *, is_classic: bool = False) -> Member:
     """A static member is back under another id: it gets the place and the partitions of the one before.
 
-    Raises ApiError unless that one has left; a member of the classic protocol says so by its absence only.
+    Raises ApiError unless that one has left, where both speak the consumer protocol. A member of the classic
+    protocol cannot say that it leaves for a while: neither it nor whoever it follows is asked (`is_classic`).
     """
     metadata = released.metadata
-    if not released.is_away and metadata.classic is None:
+    if not (released.is_away or is_classic or metadata.classic is not None):
         words = f"the instance id {metadata.instance_id} is that of {released.member_id}, which has not left"
         raise ApiError(ErrorCode.UNRELEASED_INSTANCE_ID, words)
     target = draft.group.target_of(released.member_id)

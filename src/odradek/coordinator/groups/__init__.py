@@ -8,7 +8,7 @@ log_records, loading   the log: Kafka's own records, and how they become groups 
 write_errors           what clients are told when the log refuses
 """
 
-from odradek.coordinator.groups.coordinator import GroupCoordinator, leavers
+from odradek.coordinator.groups.coordinator import GroupCoordinator
 from odradek.coordinator.groups.listing import FetchedOffset
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 
@@ -17,5 +17,4 @@ __all__ = [
     "FetchedOffset",
     "GroupCoordinator",
     "TransactionalProducer",
-    "leavers",
 ]

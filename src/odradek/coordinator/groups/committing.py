@@ -25,6 +25,8 @@ from odradek.coordinator.ports import Written
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
 NO_RETENTION: Final = -1
+EXPIRY_MS_MAX: Final = (1 << 63) - 1
+"""What a record can hold: a client may ask for as long as there is."""
 
 Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
 """One for each partition that was asked for."""
@@ -58,7 +60,8 @@ def check_committer(
 
 def offsets_of(request: OffsetCommitRequest, now_ms: int) -> dict[TopicPartition, CommittedOffset]:
     """What a request wants to be committed; of a partition named twice, the last."""
-    expire_ms = NO_EXPIRY if request.retention_time_ms == NO_RETENTION else now_ms + request.retention_time_ms
+    retention_ms = request.retention_time_ms
+    expire_ms = NO_EXPIRY if retention_ms == NO_RETENTION else min(now_ms + retention_ms, EXPIRY_MS_MAX)
     return {
         TopicPartition(topic.name, part.partition_index): _offset_of(part, now_ms, expire_ms)
         for topic in request.topics
@@ -90,6 +93,7 @@ def commit(
         shard.forget_if_void(group)
         respond(codes)
         return
+    records = [offset_record(group.group_id, key, offset) for key, offset in accepted.items()]
     group.offsets.begin_write(accepted)
 
     def written(result: Written) -> None:
@@ -103,7 +107,6 @@ def commit(
             shard.forget_if_void(group)
         respond(codes)
 
-    records = [offset_record(group.group_id, key, offset) for key, offset in accepted.items()]
     if producer is None:
         shard.write_commit(records, written)
     else:

@@ -61,7 +61,7 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest
-from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.list_groups import ListedGroup
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -212,8 +212,8 @@ class GroupCoordinator:
     def leave_group(
         self, request: LeaveGroupRequest, respond: Callable[[ErrorCode, list[ErrorCode]], None]
     ) -> None:
-        """LeaveGroup: an error of the whole, or a code for each of `leavers(request)`."""
-        leaving = leavers(request)
+        """LeaveGroup: an error of the whole, or a code for each of `request.members`."""
+        leaving = request.members
         found = self._find_members(request.group_id)
         if found is ErrorCode.UNKNOWN_MEMBER_ID:
             respond(ErrorCode.NONE, [found] * len(leaving))
@@ -311,7 +311,7 @@ class GroupCoordinator:
         respond: Callable[[ErrorCode, Codes], None],
     ) -> None:
         """OffsetDelete: an error of the whole, or a code for each partition."""
-        found = self._find_existing(group_id)
+        found = self._find_existing(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
         code = found if isinstance(found, ErrorCode) else may_delete_offsets(found[1])
         if isinstance(found, ErrorCode) or code is not ErrorCode.NONE:
             respond(code, {})
@@ -428,7 +428,7 @@ class GroupCoordinator:
 
     def describe_consumer_group(self, group_id: str) -> DescribedConsumerGroup:
         """ConsumerGroupDescribe: one group of the consumer protocol, or why there is none."""
-        found = self._find(group_id)
+        found = self._find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
         if isinstance(found, ErrorCode):
             return DescribedConsumerGroup(error_code=found, group_id=group_id)
         return described_consumer(group_id, found[1])
@@ -463,8 +463,3 @@ class GroupCoordinator:
         for shard in list(self._shards.values()):
             if not shard.is_loading:
                 self._slices.do(forget_topics(shard, gone))
-
-
-def leavers(request: LeaveGroupRequest) -> list[MemberIdentity]:
-    """Who is to leave: several from version 3 on, one before."""
-    return request.members or [MemberIdentity(request.member_id)]

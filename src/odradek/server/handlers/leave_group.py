@@ -3,10 +3,14 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.groups import leavers
 from odradek.server.context import RequestContext, Respond
 from odradek.server.core import BrokerCore
-from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from odradek.wire.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
 
 API_KEY: Final = 13
 
@@ -15,13 +19,15 @@ _FIRST_WITH_SEVERAL: Final = 3
 
 def handle(core: BrokerCore, context: RequestContext, request: LeaveGroupRequest, respond: Respond) -> None:
     """Answer for each member, before version 3 for the only one."""
+    if context.api_version < _FIRST_WITH_SEVERAL:
+        request.members = [MemberIdentity(request.member_id)]
 
     def left(error: ErrorCode, codes: list[ErrorCode]) -> None:
         if error is ErrorCode.NONE and context.api_version < _FIRST_WITH_SEVERAL:
             error = codes[0]
         members = [
             MemberResponse(leaver.member_id, leaver.group_instance_id, code)
-            for leaver, code in zip(leavers(request), codes, strict=False)
+            for leaver, code in zip(request.members, codes, strict=False)
         ]
         respond(LeaveGroupResponse(error_code=error, members=members))
 
