@@ -154,6 +154,21 @@ def test_an_open_transaction_holds_the_last_stable_offset_back(bench: Any) -> No
     assert log.last_stable == log.end_position
 
 
+def test_the_last_stable_offset_is_never_below_the_log_start(bench: Any) -> None:
+    """DeleteRecords over an open transaction."""
+    log = bench.open()
+    send(bench, log, 0, 3, is_transactional=True)
+    log.restore_high_watermark(3)
+    assert log.delete_records_before(2) == 2
+    assert log.last_stable == log.position_of(2)
+    send(bench, log, 3, 2, is_transactional=True)
+    log.advance_high_watermark(log.end_position)
+    assert log.last_stable.offset == 2
+    end(bench, log, committed=True)
+    log.advance_high_watermark(log.end_position)
+    assert log.last_stable == log.end_position
+
+
 def test_the_earliest_of_several_open_transactions_counts(bench: Any) -> None:
     log = bench.open()
     send(bench, log, 0, pid=1, is_transactional=True)

@@ -320,8 +320,8 @@ class Log:
             unstable = self._producers.first_unstable_offset
         if unstable is None or unstable >= high_watermark.offset:
             self.last_stable = high_watermark
-        elif unstable != self.last_stable.offset:
-            self.last_stable = self._locate(max(unstable, self.log_start_offset))
+        elif (stable := max(unstable, self.log_start_offset)) != self.last_stable.offset:
+            self.last_stable = self._locate(stable)
         assert self.log_start_offset <= self.last_stable.offset <= high_watermark.offset <= self.end_offset, (
             f"{self.topic_partition}: offsets out of order: {self.describe()}"
         )
