@@ -8,6 +8,9 @@ coordinator is asked, or no marker would ever end what is written here. By the v
     11        4         the same, else TRANSACTION_ABORTABLE
     12        5         the partition is added now; the transaction may begin by that
 
+There each transaction has an epoch of its own, so that a log that does not know the producer has to get its
+sequence 0 first: else an earlier batch was told to come again, and would now be too late.
+
 Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every producer tries again.
 """
 
@@ -67,7 +70,7 @@ def admit_batches(
     """Admit what a produce is about to append; see `admit`.
 
     Batches of nobody's transaction are TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as in Kafka; those of several
-    producers INVALID_PRODUCER_ID_MAPPING.
+    producers INVALID_PRODUCER_ID_MAPPING; a first one without the sequence 0 OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
     if transactional_id is None:
         admitted(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
@@ -79,8 +82,13 @@ def admit_batches(
     producer = next(iter(producers.values()))
     if any(other != producer for other in producers.values()):
         admitted(dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-    else:
-        admit(core, transactional_id, producer, producers, ability, admitted)
+        return
+
+    def vouched_for(refused: Refused) -> None:
+        admitted({**_too_late(core, entries, producers), **refused})
+
+    leaves_adding = ability is Ability.LEAVES_ADDING_TO_US
+    admit(core, transactional_id, producer, producers, ability, vouched_for if leaves_adding else admitted)
 
 
 def admit(
@@ -121,6 +129,22 @@ def _producers(entries: Mapping[TopicPartition, Buffer]) -> dict[TopicPartition,
                 continue  # the append will say so
             producers[topic_partition] = Producer(header.producer_id, header.producer_epoch)
     return producers
+
+
+def _too_late(
+    core: "BrokerCore", entries: Mapping[TopicPartition, Buffer], producers: Mapping[TopicPartition, Producer]
+) -> Refused:
+    """Those whose log does not know the producer, and that do not begin with its sequence 0."""
+    late = {}
+    for topic_partition, producer in producers.items():
+        log = core.logs.get(topic_partition)
+        if (
+            log is not None
+            and log.producers.get(producer.producer_id) is None
+            and read_header(entries[topic_partition]).base_sequence != 0
+        ):
+            late[topic_partition] = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    return late
 
 
 def _is_open(core: "BrokerCore", topic_partition: TopicPartition, producer: Producer) -> bool:

@@ -190,6 +190,19 @@ def test_v2_adds_partitions_by_writing_and_counts_epochs(ready: Any, producer: t
     assert fetch(ready).last_stable_offset == 6
 
 
+def test_a_partition_of_a_v2_transaction_begins_with_the_first_sequence(
+    ready: Any, producer: tuple[int, int]
+) -> None:
+    """KIP-890; else what was told to come again would find its successor written already."""
+    assert produce(ready, batch(producer, 5), version=12) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert fetch(ready).high_watermark == 0
+    for sequence in range(2):
+        assert produce(ready, batch(producer, sequence), version=12) == 0
+    assert end(ready, producer, committed=True, version=5).error_code == 0
+    late = produce(ready, batch(producer, 1), version=12, partition=1)
+    assert late == ErrorCode.INVALID_PRODUCER_EPOCH, "the fence is told before the sequence"
+
+
 def test_brokers_ask_for_several_transactions_at_once(ready: Any, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [0]))
     topics = [AddPartitionsToTxnTopic("t", [0, 1])]
