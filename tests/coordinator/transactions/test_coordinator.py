@@ -188,7 +188,8 @@ def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Any) -
     assert bench.coordinator.abort_timed_out() == 1
     assert [marker.committed for marker in bench.partitions.markers[T0]] == [False]
     assert bench.end(producer, committed=True).error is E.PRODUCER_FENCED
-    assert bench.init(producer).error is E.PRODUCER_FENCED, "nor may it go on (KIP-360)"
+    going_on = Producer(producer.producer_id, producer.epoch + 1)
+    assert bench.init(producer).one == (E.NONE, going_on), "it may go on, as nobody took the id (KIP-588)"
 
 
 def test_what_is_about_to_end_does_not_time_out(bench: Any) -> None:

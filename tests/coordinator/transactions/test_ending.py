@@ -84,12 +84,12 @@ def test_nobody_is_told_another_error_than_to_come_again_while_v2_writes(new_rec
     assert classic is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
-@pytest.mark.parametrize(("version", "last_epoch"), [(TransactionVersion.CLASSIC, -1), (V2, 3)])
-def test_a_fence_takes_one_epoch(new_record: NewRecord, version: TransactionVersion, last_epoch: int) -> None:
+@pytest.mark.parametrize("version", TransactionVersion)
+def test_a_fence_takes_one_epoch(new_record: NewRecord, version: TransactionVersion) -> None:
     record = new_record(S.ONGOING, version=version)
     fenced = fence(record, Event.TIME_OUT, now_ms=5)
     assert (fenced.state, fenced.producer) == (S.PREPARE_ABORT, Producer(7, 4))
-    assert fenced.last_producer_epoch == last_epoch
+    assert fenced.last_producer_epoch == 3, "its producer may still ask which epoch is its next (KIP-588)"
     assert fenced.partitions == record.partitions
 
 
@@ -103,3 +103,18 @@ def test_the_last_producer_of_an_id_can_be_fenced(new_record: NewRecord) -> None
     fenced = fence(new_record(S.ONGOING, producer_epoch=LAST), Event.INIT, now_ms=5)
     assert fenced.producer_epoch == LAST + 1
     assert fenced.is_epoch_exhausted
+
+
+@pytest.mark.parametrize("version", TransactionVersion)
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("epoch", [LAST, LAST + 1])
+def test_the_last_epoch_is_given_to_nobody(
+    new_record: NewRecord, version: TransactionVersion, committed: bool, epoch: int
+) -> None:
+    """Whoever had it could not be fenced any more, and its end would begin an epoch beyond all."""
+    record = new_record(S.ONGOING, producer_epoch=LAST, version=version)
+    fenced = complete(fence(record, Event.TIME_OUT, now_ms=5), now_ms=6)
+    assert fenced.last_producer_epoch == -1, "nobody may ask for it by InitProducerId"
+    assert (
+        decide(fenced, Producer(7, epoch), version=version, committed=committed) is ErrorCode.PRODUCER_FENCED
+    )

@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.transactions import NO_PRODUCER, Producer
+from odradek.coordinator.transactions import NO_PRODUCER, Producer, TransactionVersion
+from odradek.coordinator.transactions.ending import complete, fence
 from odradek.coordinator.transactions.initializing import initialize
-from odradek.coordinator.transactions.state import TransactionState
+from odradek.coordinator.transactions.state import Event, TransactionState
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 
 NewRecord = Callable[..., TransactionRecord]
@@ -36,6 +37,20 @@ def test_whoever_goes_on_may_ask_once_more(new_record: NewRecord) -> None:
 @pytest.mark.parametrize("expected", [Producer(7, 2), Producer(7, 4), Producer(6, 3), Producer(6, LAST)])
 def test_whoever_was_fenced_hears_it(new_record: NewRecord, expected: Producer) -> None:
     assert decide(new_record(), expected) is ErrorCode.PRODUCER_FENCED
+
+
+@pytest.mark.parametrize("event", [Event.TIME_OUT, Event.INIT])
+@pytest.mark.parametrize("version", TransactionVersion)
+def test_whoever_timed_out_goes_on_while_nobody_took_the_id(
+    new_record: NewRecord, version: TransactionVersion, event: Event
+) -> None:
+    """KIP-588; so it is in Kafka 4.1 for those, too, who add their partitions by a request."""
+    record = new_record(TransactionState.ONGOING, version=version)
+    aborted = complete(fence(record, event, now_ms=5), now_ms=6)
+    for _ in range(2):
+        aborted = decide(aborted, Producer(7, 3))
+        assert aborted.producer == Producer(7, 4)
+    assert decide(decide(aborted), Producer(7, 3)) is ErrorCode.PRODUCER_FENCED
 
 
 def test_after_a_new_producer_nobody_goes_on_from_before(new_record: NewRecord) -> None:

@@ -79,18 +79,18 @@ def end(
 def fence(record: TransactionRecord, event: Event, *, now_ms: int) -> TransactionRecord:
     """Abort an open transaction without its producer, whose epoch is over with that.
 
-    The event is TIME_OUT or INIT. Only in v2 may the producer still learn of its next epoch: by the abort
-    that it then asks for.
+    The event is TIME_OUT or INIT. The producer may still learn of its next epoch, as long as nobody has taken
+    the id: by InitProducerId (KIP-588), in v2 also by the abort that it then asks for. The last epoch is for
+    nobody.
     """
     outcome = outcome_of(record.state, event)
     assert outcome is TransactionState.PREPARE_ABORT, f"{event} fences nobody in {record.state.title}"
     assert record.producer_epoch < PRODUCER_EPOCH_MAX, "no producer is given the last epoch"
-    is_v2 = record.version is TransactionVersion.V2
     return replace(
         record,
         state=outcome,
         producer_epoch=record.producer_epoch + 1,
-        last_producer_epoch=record.producer_epoch if is_v2 else NO_EPOCH,
+        last_producer_epoch=NO_EPOCH if record.is_epoch_exhausted else record.producer_epoch,
         updated_ms=now_ms,
     )
 
@@ -114,7 +114,7 @@ def complete(record: TransactionRecord, *, now_ms: int) -> TransactionRecord:
 def _classic_event(record: TransactionRecord, producer: Producer, committed: bool) -> Event | ErrorCode:
     if producer.producer_id != record.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    if producer.epoch != record.producer_epoch:
+    if producer.epoch != record.producer_epoch or record.is_fenced_off:
         return ErrorCode.PRODUCER_FENCED
     return Event.COMMIT if committed else Event.ABORT
 
@@ -130,7 +130,10 @@ def _v2_event(record: TransactionRecord, producer: Producer, committed: bool) ->
         )
         if not is_again:
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    elif not is_again and producer.epoch != record.producer_epoch:
+    elif (not is_again and producer.epoch != record.producer_epoch) or (
+        # It was fenced in its last epoch. With a next id the end that it asked for is under way.
+        record.is_fenced_off and record.next_producer_id == NO_PRODUCER_ID
+    ):
         return ErrorCode.PRODUCER_FENCED
     if is_again:
         return Event.COMMIT_V2_AGAIN if committed else Event.ABORT_V2_AGAIN

@@ -76,6 +76,6 @@ def verify_partitions(
 def _check_producer(record: TransactionRecord, producer: Producer) -> ErrorCode:
     if producer.producer_id != record.producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
-    if producer.epoch != record.producer_epoch:
+    if producer.epoch != record.producer_epoch or record.is_fenced_off:
         return ErrorCode.PRODUCER_FENCED
     return ErrorCode.NONE

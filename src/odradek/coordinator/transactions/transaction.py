@@ -78,6 +78,11 @@ class TransactionRecord:
         return self.producer_epoch >= PRODUCER_EPOCH_MAX - 1
 
     @property
+    def is_fenced_off(self) -> bool:
+        """Whether the epoch in force is the last one, which is nobody's: it cannot be fenced again."""
+        return self.producer_epoch >= PRODUCER_EPOCH_MAX
+
+    @property
     def is_prepared(self) -> bool:
         """Whether markers have to be written."""
         return self.state in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
