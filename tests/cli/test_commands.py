@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek.cli.app import run
+from odradek.cli.output import show
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration
@@ -56,6 +57,12 @@ def test_a_table_names_its_columns(capsys: pytest.CaptureFixture[str]) -> None:
     header = next(line for line in lines if line.startswith("topic"))
     assert header.split() == ["topic", "partitions", "replicas"]
     assert any(line.split() == ["shown", "1", "1"] for line in lines), lines
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("[/bold]", "[red]x", ":smile:"):
+        show([{"group": name}], as_json=False, empty="")
+        assert name in capsys.readouterr().out
 
 
 def test_settings_are_set_shown_with_their_layer_and_reset(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,6 +123,9 @@ def test_a_log_is_dumped_from_its_files(
         (["describe", "groups"], 1, "groups are shown by the admin listener"),
         (["describe", "transactions"], 1, "transactions are shown by the admin listener"),
         (["describe", "purgatories", "--admin", "127.0.0.1:1"], 1, "the admin listener at 127.0.0.1:1"),
+        (["describe", "groups", "--admin", "no where"], 1, "the admin listener at no where did not answer"),
+        (["describe", "groups", "--admin", "nowhere:x"], 1, "the admin listener at nowhere:x did not answer"),
+        (["groups", "describe", "\udcff"], 2, "an argument is not UTF-8: '\\udcff'"),
         (["configs", "set", "topic", "shown", "no.such=1"], 1, "no.such"),
         (["consume", "nowhere"], 1, "nowhere"),
         (["bogus"], 2, "No such command"),

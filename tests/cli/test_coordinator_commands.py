@@ -138,8 +138,12 @@ def test_a_place_that_is_none_is_refused(broker: Broker, capsys: pytest.CaptureF
     assert run(["groups", "reset-offsets", "g", "--topic", "no-such-topic", "--to", "latest"]) == 1
     assert "there is no topic no-such-topic" in capsys.readouterr().err
     topic = broker.create_topic()
-    assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", "soon"]) == 2
-    assert "not 'soon'" in capsys.readouterr().err
+    for word in ("soon", "²", "@", "-1"):
+        assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", word]) == 2, word
+        assert f"not '{word}'" in capsys.readouterr().err
+    for number in (str(1 << 63), f"@{1 << 63}", "9" * 5000):
+        assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", number]) == 2, number
+        assert f"--to is at most {(1 << 63) - 1}" in capsys.readouterr().err
 
 
 def test_a_transaction_is_shown_while_it_is_open(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:

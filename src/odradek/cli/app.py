@@ -37,6 +37,8 @@ def serve() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command; errors end as one plain sentence on the error output and an exit code."""
     try:
+        if arguments[:1] != ["log"]:  # It takes paths, which may be any bytes.
+            _check_text(arguments)
         typer.main.get_command(app).main(list(arguments), prog_name="odradek")
     except SettingError as error:
         print(f"odradek: {error}", file=sys.stderr)
@@ -47,3 +49,12 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as end:  # How the option parser ends, also when all went well.
         return end.code if isinstance(end.code, int) else EXIT_FAILED
     return 0
+
+
+def _check_text(arguments: Sequence[str]) -> None:
+    """Names and values travel as UTF-8; bytes of another encoding could not be sent."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise SettingError(f"an argument is not UTF-8: {argument!r}") from error

@@ -3,8 +3,8 @@
 Partitions are also known to Kafka's own API, which is asked where there is no admin listener.
 """
 
+import http.client
 import json
-import urllib.error
 import urllib.request
 from typing import Annotated, Any
 
@@ -96,5 +96,5 @@ def _ask(admin: str | None, what: str) -> list[dict[str, Any]]:
         with urllib.request.urlopen(f"http://{admin}/describe/{what}", timeout=TIMEOUT_S) as answer:
             rows: list[dict[str, Any]] = json.load(answer)
             return rows
-    except (urllib.error.URLError, OSError, ValueError) as error:
+    except (http.client.HTTPException, OSError, ValueError) as error:
         raise OdradekError(f"the admin listener at {admin} did not answer: {error}") from error

@@ -12,6 +12,8 @@ from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
 from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.group_admin import GroupAdmin
 
+INT64_MAX = (1 << 63) - 1
+
 app = typer.Typer(help="Show, move and delete consumer groups.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="the group")]
@@ -101,8 +103,11 @@ def _offsets(admin: GroupAdmin, topic: str, to: str) -> dict[TopicPartition, int
     if to in ("earliest", "latest"):
         return admin.offsets_at(topic, EARLIEST if to == "earliest" else LATEST)
     digits = to.removeprefix("@")
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdecimal()):
         raise SettingError(f"--to is earliest, latest, an offset, or a time as @milliseconds, not '{to}'")
+    number = int(digits) if len(digits) <= len(str(INT64_MAX)) else INT64_MAX + 1
+    if number > INT64_MAX:
+        raise SettingError(f"--to is at most {INT64_MAX}, not {digits}")
     if to.startswith("@"):
-        return admin.offsets_at(topic, int(digits))
-    return dict.fromkeys(admin.offsets_at(topic, LATEST), int(digits))
+        return admin.offsets_at(topic, number)
+    return dict.fromkeys(admin.offsets_at(topic, LATEST), number)

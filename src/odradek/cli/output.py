@@ -44,8 +44,10 @@ def show(
         table.add_column(name.replace("_", " "), justify="right" if is_number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(row.get(name)) for name in names))
-    # What is piped elsewhere is read by lines: there a row is one, however long.
-    Console(width=None if sys.stdout.isatty() else PIPED_WIDTH).print(table)
+    # What is piped elsewhere is read by lines: there a row is one, however long. Names are clients' own, and
+    # say what they say, also when it looks like markup.
+    width = None if sys.stdout.isatty() else PIPED_WIDTH
+    Console(width=width, markup=False, emoji=False).print(table)
 
 
 def _cell(value: object) -> str:
