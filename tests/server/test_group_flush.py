@@ -34,7 +34,7 @@ class Log:
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
         self.is_dirty = True
-        self.fails = False
+        self.failure: OSError | None = None
         self.flushed = 0
 
     def pending_flush(self) -> PendingFlush | None:
@@ -43,8 +43,8 @@ class Log:
         return PendingFlush(self.topic_partition, "/data", 1, 0, 0, [self.sync])
 
     def sync(self) -> None:
-        if self.fails:
-            raise OSError(5, "Input/output error")
+        if self.failure is not None:
+            raise self.failure
 
     def mark_flushed(self, flush: PendingFlush) -> None:
         self.flushed += 1
@@ -113,7 +113,7 @@ def test_a_log_that_is_on_disk_already_is_acked_at_once(bench: Bench) -> None:
 
 def test_a_failed_flush_takes_its_directory_offline_and_is_not_tried_again(bench: Bench) -> None:
     """L7"""
-    bench.logs[A].fails = True
+    bench.logs[A].failure = OSError(5, "Input/output error")
     bench.group.want(A)
     bench.group.want(B)
     bench.turn()
@@ -121,3 +121,31 @@ def test_a_failed_flush_takes_its_directory_offline_and_is_not_tried_again(bench
     assert bench.failed == [("/data", "[Errno 5] Input/output error")]
     assert (bench.acked, bench.logs[A].flushed) == ([B], 0)
     assert bench.disk.waiting == []
+
+
+@pytest.mark.parametrize("is_made_anew", [True, False])
+def test_a_log_that_was_deleted_meanwhile_has_no_part_in_the_outcome(
+    bench: Bench, is_made_anew: bool
+) -> None:
+    """Its directory has another name; taken for a failure of the disk, that stopped the broker."""
+    flush_of = {name: log.pending_flush() for name, log in bench.logs.items()}
+    bench.logs[A].failure = FileNotFoundError(2, "No such file or directory")
+    bench.group.want(A)
+    bench.turn()
+    bench.group.flush_now([flush for flush in flush_of.values() if flush is not None])
+    for name in (A, B):
+        del bench.logs[name]
+        if is_made_anew:
+            bench.logs[name] = Log(name)
+    bench.disk.spin()
+    bench.disk.spin()
+    assert bench.failed == []
+    assert [log.flushed for log in bench.logs.values()] == [0] * len(bench.logs), "it was another log's flush"
+
+
+def test_a_log_that_lost_its_directory_takes_the_log_directory_offline(bench: Bench) -> None:
+    bench.logs[A].failure = FileNotFoundError(2, "No such file or directory")
+    bench.group.want(A)
+    bench.turn()
+    bench.disk.spin()
+    assert [directory for directory, _ in bench.failed] == ["/data"]

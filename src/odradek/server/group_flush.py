@@ -1,7 +1,8 @@
 """Group commit: one trip to the disk for all acks that wait for it (`odradek.log.flush.before.ack`).
 
 Law: at most one group is on its way; whoever asks meanwhile goes with the next. A failed flush is never tried
-again (L7): its directory goes offline.
+again (L7): its directory goes offline. A log that was deleted meanwhile, and perhaps made anew under that
+name, has nothing to do with the outcome; that its directory is not there any more is no failure.
 
     turn 1    append to A, append to B     both wanted
     turn 2    A and B are flushed in the background; an append to A is wanted again
@@ -12,9 +13,11 @@ from collections.abc import Callable
 
 from odradek.base.ids import TopicPartition
 from odradek.server.ports import Background, Defer
-from odradek.storage import LogManager, PendingFlush
+from odradek.storage import Log, LogManager, PendingFlush
 
-_Run = list[tuple[PendingFlush, OSError | None]]
+_Taken = list[tuple[Log | None, PendingFlush]]
+"""What goes to the disk, each with the log that it is of."""
+_Run = list[tuple[Log | None, PendingFlush, OSError | None]]
 
 
 class GroupFlush:
@@ -49,20 +52,21 @@ class GroupFlush:
     def flush_now(self, flushes: list[PendingFlush]) -> None:
         """Flush these in the background as they are, beside any group: what `flush.ms` asks for."""
         if flushes:
-            self._background.submit(lambda: _run_all(flushes), self._settle, _raise)
+            taken: _Taken = [(self._logs.get(flush.topic_partition), flush) for flush in flushes]
+            self._background.submit(lambda: _run_all(taken), self._settle, _raise)
 
     def _begin(self) -> None:
         wanted, self._wanted = self._wanted, {}
-        flushes: list[PendingFlush] = []
+        taken: _Taken = []
         for topic_partition in wanted:
             log = self._logs.get(topic_partition)
             flush = None if log is None else log.pending_flush()
             if flush is None:
                 self._on_flushed(topic_partition)
             else:
-                flushes.append(flush)
-        if flushes:
-            self._background.submit(lambda: _run_all(flushes), self._group_done, _raise)
+                taken.append((log, flush))
+        if taken:
+            self._background.submit(lambda: _run_all(taken), self._group_done, _raise)
         else:
             self._next()
 
@@ -71,11 +75,12 @@ class GroupFlush:
         self._next()
 
     def _settle(self, run: _Run) -> None:
-        for flush, error in run:
-            log = self._logs.get(flush.topic_partition)
+        for log, flush, error in run:
+            is_hosted = log is not None and self._logs.get(flush.topic_partition) is log
             if error is not None:
-                self._on_failed(flush.directory, str(error))
-            elif log is not None:
+                if is_hosted or not isinstance(error, FileNotFoundError):
+                    self._on_failed(flush.directory, str(error))
+            elif is_hosted and log is not None:
                 log.mark_flushed(flush)
                 self._on_flushed(flush.topic_partition)
 
@@ -86,16 +91,16 @@ class GroupFlush:
             self._busy = False
 
 
-def _run_all(flushes: list[PendingFlush]) -> _Run:
+def _run_all(taken: _Taken) -> _Run:
     """On another thread: wait for the disk, for each."""
     run: _Run = []
-    for flush in flushes:
+    for log, flush in taken:
         try:
             flush.run()
         except OSError as error:
-            run.append((flush, error))
+            run.append((log, flush, error))
         else:
-            run.append((flush, None))
+            run.append((log, flush, None))
     return run
 
 
