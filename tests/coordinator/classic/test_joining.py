@@ -215,3 +215,14 @@ def test_an_instance_that_is_not_the_members_is_fenced(world: Any) -> None:
     world.stable(first, second)
     first.instance_id = "i-2"
     assert first.join().code is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_a_static_member_that_is_replaced_twice_at_once_is_one_member(world: Any) -> None:
+    """KIP-345: the one in the middle is fenced, and never told the other's id."""
+    world.stable(world.member("i"))
+    world.log.holds = True
+    middle, last = world.member("i").send_join(), world.member("i").send_join()
+    world.log.release()
+    assert middle.code is ErrorCode.FENCED_INSTANCE_ID
+    assert last.code is ErrorCode.NONE
+    assert middle.answer.member_id != last.answer.member_id

@@ -6,7 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
 
-T0 = TopicPartition("t", 0)
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def delete(world: Any, *group_ids: str) -> Any:
@@ -98,6 +98,56 @@ def test_a_group_is_not_deleted_before_the_log_says_so(world: Any) -> None:
     world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
     assert delete(world, "g") == {"g": ErrorCode.COORDINATOR_NOT_AVAILABLE}
     assert world.state() is GroupState.EMPTY
+
+
+def test_what_is_committed_while_a_group_is_being_deleted_stays(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    world.log.holds = True
+    deleted: list[Any] = []
+    world.coordinator.delete_groups(["g"], deleted.append)
+    committed = world.commit("g", {T0: 7})
+    world.run()
+    world.log.release()
+    assert deleted == [{"g": ErrorCode.NONE}]
+    assert committed.answer == {T0: ErrorCode.NONE}
+    assert world.committed() == {T0: 7}
+    world.start()
+    assert world.committed() == {T0: 7}
+
+
+def test_that_goes_for_groups_of_the_consumer_protocol_too(world: Any) -> None:
+    first, second = world.consumer("a"), world.consumer("b")
+    first.join()
+    first.leave()
+    world.commit("g", {T0: 1, T1: 1})
+    world.log.holds = True
+    deleted: list[Any] = []
+    world.coordinator.delete_groups(["g"], deleted.append)
+    committed, joined = world.commit("g", {T0: 7}), second.send_join()
+    world.run()
+    world.log.release()
+    assert deleted == [{"g": ErrorCode.NONE}]
+    assert committed.answer == {T0: ErrorCode.NONE}
+    assert joined.code is ErrorCode.NONE
+    assert world.committed() == {T0: 7}
+    assert list(world.consumers().members) == ["b"]
+    world.start()
+    assert world.committed() == {T0: 7}
+    assert list(world.consumers().members) == ["b"]
+
+
+def test_whoever_joins_while_a_group_is_being_deleted_is_in_it(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    world.log.holds = True
+    deleted: list[Any] = []
+    world.coordinator.delete_groups(["g"], deleted.append)
+    member = world.member()
+    member.take(member.join())
+    world.log.release()
+    assert deleted == [{"g": ErrorCode.NONE}]
+    assert world.committed() == {}
+    assert member.sync().code is ErrorCode.NONE
+    assert member.heartbeat() is ErrorCode.NONE
 
 
 def test_lists_are_filtered_by_state_and_type(world: Any) -> None:

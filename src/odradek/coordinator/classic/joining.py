@@ -157,7 +157,11 @@ def _replace(
 
     def written(code: ErrorCode) -> Effects:
         if code is ErrorCode.NONE:
-            return [Answer(respond, _resumed(group, member, leader_before, caller))]
+            # While that was written, it may have been replaced in its turn, or removed.
+            found = group.lookup(new_id, member.instance_id)
+            if isinstance(found, Member):
+                return [Answer(respond, _resumed(group, member, leader_before, caller))]
+            code = found
         if group.members.get(new_id) is member and not member.is_waiting:
             group.rename(member, old_id)
             group.offer(member, protocols_before)

@@ -6,6 +6,7 @@ nothing costs no copy.
 
 from collections.abc import Iterable
 
+from odradek.base.ids import NO_OFFSET
 from odradek.coordinator.consumer.changes import Change
 from odradek.coordinator.consumer.group import ConsumerGroup
 
@@ -13,7 +14,16 @@ from odradek.coordinator.consumer.group import ConsumerGroup
 class Draft:
     """One step's changes, and the group with them."""
 
-    __slots__ = ("_is_forked", "after", "before", "changes", "first_epoch", "group", "topics_changed")
+    __slots__ = (
+        "_is_forked",
+        "after",
+        "before",
+        "changes",
+        "first_epoch",
+        "group",
+        "log_offset",
+        "topics_changed",
+    )
 
     def __init__(self, group: ConsumerGroup, *, topics_changed: bool = False) -> None:
         self.group = group
@@ -29,6 +39,8 @@ class Draft:
         """Records of other kinds that are to be written in the same batch, before the changes."""
         self.after: list[tuple[bytes, bytes | None]] = []
         """And those that are to stand behind them."""
+        self.log_offset = NO_OFFSET
+        """Where the log has the first of them; -1 until it has."""
 
     def put(self, change: Change) -> None:
         """Let one change be."""

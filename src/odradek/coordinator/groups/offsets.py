@@ -86,6 +86,11 @@ class GroupOffsets:
         """Whether nothing is kept, pending or on its way."""
         return not (self._committed or self._on_their_way or self._staged)
 
+    @property
+    def is_in_use(self) -> bool:
+        """Whether anything is committed, or on its way to be."""
+        return bool(self._committed or self._on_their_way)
+
     def put(self, topic_partition: TopicPartition, committed: CommittedOffset) -> None:
         """Take a commit that is in the log, unless a later one was taken before."""
         known = self._committed.get(topic_partition)
@@ -95,6 +100,12 @@ class GroupOffsets:
     def forget(self, topic_partition: TopicPartition) -> None:
         """Take a tombstone that is in the log."""
         self._committed.pop(topic_partition, None)
+
+    def forget_before(self, log_offset: Offset) -> None:
+        """Take a tombstone for everything that stands before `log_offset`; later commits count."""
+        self._committed = {
+            key: stored for key, stored in self._committed.items() if log_offset_of(stored) >= log_offset
+        }
 
     # --- writes under way
 

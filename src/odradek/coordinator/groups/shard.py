@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
+from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.group import GroupSnapshot
@@ -204,7 +204,12 @@ class Shard:
         """See `ChangeLog.write_draft`."""
         changes = (record_of(draft.group.group_id, change) for change in draft.changes)
         records = [*draft.before, *changes, *draft.after]
-        self.write(records, lambda result: done(told(CONSUMER_ERRORS, result.error)))
+
+        def written(result: Written) -> None:
+            draft.log_offset = result.base_offset
+            done(told(CONSUMER_ERRORS, result.error))
+
+        self.write(records, written)
 
     def delete(self, group: Group, tombstones: list[KeyValue], done: Callable[[ErrorCode], None]) -> None:
         """Take an empty group and all its offsets out of the log, then out of memory."""
@@ -220,13 +225,25 @@ class Shard:
 
         def written(result: Written) -> None:
             if result.error is ErrorCode.NONE:
-                self.drop(group)
+                group.is_stored = False
+                self._deleted(group, result.base_offset)
             done(told(GROUP_ERRORS, result.error))
 
         if records:
             self.write(records, written)
         else:
-            written(Written())
+            self._deleted(group, NO_OFFSET)
+            done(ErrorCode.NONE)
+
+    def _deleted(self, group: Group, log_offset: Offset) -> None:
+        """A group was taken out of the log there; what came after it, commits or members, lives on.
+
+        A member id that was only handed out is no member.
+        """
+        group.offsets.forget_before(log_offset)
+        is_joined = group.has_members if group.consumer is not None else bool(group.membership.members)
+        if not (group.offsets.is_in_use or is_joined):
+            self.drop(group)
 
     def _delete_consumer(
         self,
@@ -241,11 +258,11 @@ class Shard:
             draft.before += tombstones
             if draft.group.is_stored:
                 draft.put_all(draft.group.tombstones())
-            return [Answer(deleted, ErrorCode.NONE)]
+            return [Answer(deleted, draft)]
 
-        def deleted(code: ErrorCode) -> None:
-            self.drop(group)
-            done(code)
+        def deleted(draft: Draft) -> None:
+            self._deleted(group, draft.log_offset)
+            done(ErrorCode.NONE)
 
         consumer.take(step, lambda code, words: done(code))
 
