@@ -226,3 +226,12 @@ def test_a_static_member_that_is_replaced_twice_at_once_is_one_member(world: Any
     assert middle.code is ErrorCode.FENCED_INSTANCE_ID
     assert last.code is ErrorCode.NONE
     assert middle.answer.member_id != last.answer.member_id
+
+
+def test_a_member_id_is_no_longer_than_a_record_can_hold(world: Any) -> None:
+    """Where client and instance ids are as long as they may be, in characters of four bytes or of one."""
+    for instance_id in ("i" * 32_767, "\N{GRINNING FACE}" * 8_191):
+        member = world.member(instance_id)
+        world.stable(member)
+        assert len(member.member_id.encode()) < 1 << 15
+        assert member.leave() == (ErrorCode.NONE, [ErrorCode.NONE])

@@ -232,6 +232,8 @@ def test_groups_are_listed_described_and_deleted(groups: Any) -> None:
         0,
         ErrorCode.GROUP_ID_NOT_FOUND,
     ]
+    results = groups.ask(DeleteGroupsRequest(["x", "y", "x"])).results
+    assert [one.group_id for one in results] == ["x", "y"]
 
 
 def test_group_operations_wait_where_a_person_can_see_them(groups: Any) -> None:

@@ -20,7 +20,7 @@ from odradek.coordinator.classic.effects import (
     StartSession,
 )
 from odradek.coordinator.classic.group import ClassicGroup
-from odradek.coordinator.classic.member import Member, Protocols, RespondToJoin
+from odradek.coordinator.classic.member import Member, Protocols, RespondToJoin, new_member_id
 from odradek.coordinator.classic.rebalancing import (
     dismiss,
     joined,
@@ -81,7 +81,7 @@ def _join_unnamed(
     group: ClassicGroup, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
 ) -> Effects:
     instance_id = request.group_instance_id
-    member_id = f"{instance_id or caller.client_id}-{terms.chance.uuid()}"
+    member_id = new_member_id(instance_id or caller.client_id, terms.chance)
     if instance_id is not None:
         known_id = group.static_members.get(instance_id)
         if known_id is not None:

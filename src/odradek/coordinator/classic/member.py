@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from odradek.base.chance import Chance
 from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
@@ -11,6 +12,9 @@ Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
 """The assignment strategies that a member offers, the one it likes best first, each with its metadata."""
 RespondToJoin: TypeAlias = Callable[[JoinGroupResponse], None]
 RespondToSync: TypeAlias = Callable[[SyncGroupResponse], None]
+
+NAME_CHARACTERS_MAX: Final = 8_000
+"""Of a client's or an instance's name, in a member id; a character is up to four bytes."""
 
 
 @dataclass(slots=True)
@@ -59,3 +63,11 @@ class Member:
     def favourite(self, candidates: frozenset[str]) -> str:
         """The protocol that it likes best among `candidates`, all of which it offers."""
         return next(name for name, _ in self.protocols if name in candidates)
+
+
+def new_member_id(caller_name: str, chance: Chance) -> str:
+    """An id for a member that has none: its instance or client id, so that people know it, and a UUID.
+
+    Of a very long name the beginning: with the UUID it must fit into a record, in 32,767 bytes.
+    """
+    return f"{caller_name[:NAME_CHARACTERS_MAX]}-{chance.uuid()}"

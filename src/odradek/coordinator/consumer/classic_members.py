@@ -15,7 +15,7 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
-from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync
+from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync, new_member_id
 from odradek.coordinator.classic.terms import Caller
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import (
@@ -62,7 +62,7 @@ def join(
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, words)
     subscription = _subscription(protocols[0][1])
     if not request.member_id and request.group_instance_id is None and caller.takes_member_id:
-        member_id = f"{caller.client_id}-{surroundings.terms.chance.uuid()}"
+        member_id = new_member_id(caller.client_id, surroundings.terms.chance)
         required = JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
         return [Answer(respond, required)]
     member = _joining(draft, surroundings, request, caller)
@@ -172,7 +172,7 @@ def _joining(draft: Draft, surroundings: Surroundings, request: JoinGroupRequest
     if member_id and instance_id is not None:
         return find(group, member_id, instance_id)
     if not member_id:
-        member_id = f"{instance_id or caller.client_id}-{surroundings.terms.chance.uuid()}"
+        member_id = new_member_id(instance_id or caller.client_id, surroundings.terms.chance)
     released = None if instance_id is None else group.static_member(instance_id)
     if released is not None:
         return take_over(draft, released, member_id, is_classic=True)

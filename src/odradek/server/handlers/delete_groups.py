@@ -19,7 +19,10 @@ def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsReque
     """Answer when the last of them is gone."""
 
     def deleted(codes: Mapping[str, ErrorCode]) -> None:
-        results = [DeletableGroupResult(group_id, codes[group_id]) for group_id in request.groups_names]
+        results = [
+            DeletableGroupResult(group_id, codes[group_id])
+            for group_id in dict.fromkeys(request.groups_names)
+        ]
         respond(DeleteGroupsResponse(results=results))
 
     core.groups.coordinator.delete_groups(request.groups_names, deleted)
