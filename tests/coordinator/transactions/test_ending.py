@@ -57,6 +57,16 @@ def test_whoever_is_not_in_force_ends_nothing(
     assert decide(new_record(S.ONGOING), producer, version=version) is error
 
 
+@pytest.mark.parametrize("committed", [True, False])
+@pytest.mark.parametrize("state", [S.COMPLETE_COMMIT, S.COMPLETE_ABORT])
+def test_the_epoch_before_a_classic_end_is_a_fenced_producer_and_no_repetition(
+    new_record: NewRecord, state: S, committed: bool
+) -> None:
+    """Found by the model: a v2 producer was told that its successor's commit was its own."""
+    ended = new_record(state, version=TransactionVersion.CLASSIC)
+    assert decide(ended, Producer(7, 2), version=V2, committed=committed) is ErrorCode.PRODUCER_FENCED
+
+
 def test_a_v2_abort_needs_no_partition(new_record: NewRecord) -> None:
     prepared = decide(new_record(S.COMPLETE_COMMIT), Producer(7, 3), committed=False, version=V2)
     assert (prepared.state, prepared.producer, prepared.started_ms) == (S.PREPARE_ABORT, Producer(7, 4), 5)

@@ -83,7 +83,9 @@ THROUGH = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABOR
 def test_requests_in_every_state_are_answered_by_the_table(
     bench: Any, new_record: Callable[..., TransactionRecord], state: S, event: Event
 ) -> None:
-    bench.put(new_record(state))
+    is_again = event in (Event.COMMIT_V2_AGAIN, Event.ABORT_V2_AGAIN)
+    version = TransactionVersion.V2 if is_again else TransactionVersion.CLASSIC
+    bench.put(new_record(state, version=version))
     outcome: Outcome = outcome_of(state, event)
     error = _ask(bench, event)
     if isinstance(outcome, TransactionState):

@@ -120,7 +120,8 @@ def _classic_event(record: TransactionRecord, producer: Producer, committed: boo
 
 
 def _v2_event(record: TransactionRecord, producer: Producer, committed: bool) -> Event | ErrorCode:
-    is_again = record.producer_epoch == producer.epoch + 1
+    # After a classic end the epoch before is that of a producer which was fenced.
+    is_again = record.version is TransactionVersion.V2 and record.producer_epoch == producer.epoch + 1
     if producer.producer_id != record.producer_id:
         # Its end used up the last epoch, and the answer with the new id was lost.
         is_again = (
