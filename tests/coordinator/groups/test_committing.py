@@ -261,3 +261,48 @@ def test_a_commit_that_came_after_the_tombstone_stays(world: Any) -> None:
     world.log.release()
     assert world.committed() == {T0: 2}
     assert len(answers) == 1
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_an_offset_that_is_deleted_does_not_come_back_with_a_transaction(
+    world: Any, is_restarted: bool
+) -> None:
+    """OffsetDelete stands behind the transaction's commit in the log, in memory and after a restart."""
+    world.commit("g", {T0: 1, T1: 1})
+    stage(world, {T0: 42, T1: 43})
+    assert delete(world, T0) == (ErrorCode.NONE, {T0: ErrorCode.NONE})
+    assert [row.error for row in fetch(world, T0, require_stable=True)] == [ErrorCode.NONE]
+    if is_restarted:
+        world.start()
+    complete(world, committed=True)
+    assert world.committed() == {T1: 43}
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_deleted_group_does_not_come_back_with_a_transaction(world: Any, is_restarted: bool) -> None:
+    world.commit("g", {T0: 1})
+    stage(world, {T0: 42, T1: 43})
+    codes: list[Any] = []
+    world.coordinator.delete_groups(["g"], codes.append)
+    assert codes == [{"g": ErrorCode.NONE}]
+    if is_restarted:
+        world.start()
+    complete(world, committed=True)
+    assert world.state() is None
+
+
+def test_what_a_transaction_commits_after_a_deletion_counts(world: Any) -> None:
+    world.commit("g", {T0: 1})
+    stage(world, {T0: 42})
+    world.coordinator.delete_groups(["g"], lambda codes: None)
+    stage(world, {T0: 44})
+    complete(world, committed=True)
+    assert world.committed() == {T0: 44}
+
+
+def test_an_offset_that_is_only_pending_can_be_deleted(world: Any) -> None:
+    stage(world, {T0: 42})
+    assert delete(world, T0) == (ErrorCode.NONE, {T0: ErrorCode.NONE})
+    world.start()
+    complete(world, committed=True)
+    assert world.state() is None

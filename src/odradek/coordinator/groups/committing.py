@@ -155,7 +155,8 @@ def delete_offsets(
             codes[key] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             codes[key] = ErrorCode.NONE
-    doomed = [key for key, code in codes.items() if code is ErrorCode.NONE and key in group.offsets]
+    known = frozenset(group.offsets.known())
+    doomed = [key for key, code in codes.items() if code is ErrorCode.NONE and key in known]
 
     def forgotten(error: ErrorCode) -> None:
         codes.update(dict.fromkeys(doomed, error))
@@ -182,10 +183,7 @@ def forget_offsets(
     def written(result: Written) -> None:
         if result.error is ErrorCode.NONE:
             for key in doomed:
-                # A commit that stands after the tombstone counts.
-                committed = group.offsets.get(key)
-                if committed is not None and committed.log_offset < result.base_offset:
-                    group.offsets.forget(key)
+                group.offsets.forget(key, result.base_offset)
             if not shard.is_closed:
                 shard.forget_if_void(group)
         done(told(OFFSET_ERRORS, result.error))

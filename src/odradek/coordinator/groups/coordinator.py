@@ -404,7 +404,7 @@ class GroupCoordinator:
         if not group.is_empty:
             deleted(group_id, ErrorCode.NON_EMPTY_GROUP)
         else:
-            tombstones = [offset_tombstone(group_id, key) for key in group.offsets]
+            tombstones = [offset_tombstone(group_id, key) for key in group.offsets.known()]
             shard.delete(group, tombstones, lambda code: deleted(group_id, code))
 
     def list_groups(

@@ -51,7 +51,7 @@ def expire(shard: Shard, now_ms: int, retention_ms: int) -> Iterator[None]:
 def forget_topics(shard: Shard, gone: frozenset[str]) -> Iterator[None]:
     """Topics were deleted: take their offsets back; yields between turns of the loop."""
     for group in list(shard.groups.values()):
-        doomed = [key for key in group.offsets if key.topic in gone]
+        doomed = [key for key in group.offsets.known() if key.topic in gone]
         forget_offsets(shard, group, doomed, _ignore)
         if doomed:
             yield

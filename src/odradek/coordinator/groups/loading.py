@@ -209,6 +209,8 @@ def _take_record(
             committed = replay.offsets[group] = {}
         if offset is None:
             committed.pop(topic_partition, None)
+            for by_group in replay.staged.values():
+                by_group.get(group, {}).pop(topic_partition, None)
         else:
             committed[topic_partition] = offset
     elif version == GROUP_KEY_VERSION:

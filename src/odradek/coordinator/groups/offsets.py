@@ -9,6 +9,7 @@ applied; a transaction's count from where they were written, once it commits:
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
@@ -77,6 +78,11 @@ class GroupOffsets:
         found = self._committed.get(topic_partition)
         return None if found is None else CommittedOffset(*found)
 
+    def known(self) -> Iterator[TopicPartition]:
+        """The partitions with offsets, committed or pending, each once."""
+        staged = (key for pending in self._staged.values() for key in pending)
+        return iter(dict.fromkeys(chain(self._committed, staged)))
+
     def items(self) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
         """Everything that is committed."""
         return ((key, CommittedOffset(*stored)) for key, stored in self._committed.items())
@@ -86,26 +92,31 @@ class GroupOffsets:
         """Whether nothing is kept, pending or on its way."""
         return not (self._committed or self._on_their_way or self._staged)
 
-    @property
-    def is_in_use(self) -> bool:
-        """Whether anything is committed, or on its way to be."""
-        return bool(self._committed or self._on_their_way)
-
     def put(self, topic_partition: TopicPartition, committed: CommittedOffset) -> None:
         """Take a commit that is in the log, unless a later one was taken before."""
         known = self._committed.get(topic_partition)
         if known is None or log_offset_of(known) <= committed.log_offset:
             self._committed[topic_partition] = committed[:]
 
-    def forget(self, topic_partition: TopicPartition) -> None:
-        """Take a tombstone that is in the log."""
-        self._committed.pop(topic_partition, None)
+    def forget(self, topic_partition: TopicPartition, log_offset: Offset) -> None:
+        """Take a tombstone that stands at `log_offset`: commits after it count, those before it do not.
 
-    def forget_before(self, log_offset: Offset) -> None:
-        """Take a tombstone for everything that stands before `log_offset`; later commits count."""
-        self._committed = {
-            key: stored for key, stored in self._committed.items() if log_offset_of(stored) >= log_offset
-        }
+        Neither do those of transactions that are open still.
+        """
+        known = self._committed.get(topic_partition)
+        if known is not None and log_offset_of(known) < log_offset:
+            del self._committed[topic_partition]
+        for producer_id, staged in list(self._staged.items()):
+            pending = staged.get(topic_partition)
+            if pending is not None and pending.log_offset < log_offset:
+                del staged[topic_partition]
+                if not staged:
+                    del self._staged[producer_id]
+
+    def forget_all(self, log_offset: Offset) -> None:
+        """Take a tombstone for each partition that stands at `log_offset`."""
+        for topic_partition in list(self.known()):
+            self.forget(topic_partition, log_offset)
 
     # --- writes under way
 

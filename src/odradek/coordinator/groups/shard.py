@@ -216,7 +216,7 @@ class Shard:
         self._commits.flush()
         # What only just came to be committed goes with the rest.
         given = {key for key, _ in tombstones}
-        late = (offset_tombstone(group.group_id, key) for key in group.offsets)
+        late = (offset_tombstone(group.group_id, key) for key in group.offsets.known())
         tombstones = tombstones + [tombstone for tombstone in late if tombstone[0] not in given]
         if group.consumer is not None:
             self._delete_consumer(group, group.consumer, tombstones, done)
@@ -240,9 +240,9 @@ class Shard:
 
         A member id that was only handed out is no member.
         """
-        group.offsets.forget_before(log_offset)
+        group.offsets.forget_all(log_offset)
         is_joined = group.has_members if group.consumer is not None else bool(group.membership.members)
-        if not (group.offsets.is_in_use or is_joined):
+        if group.offsets.is_empty and not is_joined:
             self.drop(group)
 
     def _delete_consumer(
