@@ -6,6 +6,7 @@ Linux only where it reads /proc (processor time and resident memory).
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import struct
@@ -24,6 +25,9 @@ OUTPUT_SHOWN_BYTES = 4000
 
 # ApiVersions v0 with request header v1: length, key 18, version 0, correlation id 1, client id "probe".
 API_VERSIONS_REQUEST = struct.pack(">ihhih5s", 15, 18, 0, 1, 5, b"probe")
+
+_PORTS = range(20_000, 32_000)
+_given_ports: set[int] = set()
 
 
 class BrokerFailed(Exception):
@@ -155,10 +159,16 @@ class BrokerProcess(ABC):
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
-    with socket.create_server((HOST, 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """A loopback port that nobody listens on now, and that was not given before.
+
+    Below those that the kernel gives to clients, one of which might take it before the broker does.
+    """
+    while True:
+        port = random.choice(_PORTS)
+        with contextlib.suppress(OSError), socket.create_server((HOST, port)):
+            if port not in _given_ports:
+                _given_ports.add(port)
+                return port
 
 
 def answers_api_versions(port: int) -> bool:
