@@ -1,5 +1,6 @@
 """Compaction as a broker runs it, with a runner and a loop that the test holds."""
 
+import asyncio
 import errno
 from collections.abc import Callable
 from dataclasses import replace
@@ -270,7 +271,7 @@ def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
 def test_a_closed_host_drops_what_runs(bench: Any) -> None:
     log = bench.log()
     bench.host.look()
-    bench.host.close()
+    asyncio.run(bench.host.close())
     assert bench.runner.dropped == 1
     bench.runner.work()
     bench.turn()

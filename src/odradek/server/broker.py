@@ -5,14 +5,13 @@ Law: it builds parts and joins them, in the order that `lifecycle` says; it has 
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.clock import Clock, SystemClock
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.server import lifecycle
-from odradek.server.cleaner_host import CleanerHost, CleanerRunner, InlineCleaner
-from odradek.server.cleaner_process import CleanerProcesses
 from odradek.server.core import BrokerCore
 from odradek.server.embedded_store import open_embedded_engine
 from odradek.server.executor import Executor
@@ -26,6 +25,9 @@ from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
 from odradek.timer import Timer
 
+if TYPE_CHECKING:
+    from odradek.server.cleaner_host import CleanerHost
+
 
 class Broker:
     """One broker on the running loop; everything happens on that loop's thread.
@@ -35,8 +37,6 @@ class Broker:
 
     core: BrokerCore
     """The broker's state, from `start` on."""
-    cleaner: CleanerHost
-    """Compaction, from `start` on."""
     store: EngineSession
     """The session with the metadata store, from `start` on."""
 
@@ -67,10 +67,9 @@ class Broker:
         self.schedule = Schedule(self.driver.timer)
         self.listeners = Listeners(self.settings, self.clock)
         self.handlers = Handlers()
-        is_real = clock is None and file_system is None
-        self.cleaner_runner: CleanerRunner = (
-            CleanerProcesses() if is_real else InlineCleaner(self.file_system)
-        )
+        self.has_real_surroundings = clock is None and file_system is None
+        """Whether another process sees the same time and the same files."""
+        self._cleaner: CleanerHost | None = None
         self.admin: AdminServer | None = None
         """The loopback HTTP listener, when there is one."""
         self.is_ready = False
@@ -86,6 +85,20 @@ class Broker:
         """host:port of the first listener as advertised."""
         endpoint = self.listeners.advertised()[0]
         return f"{endpoint.host}:{endpoint.port}"
+
+    @property
+    def cleaner(self) -> "CleanerHost":
+        """Compaction, from `start` on; made, and its code loaded, when somebody first looks for work."""
+        if self._cleaner is None:
+            from odradek.server.compaction import make_cleaner
+
+            self._cleaner = make_cleaner(self)
+        return self._cleaner
+
+    async def stop_compaction(self) -> None:
+        """Drop what is being cleaned, and return when nothing is."""
+        if self._cleaner is not None:
+            await self._cleaner.close()
 
     async def start(self) -> None:
         """Return when clients are served. Raises SettingError, DataDirectoryError, CannotListen."""

@@ -142,11 +142,15 @@ class CleanerHost:
             if not self._begin(settings):
                 return
 
-    def close(self) -> None:
-        """Drop what is running; what it left half done is cleared away at the next cleaning."""
+    async def close(self) -> None:
+        """Drop what is running, and return when nothing is.
+
+        What was left half done is cleared away at the next cleaning.
+        """
         self._closed = True
         for cleaning in list(self._running.values()):
             self._abandon(cleaning)
+        await self._runner.close()
 
     def describe(self) -> list[dict[str, Any]]:
         """Each compacted log with what it waits for, in words, the most dirty first."""

@@ -18,7 +18,7 @@ def describe(broker: Broker, subject: str) -> object | None:
         "purgatories": lambda: _purgatories(broker),
         "partitions": broker.core.replicas.describe,
         "connections": broker.listeners.table.describe,
-        "compaction": broker.cleaner.describe,
+        "compaction": lambda: broker.cleaner.describe(),
         "groups": broker.core.groups.describe,
         "transactions": broker.core.transactions.describe,
     }

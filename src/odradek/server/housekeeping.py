@@ -63,7 +63,7 @@ def schedule_housekeeping(broker: Broker) -> None:
         "producer-id-expiration",
         lambda: logs.expire_producers(clock.wall_ms()),
     )
-    every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", broker.cleaner.look)
+    every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", lambda: broker.cleaner.look())
     transactions = core.transactions
     every(
         settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,

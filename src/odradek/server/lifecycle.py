@@ -23,7 +23,6 @@ from odradek.base.settings.group import GroupBounds
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.metadata.startup import found_cluster, load_image
-from odradek.server.cleaner_host import CleanerHost
 from odradek.server.controller_host import ControllerHost
 from odradek.server.core import BrokerCore
 from odradek.server.dispatch import Dispatcher
@@ -65,7 +64,6 @@ async def start(broker: Broker) -> None:
         for line in logs.report.lines():
             _log.warning("%s", line)
         broker.core = _core(broker, image, logs)
-        broker.cleaner = _cleaner(broker)
         await _join_cluster(broker)
         await _serve(broker)
         undo.pop_all()
@@ -79,8 +77,7 @@ async def stop(broker: Broker) -> None:
     await _drain(broker)
     if broker.admin is not None:
         await broker.admin.close()
-    broker.cleaner.close()
-    await broker.cleaner_runner.close()
+    await broker.stop_compaction()
     broker.store.close()
     broker.driver.close()
     await broker.executor.run(broker.core.logs.close)
@@ -123,19 +120,6 @@ def _core(broker: Broker, image: ClusterImage, logs: LogManager) -> BrokerCore:
         background=broker.executor,
         defer=lambda callback: _discard(loop.call_soon(callback)),
         on_failure=broker.on_failure,
-    )
-
-
-def _cleaner(broker: Broker) -> CleanerHost:
-    loop, core = asyncio.get_running_loop(), broker.core
-    return CleanerHost(
-        core.logs,
-        broker.cleaner_runner,
-        clock=broker.clock,
-        background=broker.executor,
-        defer=lambda callback: _discard(loop.call_soon(callback)),
-        settings=lambda: core.settings,
-        on_failed=core.replicas.directory_failed,
     )
 
 

@@ -11,7 +11,7 @@ Every OSError comes out as StorageFailure, after which the log's whole directory
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from odradek.base.error_codes import ErrorCode
@@ -24,7 +24,6 @@ from odradek.records.validation import rules_of, validate
 from odradek.storage import file_names
 from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches
 from odradek.storage.checkpoint import write_epochs
-from odradek.storage.compaction.job import CleanedSegment
 from odradek.storage.files import Buffer
 from odradek.storage.flushing import FlushState, PendingFlush
 from odradek.storage.log_directory import LogDirectory
@@ -40,6 +39,9 @@ from odradek.storage.retention import count_expendable
 from odradek.storage.rolling import must_roll
 from odradek.storage.segment import Segment
 from odradek.storage.time_lookup import max_timestamp_offset, offset_for_timestamp
+
+if TYPE_CHECKING:
+    from odradek.storage.compaction.job import CleanedSegment
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -427,7 +429,7 @@ class Log:
         self.advance_log_start(first)
 
     @_on_disk
-    def swap_in(self, cleaned: CleanedSegment, truncations: int) -> bool:
+    def swap_in(self, cleaned: "CleanedSegment", truncations: int) -> bool:
         """L5: put what compaction made of some segments in their place; no offset changes by that.
 
         False, and nothing done, when one of them is no longer what it was, or the log has been truncated

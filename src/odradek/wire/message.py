@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeAlias
 
+from odradek.base.errors import MalformedRequest
 from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, Buffer, ElementBudget
 from odradek.wire.encoding import Payloads, gather
-from odradek.wire.explain import malformed
 from odradek.wire.versions import Versions
 
 Decoder: TypeAlias = Callable[[Buffer, int, ElementBudget], tuple[Any, int]]
@@ -77,13 +77,20 @@ class Message(Structure):
         try:
             message, end = cls.DECODERS[version](buffer, position, ElementBudget(array_elements_max))
         except DECODING_ERRORS as error:
-            raise malformed(
-                cls.__name__, cls.SCHEMA, buffer, version, position, array_elements_max
-            ) from error
+            raise cls._malformed(buffer, version, position, array_elements_max) from error
         if end != len(buffer) and (end > len(buffer) or not may_be_longer):
-            raise malformed(cls.__name__, cls.SCHEMA, buffer, version, position, array_elements_max)
+            raise cls._malformed(buffer, version, position, array_elements_max)
         assert isinstance(message, cls)
         return message
+
+    @classmethod
+    def _malformed(
+        cls, buffer: Buffer, version: int, position: int, array_elements_max: int
+    ) -> MalformedRequest:
+        # Loaded when there is something to explain: a start need not wait for it.
+        from odradek.wire.explain import malformed
+
+        return malformed(cls.__name__, cls.SCHEMA, buffer, version, position, array_elements_max)
 
     def encode(self, version: int) -> bytes:
         """The message's bytes in a version that VERSIONS holds."""
