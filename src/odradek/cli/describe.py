@@ -97,4 +97,9 @@ def _ask(admin: str | None, what: str) -> list[dict[str, Any]]:
             rows: list[dict[str, Any]] = json.load(answer)
             return rows
     except (http.client.HTTPException, OSError, ValueError) as error:
-        raise OdradekError(f"the admin listener at {admin} did not answer: {error}") from error
+        raise OdradekError(f"the admin listener at {admin} did not answer: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> object:
+    """What lies behind an error of urllib, which wraps it in words for programmers."""
+    return getattr(error, "reason", error)

@@ -7,10 +7,9 @@ passes it on. Every refusal is an ApiError with the broker's code and words.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
 from odradek.base.settings import Source
 from odradek.client.admin_connection import AdminConnection
+from odradek.client.refusal import raise_for
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -87,7 +86,7 @@ class Admin(AdminConnection):
         answer = self._connection.ask(request, MetadataResponse, version_max=12)
         described = []
         for topic in answer.topics:
-            _raise_for(topic.error_code, f"topic {topic.name}: {ErrorCode(topic.error_code).name}")
+            raise_for(topic.error_code, about=f"topic {topic.name}")
             partitions = [
                 PartitionDescription(
                     one.partition_index, one.leader_id, one.leader_epoch, one.replica_nodes, one.isr_nodes
@@ -116,7 +115,7 @@ class Admin(AdminConnection):
         )
         request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_MS)
         for one in self._connection.ask(request, CreateTopicsResponse).topics:
-            _raise_for(one.error_code, one.error_message)
+            raise_for(one.error_code, one.error_message)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic with everything in it."""
@@ -124,14 +123,14 @@ class Admin(AdminConnection):
             topic_names=[name], topics=[DeleteTopicState(name=name)], timeout_ms=TIMEOUT_MS
         )
         for one in self._connection.ask(request, DeleteTopicsResponse).responses:
-            _raise_for(one.error_code, one.error_message)
+            raise_for(one.error_code, one.error_message)
 
     def create_partitions(self, topic: str, total: int) -> None:
         """Raise a topic's number of partitions to `total`."""
         wanted = CreatePartitionsTopic(name=topic, count=total, assignments=None)
         request = CreatePartitionsRequest(topics=[wanted], timeout_ms=TIMEOUT_MS)
         for one in self._connection.ask(request, CreatePartitionsResponse).results:
-            _raise_for(one.error_code, one.error_message)
+            raise_for(one.error_code, one.error_message)
 
     def describe_configs(self, resource_type: int, name: str) -> list[ConfigEntry]:
         """The settings of a topic, broker or group (one of the RESOURCE types), by its name."""
@@ -140,7 +139,7 @@ class Admin(AdminConnection):
         )
         request = DescribeConfigsRequest(resources=[resource], include_documentation=True)
         (result,) = self._connection.ask(request, DescribeConfigsResponse).results
-        _raise_for(result.error_code, result.error_message)
+        raise_for(result.error_code, result.error_message)
         entries = [
             ConfigEntry(
                 one.name,
@@ -165,7 +164,7 @@ class Admin(AdminConnection):
         )
         request = IncrementalAlterConfigsRequest(resources=[resource])
         for one in self._connection.ask(request, IncrementalAlterConfigsResponse).responses:
-            _raise_for(one.error_code, one.error_message)
+            raise_for(one.error_code, one.error_message)
 
 
 def _source(number: int) -> Source | None:
@@ -173,8 +172,3 @@ def _source(number: int) -> Source | None:
         return Source(number)
     except ValueError:
         return None
-
-
-def _raise_for(error_code: int, message: str | None) -> None:
-    if error_code != ErrorCode.NONE:
-        raise ApiError(ErrorCode(error_code), message or "")

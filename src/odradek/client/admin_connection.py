@@ -4,9 +4,8 @@ from enum import IntEnum
 from types import TracebackType
 from typing import Self
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
+from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -43,9 +42,6 @@ class AdminConnection:
         """A connection of its own to the coordinator of a group or transactional id."""
         request = FindCoordinatorRequest(key=key, key_type=kind)
         answer = self._connection.ask(request, FindCoordinatorResponse, _FIND_COORDINATOR_VERSION_MAX)
-        if answer.error_code != ErrorCode.NONE:
-            code = ErrorCode(answer.error_code)
-            raise ApiError(
-                code, f"no coordinator of {kind.name.lower()} {key}: {answer.error_message or code.name}"
-            )
+        about = f"no coordinator of {kind.name.lower()} {key!r}"
+        raise_for(answer.error_code, answer.error_message, about=about)
         return BrokerConnection(answer.host, answer.port)

@@ -14,6 +14,7 @@ from odradek.base.ids import TopicPartition
 from odradek.client.admin_connection import AdminConnection, CoordinatorKey
 from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
+from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -69,7 +70,7 @@ class GroupAdmin(AdminConnection):
     def list_groups(self) -> list[GroupListing]:
         """The groups that this broker coordinates, by name."""
         answer = self._connection.ask(ListGroupsRequest(), ListGroupsResponse)
-        _raise_for(answer.error_code, "listing groups")
+        raise_for(answer.error_code, about="listing groups")
         found = [
             GroupListing(one.group_id, one.group_state, one.group_type, one.protocol_type)
             for one in answer.groups
@@ -86,7 +87,7 @@ class GroupAdmin(AdminConnection):
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             request = OffsetFetchRequest(group_id=group, topics=None)
             answer = connection.ask(request, OffsetFetchResponse, _OFFSET_FETCH_VERSION_MAX)
-        _raise_for(answer.error_code, f"group {group}")
+        raise_for(answer.error_code, about=f"group {group}")
         return {
             TopicPartition(topic.name, one.partition_index): one.committed_offset
             for topic in answer.topics
@@ -143,7 +144,7 @@ class GroupAdmin(AdminConnection):
                 refused = ErrorCode(one.error_code)
                 if refused is ErrorCode.UNKNOWN_MEMBER_ID:
                     raise ApiError(refused, f"group {group} has members: its offsets are theirs to set")
-                _raise_for(refused, f"{answered.name}-{one.partition_index}")
+                raise_for(refused, about=f"{answered.name}-{one.partition_index}")
 
     def delete(self, group: str) -> None:
         """Delete a group without members, with its offsets."""
@@ -163,14 +164,14 @@ def _consumer_group(connection: BrokerConnection, group: str) -> GroupDescriptio
     (found,) = connection.ask(request, ConsumerGroupDescribeResponse).groups
     if found.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return None
-    _raise_for(found.error_code, f"group {group}")
+    raise_for(found.error_code, about=f"group {group}")
     return of_consumer_group(found)
 
 
 def _classic_group(connection: BrokerConnection, group: str) -> GroupDescription:
     request = DescribeGroupsRequest(groups=[group])
     (found,) = connection.ask(request, DescribeGroupsResponse, _DESCRIBE_VERSION_MAX).groups
-    _raise_for(found.error_code, f"group {group}")
+    raise_for(found.error_code, about=f"group {group}")
     if found.group_state == "Dead":
         _raise_for_group(ErrorCode.GROUP_ID_NOT_FOUND, group)
     return of_classic_group(found)
@@ -179,10 +180,4 @@ def _classic_group(connection: BrokerConnection, group: str) -> GroupDescription
 def _raise_for_group(error_code: int, group: str) -> None:
     if error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"there is no group {group}")
-    _raise_for(error_code, f"group {group}")
-
-
-def _raise_for(error_code: int, what: str) -> None:
-    if error_code != ErrorCode.NONE:
-        code = ErrorCode(error_code)
-        raise ApiError(code, f"{what}: {code.name.lower().replace('_', ' ')}")
+    raise_for(error_code, about=f"group {group}")

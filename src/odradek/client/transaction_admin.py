@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.admin_connection import AdminConnection, CoordinatorKey
+from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -42,8 +43,7 @@ class TransactionAdmin(AdminConnection):
     def list_transactions(self) -> list[TransactionListing]:
         """The transactional ids that this broker coordinates, by name."""
         answer = self._connection.ask(ListTransactionsRequest(), ListTransactionsResponse)
-        if answer.error_code != ErrorCode.NONE:
-            raise ApiError(ErrorCode(answer.error_code))
+        raise_for(answer.error_code, about="listing transactional ids")
         found = [
             TransactionListing(one.transactional_id, one.producer_id, one.transaction_state)
             for one in answer.transaction_states
@@ -59,8 +59,7 @@ class TransactionAdmin(AdminConnection):
             raise ApiError(
                 ErrorCode.TRANSACTIONAL_ID_NOT_FOUND, f"there is no transactional id {transactional_id}"
             )
-        if found.error_code != ErrorCode.NONE:
-            raise ApiError(ErrorCode(found.error_code))
+        raise_for(found.error_code, about=f"transactional id {transactional_id!r}")
         started_ms = found.transaction_start_time_ms
         return TransactionDescription(
             transactional_id,

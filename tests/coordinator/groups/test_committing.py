@@ -83,6 +83,10 @@ def test_metadata_has_a_limit(new_world: Any) -> None:
     world = new_world(offset_metadata_max_bytes=4)
     assert world.commit("g", {T0: 1}, "12345").answer == {T0: ErrorCode.OFFSET_METADATA_TOO_LARGE}
     assert world.commit("g", {T0: 1}, "1234").answer == {T0: ErrorCode.NONE}
+    assert world.commit("g", {T0: 1}, "é" * 4).answer == {T0: ErrorCode.NONE}
+    assert world.commit("g", {T0: 1}, "😀" * 2).answer == {T0: ErrorCode.NONE}
+    too_long = world.commit("g", {T0: 1}, "😀" * 2 + "!")
+    assert too_long.answer == {T0: ErrorCode.OFFSET_METADATA_TOO_LARGE}, "counted as Java counts"
 
 
 @pytest.mark.parametrize(

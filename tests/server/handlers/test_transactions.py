@@ -251,6 +251,13 @@ def commit_offset(node: Any, producer: tuple[int, int], *, version: int, topic: 
     return code
 
 
+def test_a_group_without_a_name_is_refused_before_the_transaction_is_looked_at(ready: Any) -> None:
+    part = TxnOffsetCommitRequestPartition(0, 42)
+    request = TxnOffsetCommitRequest(ID, "", 7, 0, topics=[TxnOffsetCommitRequestTopic("t", [part])])
+    (answer,) = ready.ask(request, 4).topics[0].partitions
+    assert answer.error_code == ErrorCode.INVALID_GROUP_ID
+
+
 def committed_offset(node: Any, *, require_stable: bool = False) -> tuple[int, int]:
     group = OffsetFetchRequestGroup("g", topics=[OffsetFetchRequestTopics("t", partition_indexes=[0])])
     answer = node.ask(OffsetFetchRequest(groups=[group], require_stable=require_stable), 8)

@@ -199,7 +199,11 @@ class ConsumerCoordinator:
                 self._run()
 
         self._is_writing = True
-        self._log.write_draft(draft, written)
+        try:
+            self._log.write_draft(draft, written)
+        except BaseException:
+            self._is_writing = False  # else nobody in this group would ever be heard again
+            raise
 
     def _finish(self, draft: Draft, effects: Effects) -> None:
         """The log has it: it is so."""

@@ -132,10 +132,14 @@ def _take(
 def _refusal(key: TopicPartition, offset: CommittedOffset, terms: Terms, is_known: IsKnown) -> ErrorCode:
     if not is_known(key):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    # Kafka counts characters where its setting says bytes.
-    if len(offset.metadata) > terms.settings.offset_metadata_max_bytes:
+    if _units(offset.metadata) > terms.settings.offset_metadata_max_bytes:
         return ErrorCode.OFFSET_METADATA_TOO_LARGE
     return ErrorCode.NONE
+
+
+def _units(text: str) -> int:
+    """The length that Kafka means where its setting says bytes: Java's, in UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def delete_offsets(

@@ -30,6 +30,9 @@ def handle(
     core: BrokerCore, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
 ) -> None:
     """Let the group's partition be part of the transaction, then write the offsets there."""
+    if not request.group_id:
+        respond(refuse(request, ErrorCode.INVALID_GROUP_ID))
+        return
     offsets = _offsets_of(request, core.clock.wall_ms())
     group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
 
