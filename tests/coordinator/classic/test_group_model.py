@@ -167,6 +167,8 @@ class GroupModel(RuleBasedStateMachine):
     def the_state_is_whole(self) -> None:
         group = self.group()
         if group is None:
+            # The log knows nothing of it, so it is forgotten: the next one of that name begins at generation 1.
+            self.told.clear()
             return
         members = group.members.values()
         assert group.joined_count == sum(member.awaiting_join is not None for member in members)
