@@ -22,7 +22,7 @@ from odradek.wire.messages.consumer_protocol import (
 )
 from odradek.wire.messages.control_records import ControlRecordKey, EndTxnMarker
 from odradek.wire.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
-from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
+from odradek.wire.versioned import decode_foreign, decode_versioned, encode_versioned, version_of
 
 # Written down by hand from the layouts of Kafka's record formats.
 KNOWN_BYTES = [
@@ -115,3 +115,18 @@ def test_what_members_tell_each_other_is_that_of_kio(
 def test_a_version_that_is_missing_or_unknown_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedRequest):
         decode_versioned(GroupMetadataKey, data)
+
+
+def test_a_later_version_of_a_client_is_read_as_the_latest_known() -> None:
+    subscription = ConsumerProtocolSubscription(topics=["t"])
+    highest = ConsumerProtocolSubscription.VERSIONS.highest
+    known = encode_versioned(subscription, highest)
+    later = (highest + 1).to_bytes(2, "big") + known[2:] + b"what we know nothing of"
+    assert decode_foreign(ConsumerProtocolSubscription, known) == subscription
+    assert decode_foreign(ConsumerProtocolSubscription, later) == subscription
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xff\0\0\0\0", b"\0\1\0\0"])
+def test_what_is_no_message_of_a_client_is_malformed(data: bytes) -> None:
+    with pytest.raises(MalformedRequest):
+        decode_foreign(ConsumerProtocolSubscription, data)

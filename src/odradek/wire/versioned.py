@@ -31,6 +31,18 @@ def decode_versioned(kind: type[M], data: Buffer) -> M:
     return kind.decode(data, version_of(data), _VERSION.size)
 
 
+def decode_foreign(kind: type[M], data: Buffer) -> M:
+    """The message after its version, from a client that may know a later one than we do.
+
+    It is read as the latest known: later ones only add fields behind those of the ones before. Raises
+    MalformedRequest.
+    """
+    version = min(version_of(data), kind.VERSIONS.highest)
+    if version < kind.VERSIONS.lowest:
+        raise MalformedRequest(f"version {version} of {kind.__name__}")
+    return kind.decode(data, version, _VERSION.size, may_be_longer=True)
+
+
 def encode_versioned(message: Message, version: int) -> bytes:
     """The message with its version before it."""
     return _VERSION.pack(version) + message.encode(version)

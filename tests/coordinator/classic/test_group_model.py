@@ -167,7 +167,7 @@ class GroupModel(RuleBasedStateMachine):
     def the_state_is_whole(self) -> None:
         group = self.group()
         if group is None:
-            # The log knows nothing of it, so it is forgotten: the next one of that name begins at generation 1.
+            # The log knows nothing of it, so it is forgotten: the next one of that name begins anew.
             self.told.clear()
             return
         members = group.members.values()

@@ -13,7 +13,7 @@ from odradek.base.errors import MalformedRequest
 from odradek.coordinator.classic.member import Member, Protocols
 from odradek.coordinator.classic.states import GroupEvent, GroupState, outcome
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
-from odradek.wire.versioned import version_of
+from odradek.wire.versioned import decode_foreign
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 
@@ -223,9 +223,7 @@ class ClassicGroup:
         for member in self.members.values():
             subscription = member.metadata(self.protocol_name)
             try:
-                # Later versions only add fields behind those of the ones before.
-                version = min(version_of(subscription), ConsumerProtocolSubscription.VERSIONS.highest)
-                told = ConsumerProtocolSubscription.decode(subscription, version, 2, may_be_longer=True)
+                told = decode_foreign(ConsumerProtocolSubscription, subscription)
             except MalformedRequest:
                 return None
             topics.update(told.topics)

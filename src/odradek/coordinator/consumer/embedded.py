@@ -3,9 +3,6 @@
 A subscription stands in JoinGroup's metadata, an assignment in SyncGroup's; both name topics by name.
 """
 
-from typing import Final, TypeVar
-
-from odradek.base.errors import MalformedRequest
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import assignment_of, in_order
 from odradek.coordinator.consumer.topics import Topics
@@ -14,21 +11,19 @@ from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
     TopicPartition,
 )
-from odradek.wire.versioned import encode_versioned, version_of
-
-_VERSION_BYTES: Final = 2
-
-M = TypeVar("M", ConsumerProtocolSubscription, ConsumerProtocolAssignment)
+from odradek.wire.versioned import decode_foreign, encode_versioned, version_of
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
     """What a member subscribed to. Raises MalformedRequest."""
-    return _read(ConsumerProtocolSubscription, metadata)
+    return decode_foreign(ConsumerProtocolSubscription, metadata)
 
 
 def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
     """What a leader gave a member; nothing at all where none has yet. Raises MalformedRequest."""
-    return _read(ConsumerProtocolAssignment, assignment) if assignment else ConsumerProtocolAssignment()
+    return (
+        decode_foreign(ConsumerProtocolAssignment, assignment) if assignment else ConsumerProtocolAssignment()
+    )
 
 
 def by_id(told: list[TopicPartition], topics: Topics) -> Assignment:
@@ -46,11 +41,3 @@ def write_assignment(assignment: Assignment, topics: Topics, subscription: bytes
             told.append(TopicPartition(topic.name, partitions))
     version = min(version_of(subscription), ConsumerProtocolAssignment.VERSIONS.highest)
     return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=told), version)
-
-
-def _read(kind: type[M], data: bytes) -> M:
-    # Later versions only add fields behind those of the ones before.
-    version = min(version_of(data), kind.VERSIONS.highest)
-    if version < 0:
-        raise MalformedRequest(f"version {version}")
-    return kind.decode(data, version, _VERSION_BYTES, may_be_longer=True)

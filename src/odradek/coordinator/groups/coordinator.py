@@ -47,7 +47,6 @@ from odradek.coordinator.groups.listing import (
     listed,
 )
 from odradek.coordinator.groups.loading import load
-from odradek.coordinator.groups.log_records import offset_tombstone
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.groups.slices import Defer, SlicedWork
@@ -404,8 +403,7 @@ class GroupCoordinator:
         if not group.is_empty:
             deleted(group_id, ErrorCode.NON_EMPTY_GROUP)
         else:
-            tombstones = [offset_tombstone(group_id, key) for key in group.offsets.known()]
-            shard.delete(group, tombstones, lambda code: deleted(group_id, code))
+            shard.delete(group, lambda code: deleted(group_id, code))
 
     def list_groups(
         self, states: Sequence[str] = (), types: Sequence[str] = ()

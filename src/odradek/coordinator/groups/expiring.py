@@ -18,7 +18,6 @@ from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.groups.committing import forget_offsets
 from odradek.coordinator.groups.group import Group
-from odradek.coordinator.groups.log_records import offset_tombstone
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
 from odradek.coordinator.groups.shard import Shard
 
@@ -38,8 +37,7 @@ def expire(shard: Shard, now_ms: int, retention_ms: int) -> Iterator[None]:
         looked_at += 1 + len(group.offsets)
         expired = expired_offsets(group, now_ms, retention_ms)
         if _is_spent(group, expired):
-            tombstones = [offset_tombstone(group.group_id, key) for key in expired]
-            shard.delete(group, tombstones, _ignore)
+            shard.delete(group, _ignore)
         else:
             for first in range(0, len(expired), TOMBSTONES_PER_BATCH):
                 forget_offsets(shard, group, expired[first : first + TOMBSTONES_PER_BATCH], _ignore)

@@ -211,13 +211,11 @@ class Shard:
 
         self.write(records, written)
 
-    def delete(self, group: Group, tombstones: list[KeyValue], done: Callable[[ErrorCode], None]) -> None:
+    def delete(self, group: Group, done: Callable[[ErrorCode], None]) -> None:
         """Take an empty group and all its offsets out of the log, then out of memory."""
-        self._commits.flush()
         # What only just came to be committed goes with the rest.
-        given = {key for key, _ in tombstones}
-        late = (offset_tombstone(group.group_id, key) for key in group.offsets.known())
-        tombstones = tombstones + [tombstone for tombstone in late if tombstone[0] not in given]
+        self._commits.flush()
+        tombstones = [offset_tombstone(group.group_id, key) for key in group.offsets.known()]
         if group.consumer is not None:
             self._delete_consumer(group, group.consumer, tombstones, done)
             return
