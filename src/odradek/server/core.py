@@ -173,13 +173,11 @@ class BrokerCore:
         """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata."""
         for change in changes:
             match change:
-                case ClusterNamed():
+                case ClusterNamed() | GroupConfigChanged():
                     self.image.apply(change)
                 case TopicConfigChanged(topic, overrides):
                     self.image.apply(change)
                     self.logs.update_config(topic, self.layers.topic_config(overrides))
-                case GroupConfigChanged():
-                    self.image.apply(change)
                 case BrokerConfigChanged(broker_id):
                     self.image.apply(change)
                     if broker_id is None or broker_id == self.broker_id:

@@ -19,7 +19,7 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from odradek.base.settings.group import GroupBounds
+from odradek.base.settings import GroupBounds
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.metadata.startup import found_cluster, load_image

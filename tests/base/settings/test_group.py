@@ -4,26 +4,27 @@ import pytest
 
 from odradek.base.errors import SettingError
 from odradek.base.settings import BrokerSettings, GroupBounds, GroupConfig, SettingLayers, Source
-from odradek.base.settings.group import group_config
 
 SESSION, HEARTBEAT = "consumer.session.timeout.ms", "consumer.heartbeat.interval.ms"
 
 
 def test_without_overrides_the_brokers_settings_hold() -> None:
-    assert group_config(BrokerSettings(), {}) == GroupConfig() == GroupConfig(5_000, 45_000)
+    assert GroupBounds.of(BrokerSettings()).config({}) == GroupConfig() == GroupConfig(5_000, 45_000)
     settings = BrokerSettings(group_consumer_session_timeout_ms=50_000)
-    assert group_config(settings, {}) == GroupConfig(5_000, 50_000)
+    assert GroupBounds.of(settings).config({}) == GroupConfig(5_000, 50_000)
 
 
 def test_an_override_holds_for_its_group() -> None:
-    assert group_config(BrokerSettings(), {SESSION: "60000", HEARTBEAT: "6000"}) == GroupConfig(6_000, 60_000)
+    assert GroupBounds.of(BrokerSettings()).config({SESSION: "60000", HEARTBEAT: "6000"}) == GroupConfig(
+        6_000, 60_000
+    )
 
 
 def test_what_the_broker_does_not_allow_any_more_is_brought_within_its_bounds() -> None:
     settings = BrokerSettings(group_consumer_max_session_timeout_ms=46_000)
-    assert group_config(settings, {SESSION: "60000"}).consumer_session_timeout_ms == 46_000
+    assert GroupBounds.of(settings).config({SESSION: "60000"}).consumer_session_timeout_ms == 46_000
     settings = BrokerSettings(group_consumer_min_heartbeat_interval_ms=7_000)
-    assert group_config(settings, {HEARTBEAT: "6000"}).consumer_heartbeat_interval_ms == 7_000
+    assert GroupBounds.of(settings).config({HEARTBEAT: "6000"}).consumer_heartbeat_interval_ms == 7_000
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """The settings of one consumer group (KIP-848): their defaults and bounds are settings of the broker."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.base.settings.broker import BrokerSettings
 from odradek.base.settings.definition import Kind, setting, settings_of
+
+_HEARTBEAT: Final = "consumer.heartbeat.interval.ms"
+_SESSION: Final = "consumer.session.timeout.ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +17,7 @@ class GroupConfig:
 
     consumer_heartbeat_interval_ms: int = setting(
         Kind.INT,
-        "consumer.heartbeat.interval.ms",
+        _HEARTBEAT,
         5000,
         "How often the group's members send heartbeats.",
         least=1,
@@ -22,7 +25,7 @@ class GroupConfig:
     )
     consumer_session_timeout_ms: int = setting(
         Kind.INT,
-        "consumer.session.timeout.ms",
+        _SESSION,
         45_000,
         "How long a member of the group may be silent.",
         least=1,
@@ -35,42 +38,50 @@ GROUP_SETTINGS: Final = settings_of(GroupConfig)
 
 @dataclass(frozen=True, slots=True)
 class GroupBounds:
-    """What a broker allows its groups, as pairs of the least and the most, in milliseconds."""
+    """What a broker allows its groups, as pairs of the least and the most, and what it gives them."""
 
     heartbeat_interval_ms: tuple[int, int] = (5000, 15_000)
     session_timeout_ms: tuple[int, int] = (45_000, 60_000)
+    defaults: GroupConfig = field(default_factory=GroupConfig)
+    """What is in force for a group that overrides nothing; within the bounds."""
 
     @classmethod
     def of(cls, settings: BrokerSettings) -> "GroupBounds":
         """The bounds that a broker's settings give."""
-        return cls(
-            (
-                settings.group_consumer_min_heartbeat_interval_ms,
-                settings.group_consumer_max_heartbeat_interval_ms,
-            ),
-            (settings.group_consumer_min_session_timeout_ms, settings.group_consumer_max_session_timeout_ms),
+        intervals_ms = (
+            settings.group_consumer_min_heartbeat_interval_ms,
+            settings.group_consumer_max_heartbeat_interval_ms,
         )
+        timeouts_ms = (
+            settings.group_consumer_min_session_timeout_ms,
+            settings.group_consumer_max_session_timeout_ms,
+        )
+        defaults = GroupConfig(
+            _within(settings.group_consumer_heartbeat_interval_ms, intervals_ms),
+            _within(settings.group_consumer_session_timeout_ms, timeouts_ms),
+        )
+        return cls(intervals_ms, timeouts_ms, defaults)
 
     def fault(self, overrides: Mapping[str, str]) -> str | None:
         """What is wrong with overrides that are good each for itself, in one sentence; None if nothing is."""
         for name, (least, most) in (
-            ("consumer.heartbeat.interval.ms", self.heartbeat_interval_ms),
-            ("consumer.session.timeout.ms", self.session_timeout_ms),
+            (_HEARTBEAT, self.heartbeat_interval_ms),
+            (_SESSION, self.session_timeout_ms),
         ):
             if name in overrides and not least <= int(overrides[name]) <= most:
                 return f"{name} must be between {least} and {most} here, not {overrides[name]}"
         return None
 
-
-def group_config(settings: BrokerSettings, overrides: Mapping[str, str]) -> GroupConfig:
-    """All settings in force for a group that overrides these, within the broker's bounds."""
-    bounds = GroupBounds.of(settings)
-    heartbeat = overrides.get("consumer.heartbeat.interval.ms", settings.group_consumer_heartbeat_interval_ms)
-    session = overrides.get("consumer.session.timeout.ms", settings.group_consumer_session_timeout_ms)
-    return GroupConfig(
-        _within(int(heartbeat), bounds.heartbeat_interval_ms),
-        _within(int(session), bounds.session_timeout_ms),
-    )
+    def config(self, overrides: Mapping[str, str]) -> GroupConfig:
+        """All settings in force for a group that overrides these, within the bounds."""
+        if not overrides:
+            return self.defaults  # asked for with every heartbeat
+        defaults = self.defaults
+        heartbeat = int(overrides.get(_HEARTBEAT, defaults.consumer_heartbeat_interval_ms))
+        session = int(overrides.get(_SESSION, defaults.consumer_session_timeout_ms))
+        return GroupConfig(
+            _within(heartbeat, self.heartbeat_interval_ms), _within(session, self.session_timeout_ms)
+        )
 
 
 def _within(value: int, bounds: tuple[int, int]) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.base.settings.group import GroupConfig, group_config
+from odradek.base.settings import GroupBounds, GroupConfig
 from odradek.coordinator.classic.terms import Terms
 from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
 from odradek.coordinator.consumer.topics import Topics
@@ -15,10 +15,11 @@ class Surroundings:
     terms: Terms
     topics: Topics
     expressions: ExpressionLookup
+    group_bounds: GroupBounds
 
     def config(self, group_id: str) -> GroupConfig:
         """What is set for a group: how long its members may be silent, how often they send heartbeats."""
-        return group_config(self.terms.settings, self.terms.group_overrides(group_id))
+        return self.group_bounds.config(self.terms.group_overrides(group_id))
 
     @property
     def assignors(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
+from odradek.base.settings import GroupBounds
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
 from odradek.coordinator.classic.coordinator import GroupPurgatories
@@ -86,7 +87,9 @@ class GroupCoordinator:
     ) -> None:
         """`partition_of` a group's id; `topics` are those that there are."""
         self._terms = terms
-        self._surroundings = Surroundings(terms, topics, ExpressionLookup(topics))
+        self._surroundings = Surroundings(
+            terms, topics, ExpressionLookup(topics), GroupBounds.of(terms.settings)
+        )
         self._writer = writer
         self._reader = reader
         self._partition_of = partition_of
