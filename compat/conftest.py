@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 from benchmarks.peer import BROKERS, BrokerProcess, KafkaTools
+from benchmarks.peer.process import HOST
+from benchmarks.peer.waiting import wait_until
 
 from compat.admins import ADMINS, Admin
 from compat.admins.confluent import ConfluentAdmin
 from compat.clients import CLIENTS, Ability, Client
 from compat.served import served_apis
-from compat.waiting import wait_until
+from odradek.net.blocking_connection import BrokerConnection
 
 BROKER_SETTINGS = {
     "num.partitions": "1",
@@ -128,6 +130,13 @@ def admin(request: pytest.FixtureRequest, broker: BrokerProcess) -> Admin:
 def tools(broker: BrokerProcess) -> KafkaTools:
     """Apache Kafka's own programs, pointed at the broker."""
     return KafkaTools(broker.bootstrap)
+
+
+@pytest.fixture
+def connection(broker: BrokerProcess) -> Iterator[BrokerConnection]:
+    """A connection of the test's own, for raw requests."""
+    with BrokerConnection(HOST, broker.port) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from benchmarks.peer.waiting import wait_until
 
 from compat.admins import Admin, ConfigSource
 from compat.clients import CLIENTS, Client, Record, Refused
-from compat.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 
 # Some of Kafka's topic settings with their defaults; every one of them is told to a client that asks.

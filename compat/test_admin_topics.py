@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 from benchmarks.peer import BrokerProcess
+from benchmarks.peer.waiting import wait_until
 
 from compat.admins import Admin
 from compat.clients import Refused
-from compat.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 
 

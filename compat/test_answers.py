@@ -4,13 +4,14 @@ import socket
 import struct
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from benchmarks.peer import BrokerProcess
+from benchmarks.peer.process import HOST
+from benchmarks.peer.waiting import wait_until
 
-from compat.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.records.builder import BatchBuilder
@@ -52,20 +53,12 @@ from odradek.wire.messages.produce import (
     TopicProduceData,
 )
 
-HOST = "127.0.0.1"
 UNKNOWN_ID = uuid.UUID(int=5)
 TOPIC_OPERATIONS = 3576
 NOT_ASKED_FOR = -(1 << 31)
 HOUR_MS = 3_600_000
 # From this version on topics go by their ids.
 IDS_SINCE = 13
-
-
-@pytest.fixture
-def connection(broker: BrokerProcess) -> Iterator[BrokerConnection]:
-    """A connection of the test's own."""
-    with BrokerConnection(HOST, broker.port) as opened:
-        yield opened
 
 
 @pytest.fixture

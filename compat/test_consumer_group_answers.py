@@ -1,12 +1,11 @@
 """Answers to members of the consumer protocol (KIP-848), asked for with raw requests: codes and epochs."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
-from benchmarks.peer import BrokerProcess
+from benchmarks.peer.waiting import wait_until
 
-from compat.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.consumer_group_describe import (
@@ -36,13 +35,6 @@ from odradek.wire.messages.offset_fetch import (
 pytestmark = [pytest.mark.kip848, pytest.mark.needs_api("ConsumerGroupHeartbeat", "ConsumerGroupDescribe")]
 
 NONE, FENCED = ErrorCode.NONE, ErrorCode.FENCED_MEMBER_EPOCH
-
-
-@pytest.fixture
-def connection(broker: BrokerProcess) -> Iterator[BrokerConnection]:
-    host, _, port = broker.bootstrap.rpartition(":")
-    with BrokerConnection(host, int(port)) as connection:
-        yield connection
 
 
 class RawMember:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from benchmarks.peer.waiting import wait_until
 
 from compat.clients import Ability, Client, Record
-from compat.waiting import wait_until
 
 RECORDS = [Record(key=f"k{number}".encode(), value=f"v{number}".encode()) for number in range(50)]
 

@@ -1,6 +1,5 @@
 """What a broker without authentication, authorizer and quotas answers to those who ask for them."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -36,15 +35,7 @@ from odradek.wire.messages.list_partition_reassignments import (
 from odradek.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
-HOST = "127.0.0.1"
 TOPIC, LITERAL, READ, ALLOW, ANY = 2, 3, 3, 3, 1
-
-
-@pytest.fixture
-def connection(broker: BrokerProcess) -> Iterator[BrokerConnection]:
-    """A connection of the test's own."""
-    with BrokerConnection(HOST, broker.port) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("version", [0, 1])

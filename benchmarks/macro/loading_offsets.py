@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.macro.crowd import Crowd, Frame, frame_of
-from benchmarks.macro.members import RawGroup, refused
+from benchmarks.macro.members import SERVED_TIMEOUT_S, RawGroup, refused
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.macro.waiting import wait_for
 from benchmarks.peer import BrokerProcess
+from benchmarks.peer.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 from odradek.wire.headers import decode_response_header
 from odradek.wire.messages.offset_commit import (
@@ -87,7 +87,9 @@ def _offset(group: int, partition: int) -> int:
 def _commit_all(broker: BrokerProcess, topic: str, groups: int) -> None:
     with Crowd(broker.port) as crowd:
         RawGroup(crowd, _group_id(0), topic).find()
-        wait_for(lambda: _fetched(crowd, 0, topic, 0) == -1, "the coordinator")
+        wait_until(
+            lambda: _fetched(crowd, 0, topic, 0) == -1, "there is no coordinator", timeout_s=SERVED_TIMEOUT_S
+        )
         rest = iter(range(groups))
 
         def next_commit() -> Frame | None:
@@ -122,9 +124,10 @@ def _wait_until_served(broker: BrokerProcess, topic: str, groups: int) -> None:
     with Crowd(broker.port) as crowd:
         connection = crowd.connect()
         expected = _offset(groups - 1, last)
-        wait_for(
+        wait_until(
             lambda: _fetched(crowd, groups - 1, topic, last, connection) == expected,
-            "the offsets to be loaded",
+            "the offsets are never loaded",
+            timeout_s=SERVED_TIMEOUT_S,
         )
         for group in range(0, groups, max(1, groups // 20)):
             found = _fetched(crowd, group, topic, group % PARTITIONS, connection)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from benchmarks.macro.crowd import Crowd, Frame, frame_of
-from benchmarks.macro.waiting import wait_for
+from benchmarks.peer.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 from odradek.wire.headers import decode_response_header
 from odradek.wire.messages.consumer_protocol import (
@@ -35,6 +35,7 @@ HEARTBEAT_VERSION = 4
 LEAVE_VERSION = 5
 SUBSCRIPTION_VERSION = 1
 TIMEOUT_MS = 120_000
+SERVED_TIMEOUT_S = 60.0
 PROTOCOL_TYPE = "consumer"
 PROTOCOL = "range"
 
@@ -75,12 +76,14 @@ class RawGroup:
             found = FindCoordinatorResponse.decode(answer, FIND_COORDINATOR_VERSION, position)
             return found.coordinators[0].error_code == ErrorCode.NONE
 
-        wait_for(is_found, f"a coordinator of {self.group_id}")
+        wait_until(is_found, f"nobody coordinates {self.group_id}", timeout_s=SERVED_TIMEOUT_S)
 
     def form(self, connections: Iterable[int]) -> None:
         """Be a stable group of these; the first of them leads."""
         first, *others = connections
-        wait_for(lambda: self._is_served(first), f"{self.group_id} to be loaded")
+        wait_until(
+            lambda: self._is_served(first), f"{self.group_id} is never loaded", timeout_s=SERVED_TIMEOUT_S
+        )
         self.rebalance([first])
         if others:
             self.rebalance(others)

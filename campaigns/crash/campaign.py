@@ -22,6 +22,15 @@ QUICK_RECONNECTS = {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100,
 """For librdkafka: rounds are short, so clients shall be back soon."""
 
 
+BUSY_OFFSETS_TOPIC = {
+    "offsets.topic.segment.bytes": str(1 << 20),
+    "offsets.topic.num.partitions": "5",
+    "log.cleaner.backoff.ms": "500",
+    "log.cleaner.min.cleanable.ratio": "0.1",
+}
+"""So that kills meet rolls and compaction of what is checked, and loading reads more than one segment."""
+
+
 class Broken(Exception):
     """A promise does not hold; the message has the first few cases."""
 

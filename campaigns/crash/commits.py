@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from campaigns.crash.campaign import QUICK_RECONNECTS, QUIET, Broken, Load
+from campaigns.crash.campaign import BUSY_OFFSETS_TOPIC, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.commits_check import Committed, Promise, Standing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
@@ -145,13 +145,7 @@ class Founder(threading.Thread):
 class Commits(Load):
     """Committers that never rest."""
 
-    broker_settings: ClassVar[dict[str, str]] = {
-        # So that kills meet rolls and compaction of what is checked, and loading reads more than one segment.
-        "offsets.topic.segment.bytes": str(1 << 20),
-        "offsets.topic.num.partitions": "5",
-        "log.cleaner.backoff.ms": "500",
-        "log.cleaner.min.cleanable.ratio": "0.1",
-    }
+    broker_settings: ClassVar[dict[str, str]] = BUSY_OFFSETS_TOPIC
 
     def __init__(self, bootstrap: str, chance: random.Random) -> None:
         super().__init__(bootstrap, chance)

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
-from campaigns.crash.campaign import BEFORE_S, QUICK_RECONNECTS, QUIET, Broken, Load
+from campaigns.crash.campaign import BEFORE_S, BUSY_OFFSETS_TOPIC, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.rebalances_check import check_read, misplaced
 from odradek.base.errors import OdradekError
 from odradek.client.admin import Admin
@@ -148,11 +148,7 @@ class Rebalances(Load):
         "group.consumer.session.timeout.ms": str(SESSION_TIMEOUT_MS),
         "group.consumer.min.heartbeat.interval.ms": "100",
         "group.consumer.heartbeat.interval.ms": "300",
-        # So that kills meet rolls and compaction, and loading reads more than one segment.
-        "offsets.topic.segment.bytes": str(1 << 20),
-        "offsets.topic.num.partitions": "5",
-        "log.cleaner.backoff.ms": "500",
-        "log.cleaner.min.cleanable.ratio": "0.1",
+        **BUSY_OFFSETS_TOPIC,
     }
 
     def __init__(self, bootstrap: str, chance: random.Random) -> None:

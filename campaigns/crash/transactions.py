@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
-from campaigns.crash.campaign import BEFORE_S, QUICK_RECONNECTS, QUIET, Broken, Load
+from campaigns.crash.campaign import BEFORE_S, BUSY_OFFSETS_TOPIC, QUICK_RECONNECTS, QUIET, Broken, Load
 from campaigns.crash.committed_reader import FollowingReader, read_committed
 from campaigns.crash.transactions_check import Ledger, Outcome, Written, check_output
 from campaigns.crash.transformers import (
@@ -180,14 +180,10 @@ class Transactions(Load):
     """Producers that consume, transform and produce."""
 
     broker_settings: ClassVar[dict[str, str]] = {
-        # So that kills meet rolls and compaction, and loading reads more than one segment.
+        **BUSY_OFFSETS_TOPIC,
         "log.segment.bytes": str(1 << 20),
-        "offsets.topic.segment.bytes": str(1 << 20),
-        "offsets.topic.num.partitions": "5",
         "transaction.state.log.segment.bytes": str(1 << 20),
         "transaction.state.log.num.partitions": "5",
-        "log.cleaner.backoff.ms": "500",
-        "log.cleaner.min.cleanable.ratio": "0.1",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     }
 

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from compat.clients import Record
-from compat.waiting import INTERVAL_S, within
+from compat.waiting import within
 
 POLL_S = 0.2
+PAUSE_S = 0.02  # between polls, and between looks at the members
 # Long enough for a JVM and for the session of a member that is gone.
 AGREEMENT_TIMEOUT_S = 30.0
 # Longer than any library stays in one poll or in its close.
@@ -86,7 +87,7 @@ class _Polling(threading.Thread):
     def run(self) -> None:
         """Poll, and let members of the same program have their turn in between."""
         try:
-            while not self._is_over.wait(INTERVAL_S):
+            while not self._is_over.wait(PAUSE_S):
                 self._taking.extend(self._member.poll())
         except Exception as error:  # raised again where the test is
             self.error = error
@@ -130,7 +131,7 @@ def poll_until(
             if time.monotonic() > deadline:
                 assignments = [sorted(member.assignment()) for member in members]
                 raise AssertionError(f"{complaint}; assigned: {assignments}, records read: {len(taken)}")
-            time.sleep(INTERVAL_S)
+            time.sleep(PAUSE_S)
     finally:
         for polling in pollings:
             polling.stop()

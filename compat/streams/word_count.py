@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.peer.compiling import compiled
 from benchmarks.peer.jars import class_path, jars_of
 
 from compat.clients.java import JavaClient
-from compat.compiling import compiled
 
 SOURCES = [Path(__file__).with_name("WordCount.java")]
 POM = Path(__file__).with_name("pom.xml")

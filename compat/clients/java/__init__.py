@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 from typing import ClassVar
 
+from benchmarks.peer.compiling import compiled
 from benchmarks.peer.jars import class_path
 
 from compat.clients.program import ProgramClient
-from compat.compiling import compiled
 
 SOURCES = sorted(Path(__file__).parent.glob("*.java"))
 
