@@ -16,10 +16,10 @@ from odradek.metadata.memory import MemoryStore
 from odradek.metadata.startup import found_cluster, load_image
 from odradek.metadata.store import run_process
 from odradek.records.builder import BatchBuilder
-from odradek.server.context import RequestContext
-from odradek.server.controller_host import ControllerHost
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext
 from odradek.server.handlers.registry import Handlers
+from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.core import BrokerCore
 from odradek.storage import LogManager
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer

@@ -19,7 +19,7 @@ def run(arguments: Sequence[str]) -> int:
         layers, unknown = SettingLayers.from_static(collect_properties(options))
         for name in unknown:
             print(f"odradek: warning: there is no setting named {name}; it is ignored", file=sys.stderr)
-        from odradek.server.serve import serve
+        from odradek.server.process.serve import serve
 
         return serve(layers)
     except (SettingError, DataDirectoryError) as error:

@@ -18,8 +18,8 @@ from typing import Any, Self
 
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
-from odradek.server.broker_thread import BrokerThread
-from odradek.server.descriptions import describe
+from odradek.server.admin.descriptions import describe
+from odradek.server.process.broker_thread import BrokerThread
 from odradek.testing.broker_process import BrokerProcess
 from odradek.testing.virtual_clock import VirtualClock
 

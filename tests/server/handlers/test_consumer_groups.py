@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.authorized_operations import GROUP_OPERATIONS
+from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.authorized_operations import NOT_ASKED_FOR
+from odradek.server.node.authorized_operations import NOT_ASKED_FOR
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest
 
 BROKERS = 1

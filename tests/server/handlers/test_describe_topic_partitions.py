@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.authorized_operations import TOPIC_OPERATIONS
+from odradek.server.node.authorized_operations import TOPIC_OPERATIONS
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_topic_partitions import (
     Cursor,

@@ -7,7 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER
 from odradek.coordinator.placement import partition_for
-from odradek.server.authorized_operations import GROUP_OPERATIONS
+from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest

@@ -6,9 +6,9 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.producer_errors import fencing_as_known
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 API_KEY: Final = 25

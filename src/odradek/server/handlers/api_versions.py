@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.apis import advertised
 from odradek.wire.messages.api_versions import (
     ApiVersion,

@@ -3,8 +3,8 @@
 from typing import Final
 
 from odradek.coordinator.classic import Caller
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 API_KEY: Final = 68

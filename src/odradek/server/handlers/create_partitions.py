@@ -11,9 +11,9 @@ from odradek.metadata.controller.requests import (
     Refused,
     TopicOutcomes,
 )
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.topic_waits import DelayedCreatePartitions
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.topic_waits import DelayedCreatePartitions
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

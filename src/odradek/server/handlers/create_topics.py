@@ -13,9 +13,9 @@ from odradek.metadata.controller.requests import (
     TopicOutcome,
     TopicOutcomes,
 )
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.topic_waits import DelayedCreateTopics
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

@@ -3,9 +3,9 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.handlers.describe_acls import NO_AUTHORIZER
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
 
 API_KEY: Final = 31

@@ -6,8 +6,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.replication.outcomes import DeleteRecordsOutcome
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,

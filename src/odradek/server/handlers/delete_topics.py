@@ -12,9 +12,9 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
     TopicToDelete,
 )
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.topic_waits import DelayedDeleteTopics
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.topic_waits import DelayedDeleteTopics
 from odradek.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,

@@ -3,8 +3,8 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 API_KEY: Final = 29

@@ -3,9 +3,9 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.authorized_operations import CLUSTER_OPERATIONS
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,

@@ -26,8 +26,8 @@ from odradek.base.settings import (
 )
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata.controller.requests import ResourceType
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

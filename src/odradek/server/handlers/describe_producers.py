@@ -5,8 +5,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.topic_names import fault_in_name
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.storage.producer_state import ProducerEntry
 from odradek.wire.messages.describe_producers import (
     DescribeProducersRequest,

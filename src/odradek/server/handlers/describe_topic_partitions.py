@@ -11,9 +11,9 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.image import PartitionImage
-from odradek.server.authorized_operations import TOPIC_OPERATIONS
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.authorized_operations import TOPIC_OPERATIONS
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,

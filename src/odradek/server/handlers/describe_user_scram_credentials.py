@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,

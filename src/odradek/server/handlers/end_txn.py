@@ -4,9 +4,9 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.producer_errors import fencing_as_known
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 API_KEY: Final = 26

@@ -15,9 +15,9 @@ from odradek.replication.fetch_request import (
 )
 from odradek.replication.fetch_session import FetchAnswer, SessionKey
 from odradek.replication.outcomes import FetchOutcome
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.leader_hints import HINTED_ERRORS, current_leader, endpoints_of
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.leader_hints import HINTED_ERRORS, current_leader, endpoints_of
 from odradek.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,

@@ -5,8 +5,8 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,

@@ -4,9 +4,9 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigAmendment
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.handlers.altered_configs import outcomes, refusals
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,

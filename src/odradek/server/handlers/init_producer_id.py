@@ -5,9 +5,9 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId
 from odradek.coordinator.transactions import NO_PRODUCER, Producer
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.producer_errors import fencing_as_known
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 API_KEY: Final = 22

@@ -3,8 +3,8 @@
 from typing import Final
 
 from odradek.coordinator.classic import Caller
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 API_KEY: Final = 11

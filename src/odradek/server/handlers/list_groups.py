@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 API_KEY: Final = 16

@@ -5,8 +5,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.transactions.inspection import TransactionFilter, list_transactions
 from odradek.coordinator.transactions.state import STATES_BY_TITLE
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,

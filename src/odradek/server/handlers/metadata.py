@@ -8,9 +8,9 @@ from odradek.base.ids import NO_BROKER, NO_TOPIC_ID
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import PartitionImage, TopicImage
-from odradek.server.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

@@ -5,8 +5,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitResponse,

@@ -7,8 +7,8 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,

@@ -13,10 +13,10 @@ from odradek.records.compression import Codec
 from odradek.records.header import CODEC_MASK, HEADER_BYTES
 from odradek.replication.delayed_produce import ProduceResponse as ProduceAnswer
 from odradek.replication.outcomes import AppendOutcome
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.leader_hints import current_leader, endpoints_of
-from odradek.server.transaction_admission import Ability, Refused, admit_batches, is_transactional
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.leader_hints import current_leader, endpoints_of
+from odradek.server.node.transaction_admission import Ability, Refused, admit_batches, is_transactional
 from odradek.storage.files import Buffer
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,

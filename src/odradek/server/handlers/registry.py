@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any, Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.context import Response
-from odradek.server.dispatch import Handler
+from odradek.server.edge.context import Response
+from odradek.server.edge.dispatch import Handler
 from odradek.wire.apis import APIS, Api
 from odradek.wire.message import Message
 

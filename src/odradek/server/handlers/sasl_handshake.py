@@ -6,8 +6,8 @@ Without an answer a client that is set up for SASL would see its connection clos
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 API_KEY: Final = 17

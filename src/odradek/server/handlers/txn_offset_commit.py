@@ -9,9 +9,9 @@ from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.groups.committing import Codes
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 from odradek.coordinator.transactions import Producer
-from odradek.server.context import RequestContext, Respond
-from odradek.server.core import BrokerCore
-from odradek.server.transaction_admission import Ability, Refused, admit
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.transaction_admission import Ability, Refused, admit
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,

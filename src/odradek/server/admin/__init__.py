@@ -1,0 +1,1 @@
+"""What a person or a monitoring system reads of a broker over loopback HTTP."""

@@ -1,0 +1,122 @@
+"""What Prometheus reads of a broker: plain counters that the parts keep anyway, put into its words on demand.
+
+Law: nothing on a request's way knows of Prometheus; whoever asks pays for the rendering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from odradek.wire.apis import APIS
+
+if TYPE_CHECKING:
+    from odradek.server.process.broker import Broker
+
+
+# The fields of a `TopicMeter`, with what each counts.
+_TOPIC_COUNTS: Final = {
+    "produce_requests": "Appends asked for, one per partition of a request",
+    "fetch_requests": "Reads asked for, one per partition of a request",
+    "failed_produce_requests": "Appends that failed unexpectedly",
+    "failed_fetch_requests": "Reads that failed unexpectedly",
+    "bytes_in": "Bytes appended",
+    "bytes_out": "Bytes given to consumers",
+    "replication_bytes_out": "Bytes given to followers",
+    "messages_in": "Records appended",
+}
+
+
+def render_metrics(broker: Broker) -> str:
+    """All metrics in Prometheus's text format."""
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Collector(broker))
+    return generate_latest(registry).decode()
+
+
+class _Collector:
+    """A collector for `prometheus_client`."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def collect(self) -> Iterator[Any]:
+        """The metric families of one moment."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        core, table = self._broker.core, self._broker.listeners.table
+        requests = CounterMetricFamily("odradek_requests", "Requests handled", labels=["api"])
+        for api_key, count in sorted(core.request_counts.items()):
+            requests.add_metric([APIS[api_key].name], count)
+        yield requests
+        _, bytes_in, bytes_out = table.totals()
+        yield CounterMetricFamily("odradek_received_bytes", "Bytes received from clients", bytes_in)
+        yield CounterMetricFamily("odradek_sent_bytes", "Bytes sent to clients", bytes_out)
+        yield GaugeMetricFamily("odradek_connections", "Open connections", len(table))
+        yield CounterMetricFamily("odradek_connections_opened", "Connections taken in", table.opened)
+        yield CounterMetricFamily("odradek_connections_refused", "Connections over a limit", table.refused)
+        yield CounterMetricFamily("odradek_connections_closed_idle", "Closed for idleness", table.closed_idle)
+        watched = GaugeMetricFamily(
+            "odradek_purgatory_size", "Entries in purgatory lists", labels=["purgatory"]
+        )
+        delayed = GaugeMetricFamily(
+            "odradek_delayed_operations",
+            "Operations waiting for an event or their deadline",
+            labels=["purgatory"],
+        )
+        for purgatory in core.purgatories():
+            watched.add_metric([purgatory.name], purgatory.watched)
+            delayed.add_metric([purgatory.name], purgatory.delayed)
+        yield watched
+        yield delayed
+        yield GaugeMetricFamily("odradek_timer_tasks", "Tasks in the timer", core.timer.size)
+        yield GaugeMetricFamily(
+            "odradek_partitions", "Partitions hosted here", sum(1 for _ in core.replicas.partitions())
+        )
+        cleaning, damaged = self._broker.cleaner.counts()
+        yield GaugeMetricFamily("odradek_logs_cleaning", "Logs that are being compacted", cleaning)
+        yield GaugeMetricFamily(
+            "odradek_logs_uncleanable", "Logs that are damaged and not compacted any more", damaged
+        )
+        size = GaugeMetricFamily(
+            "odradek_log_size_bytes", "Bytes of a partition's log", labels=["topic", "partition"]
+        )
+        end = GaugeMetricFamily(
+            "odradek_log_end_offset", "End offset of a log", labels=["topic", "partition"]
+        )
+        yield from self._replication()
+        for log in core.logs.logs():
+            labels = [log.topic_partition.topic, str(log.topic_partition.partition)]
+            size.add_metric(labels, log.size_bytes)
+            end.add_metric(labels, log.end_offset)
+        yield size
+        yield end
+
+    def _replication(self) -> Iterator[Any]:
+        """R8: per topic; totals are sums, which whoever reads makes of them."""
+        from prometheus_client.core import CounterMetricFamily
+
+        meters = self._broker.core.replicas.meters
+        for name, meaning in _TOPIC_COUNTS.items():
+            family = CounterMetricFamily(f"odradek_topic_{name}", meaning, labels=["topic"])
+            for topic, meter in meters.topics():
+                family.add_metric([topic], getattr(meter, name))
+            yield family
+        expired = CounterMetricFamily(
+            "odradek_produce_expirations",
+            "Acks that did not come in time (P4)",
+            labels=["topic", "partition"],
+        )
+        for (topic, partition), count in meters.produce_expirations.items():
+            expired.add_metric([topic, str(partition)], count)
+        yield expired
+        for kind, count in (
+            ("consumer", meters.consumer_fetch_expirations),
+            ("follower", meters.follower_fetch_expirations),
+        ):
+            meaning = f"Fetches of a {kind} answered at their deadline"
+            yield CounterMetricFamily(f"odradek_{kind}_fetch_expirations", meaning, count)
+        yield CounterMetricFamily("odradek_isr_shrinks", "Replicas taken out of ISRs", meters.isr_shrinks)
+        yield CounterMetricFamily("odradek_isr_expansions", "Replicas let into ISRs", meters.isr_expansions)

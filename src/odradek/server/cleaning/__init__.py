@@ -1,0 +1,1 @@
+"""Compaction beside the broker: what is cleaned next, and the process that cleans it."""

@@ -1,0 +1,288 @@
+"""Compaction as a broker runs it: a log that is due is cleaned elsewhere, and what comes back is swapped in.
+
+Law: nothing is computed here. Who cleans is a `CleanerRunner`, in production a process of its own; what it
+has ready is renamed into the log one segment per turn of the loop: all that produces and fetches notice.
+
+    look -> job -> runner ......... segment ready -> next turn: swap in
+                            ....... segment ready -> next turn: swap in
+                            ....... report        -> checkpoint, on disk behind the names -> look again
+
+A log that turns out to be damaged is left alone until the broker starts again, and so named. One that was
+truncated or shortened meanwhile has its cleaning dropped; the next look begins anew.
+"""
+
+import errno
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from odradek.base.clock import Clock
+from odradek.base.errors import LogError, OdradekError, StorageFailure
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings
+from odradek.server.node.ports import Background, Defer
+from odradek.storage import FileSystem, Log, LogManager
+from odradek.storage.compaction.cleaning import clean
+from odradek.storage.compaction.describe import waits_for
+from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.compaction.selection import Cleanable, choose, cleanable_part, is_compacted, job_for
+
+_log = logging.getLogger(__name__)
+
+# The disk is full, which a log that is only read from survives.
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+class CleanerRunner(Protocol):
+    """Does the work of jobs, wherever that is; reports on the thread that owns the broker."""
+
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
+        """Begin a job: `on_segment` for each segment that is ready, then `done` or `failed`, once.
+
+        What is returned drops the job: nothing is reported any more. `failed` gets a LogError, an OSError of
+        the disk, or any other error for whatever kept the job from being done.
+        """
+
+    async def close(self) -> None:
+        """Return when nothing runs any more; jobs that did are dropped."""
+
+
+class InlineCleaner:
+    """A `CleanerRunner` that does everything at once, on the caller's time: for tests and virtual clocks."""
+
+    def __init__(self, file_system: FileSystem) -> None:
+        self._file_system = file_system
+
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
+        """See `CleanerRunner.run`; it is over when this returns, and no rate is kept to."""
+        try:
+            report = clean(job, self._file_system, on_segment)
+        except (OSError, OdradekError) as error:
+            failed(error)
+        else:
+            done(report)
+        return _nothing
+
+    async def close(self) -> None:
+        """See `CleanerRunner.close`."""
+
+
+def _nothing() -> None:
+    """There is nothing to drop any more."""
+
+
+@dataclass(slots=True, eq=False)
+class _Cleaning:
+    """One log that is being cleaned."""
+
+    log: Log
+    truncations: int
+    """Of the log when the job was made."""
+    started_ms: int
+    drop: Callable[[], None] = _nothing
+    """Ends the runner's work on it."""
+    ready: deque[CleanedSegment] = field(default_factory=deque)
+    """To be swapped in, one a turn; a turn is booked exactly while there are any."""
+    report: CleaningReport | None = None
+    """Set when the runner is done."""
+
+
+class CleanerHost:
+    """Keeps the compacted logs of one broker clean; `look` is called every `log.cleaner.backoff.ms`."""
+
+    def __init__(
+        self,
+        logs: LogManager,
+        runner: CleanerRunner,
+        *,
+        clock: Clock,
+        background: Background,
+        defer: Defer,
+        settings: Callable[[], BrokerSettings],
+        on_failed: Callable[[str, str], object],
+    ) -> None:
+        """`on_failed` is told of a log directory that failed, and how."""
+        self._logs = logs
+        self._runner = runner
+        self._clock = clock
+        self._background = background
+        self._defer = defer
+        self._settings = settings
+        self._on_failed = on_failed
+        # At most `log.cleaner.threads`, from the job's making until its checkpoint is written.
+        self._running: dict[TopicPartition, _Cleaning] = {}
+        # Logs that could not be cleaned, with the reason; a log made anew under that name is another one.
+        self._uncleanable: dict[TopicPartition, tuple[Log, str]] = {}
+        self._closed = False
+
+    def look(self) -> None:
+        """Begin to clean what is due, as much of it as may run at once."""
+        settings = self._settings()
+        if self._closed or not settings.log_cleaner_enable:
+            return
+        while len(self._running) < settings.log_cleaner_threads:
+            if not self._begin(settings):
+                return
+
+    async def close(self) -> None:
+        """Drop what is running, and return when nothing is.
+
+        What was left half done is cleared away at the next cleaning.
+        """
+        self._closed = True
+        for cleaning in list(self._running.values()):
+            self._abandon(cleaning)
+        await self._runner.close()
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Each compacted log with what it waits for, in words, the most dirty first."""
+        now_ms = self._clock.wall_ms()
+        parts = [(log, cleanable_part(log, now_ms)) for log in self._logs.logs() if is_compacted(log)]
+        parts.sort(key=lambda each: -each[1].dirty_ratio)
+        return [
+            {
+                "partition": str(log.topic_partition),
+                "dirty_ratio": round(part.dirty_ratio, 3),
+                "dirty_bytes": part.dirty_bytes,
+                "clean_bytes": part.clean_bytes,
+                "cleaned_offset": part.first_dirty_offset,
+                "waits_for": self._waits_for(log, part),
+            }
+            for log, part in parts
+        ]
+
+    def _waits_for(self, log: Log, part: Cleanable) -> str:
+        cleaning = self._running.get(log.topic_partition)
+        if cleaning is not None:
+            return f"its cleaning to end, for {self._clock.monotonic_ms() - cleaning.started_ms} ms so far"
+        if not self._may_clean(log):
+            return f"nothing any more, it is damaged: {self._uncleanable[log.topic_partition][1]}"
+        return waits_for(log, part)
+
+    def counts(self) -> tuple[int, int]:
+        """How many logs are being cleaned, and how many cannot be because they are damaged."""
+        return len(self._running), len(self._uncleanable)
+
+    def _begin(self, settings: BrokerSettings) -> bool:
+        """Begin with the log that needs it most; False when none does."""
+        now_ms = self._clock.wall_ms()
+        chosen = choose((log for log in self._logs.logs() if self._may_clean(log)), now_ms)
+        if chosen is None:
+            return False
+        log, part = chosen
+        buffer_bytes = settings.log_cleaner_dedupe_buffer_size // settings.log_cleaner_threads
+        job = job_for(log, part, now_ms=now_ms, map_bytes_max=buffer_bytes)
+        cleaning = _Cleaning(log, log.truncations, self._clock.monotonic_ms())
+        self._running[log.topic_partition] = cleaning
+        cleaning.drop = self._runner.run(
+            job,
+            bytes_per_second=settings.log_cleaner_io_max_bytes_per_second / settings.log_cleaner_threads,
+            on_segment=lambda segment: self._segment_ready(cleaning, segment),
+            done=lambda report: self._work_done(cleaning, report),
+            failed=lambda error: self._failed(cleaning, error),
+        )
+        return True
+
+    def _may_clean(self, log: Log) -> bool:
+        name = log.topic_partition
+        uncleanable = self._uncleanable.get(name)
+        return name not in self._running and (uncleanable is None or uncleanable[0] is not log)
+
+    def _is_current(self, cleaning: _Cleaning) -> bool:
+        """Whether the outcome counts: not dropped, the log not deleted, offline or truncated meanwhile."""
+        log = cleaning.log
+        is_running = self._running.get(log.topic_partition) is cleaning
+        is_same = self._logs.get(log.topic_partition) is log and log.truncations == cleaning.truncations
+        return is_running and is_same
+
+    def _segment_ready(self, cleaning: _Cleaning, segment: CleanedSegment) -> None:
+        cleaning.ready.append(segment)
+        if len(cleaning.ready) == 1:
+            self._defer(lambda: self._swap_next(cleaning))
+
+    def _swap_next(self, cleaning: _Cleaning) -> None:
+        if not self._is_current(cleaning):
+            self._abandon(cleaning)
+            return
+        try:
+            swapped = cleaning.log.swap_in(cleaning.ready.popleft(), cleaning.truncations)
+        except StorageFailure as error:
+            self._abandon(cleaning)
+            self._on_failed(cleaning.log.directory, str(error))
+            return
+        if not swapped:
+            self._abandon(cleaning)
+        elif cleaning.ready:
+            self._defer(lambda: self._swap_next(cleaning))
+        else:
+            self._finish_if_done(cleaning)
+
+    def _work_done(self, cleaning: _Cleaning, report: CleaningReport) -> None:
+        cleaning.report = report
+        if not cleaning.ready:
+            self._defer(lambda: self._finish_if_done(cleaning))
+
+    def _finish_if_done(self, cleaning: _Cleaning) -> None:
+        log, report = cleaning.log, cleaning.report
+        if report is None:
+            return
+        if not self._is_current(cleaning):
+            self._abandon(cleaning)
+            return
+        log.cleaned_offset = report.end_offset
+        _log.info("%s: %s", log.topic_partition, report)
+        write_checkpoint = self._logs.cleaner_checkpoint(log.place)
+
+        def bring_to_disk() -> None:
+            """The checkpoint must not say more than the names on disk."""
+            log.place.file_system.sync_directory(log.path)
+            write_checkpoint()
+
+        self._background.submit(
+            bring_to_disk,
+            lambda done: self._settled(cleaning),
+            lambda error: self._failed(cleaning, error),
+        )
+
+    def _settled(self, cleaning: _Cleaning) -> None:
+        self._abandon(cleaning)
+        self.look()
+
+    def _failed(self, cleaning: _Cleaning, error: Exception) -> None:
+        if not self._is_current(cleaning):
+            self._abandon(cleaning)
+            return
+        self._abandon(cleaning)
+        log = cleaning.log
+        if isinstance(error, LogError):
+            self._uncleanable[log.topic_partition] = log, str(error)
+            _log.error("%s is not compacted any more, it is damaged: %s", log.topic_partition, error)
+        elif isinstance(error, OSError) and error.errno not in _NO_SPACE:
+            self._on_failed(log.directory, str(error))
+        else:
+            _log.warning("%s could not be compacted this time: %s", log.topic_partition, error)
+
+    def _abandon(self, cleaning: _Cleaning) -> None:
+        """Be done with a cleaning, however far it is."""
+        cleaning.drop()
+        cleaning.ready.clear()
+        if self._running.get(cleaning.log.topic_partition) is cleaning:
+            del self._running[cleaning.log.topic_partition]

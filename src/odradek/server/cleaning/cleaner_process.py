@@ -1,0 +1,114 @@
+"""Cleaning in a process of its own, started by exec for one job: it computes, and would block the loop.
+
+Law: it carries jobs there and answers back; see `cleaner_worker` for the other end. A start costs a tenth of
+a second of another core, and all memory that a cleaning took is given back with the process.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from odradek.base.errors import CorruptRecord, OdradekError
+from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+
+# A line of the answer; a segment names some ten others.
+ANSWER_BYTES_MAX: Final = 1 << 16
+
+
+class CleanerDied(OdradekError):
+    """The process ended without an answer."""
+
+
+class CleanerProcesses:
+    """A `CleanerRunner` on the running loop: one process for each job that runs."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
+        """See `CleanerRunner.run`."""
+
+        async def follow() -> None:
+            try:
+                report = await _clean(job, bytes_per_second, on_segment)
+            except (OSError, OdradekError) as error:
+                failed(error)
+            else:
+                done(report)
+
+        task = asyncio.get_running_loop().create_task(follow())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return lambda: _drop(task)
+
+    async def close(self) -> None:
+        """Return when every process has ended."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _drop(task: asyncio.Task[None]) -> None:
+    if task is not asyncio.current_task():
+        task.cancel()
+
+
+async def _clean(
+    job: CleaningJob, bytes_per_second: float, on_segment: Callable[[CleanedSegment], None]
+) -> CleaningReport:
+    """Have one job done; CorruptRecord for a damaged log, OSError for its disk, CleanerDied for all else."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "odradek.server.cleaning.cleaner_worker",
+        str(bytes_per_second),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=ANSWER_BYTES_MAX,
+    )
+    assert process.stdin is not None, "pipes were asked for"
+    assert process.stdout is not None, "pipes were asked for"
+    try:
+        process.stdin.write(job.to_json().encode() + b"\n")
+        async for line in process.stdout:
+            kind, fields = _answer(line)
+            if kind == "report":
+                return CleaningReport(**fields)
+            if kind == "error":
+                raise _error(fields)
+            on_segment(CleanedSegment.from_fields(fields))
+        raise CleanerDied(f"the cleaner ended with code {await process.wait()}")
+    finally:
+        process.stdin.close()
+        if process.returncode is None:
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Its answer is known, or nobody wants it any more."""
+    try:
+        process.kill()
+    except ProcessLookupError:
+        pass
+    await process.wait()
+
+
+def _answer(line: bytes) -> tuple[str, dict[str, Any]]:
+    ((kind, fields),) = json.loads(line).items()
+    return kind, fields
+
+
+def _error(fields: dict[str, Any]) -> Exception:
+    if fields["kind"] == "OSError":
+        return OSError(fields["errno"], fields["message"])
+    return CorruptRecord(fields["message"])

@@ -1,0 +1,1 @@
+"""Where clients come in: listeners, connections admitted, frames dispatched to their handlers."""

@@ -1,0 +1,157 @@
+"""From a frame to the handler of its API, and from the handler's answer back to the connection.
+
+Law: everything here is decided by the header, before a body is looked at:
+
+    no such API, or an unsupported version       the connection is closed: client and broker disagree
+    ApiVersions in a version that we don't know  answered in the layout of version 0, so that they can agree
+    a body that does not decode                  the connection is closed
+    a handler that raises                        our own mistake: UNKNOWN_SERVER_ERROR, and logged
+
+An answer is written as parts: the response header, then the body's own parts, record batches uncopied.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import MalformedRequest, OdradekError, code_of
+from odradek.net.framing import Buffer
+from odradek.server.edge.complaints import Complaints
+from odradek.server.edge.context import Client, RequestContext, Respond, Response
+from odradek.server.node.core import BrokerCore
+from odradek.wire.apis import API_VERSIONS
+from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
+from odradek.wire.message import Message
+
+_log = logging.getLogger(__name__)
+
+
+class Answerable(Client, Protocol):
+    """A connection: exactly one of these for each frame."""
+
+    def answer(self, parts: list[Buffer]) -> None:
+        """Send an answer."""
+
+    def answer_nothing(self) -> None:
+        """There is none."""
+
+
+Handle = Callable[[BrokerCore, RequestContext, Any, Respond], None]
+
+
+@dataclass(slots=True)
+class Handler:
+    """One API as it is served."""
+
+    name: str
+    # Both included: what is decoded, which may be less than what is advertised.
+    lowest_version: int
+    highest_version: int
+    request_class: type[Message]
+    handle: Handle
+    # The answer to a request that could not be handled, by its error; None where there is no such answer.
+    refuse: Callable[[Any, ErrorCode], Response] | None
+
+
+class HandlerTable(Protocol):
+    """What is served."""
+
+    def get(self, api_key: int) -> Handler | None:
+        """The handler of an API, or None when it is not served."""
+
+
+class Dispatcher:
+    """Serves the frames of all connections of one broker."""
+
+    def __init__(
+        self,
+        core: BrokerCore,
+        handlers: HandlerTable,
+        unsupported_api_versions: Callable[[BrokerCore], Response],
+    ) -> None:
+        self._core = core
+        self._handlers = handlers
+        self._unsupported_api_versions = unsupported_api_versions
+        self._complaints = Complaints(_log, core.clock)
+
+    def dispatch(self, client: Answerable, frame: Buffer) -> None:
+        """Serve one request. Never raises."""
+        if len(frame) < FIXED_BYTES:
+            self._close(client, f"a request of {len(frame)} bytes")
+            return
+        api_key, api_version, correlation_id = decode_fixed(frame)
+        handler = self._handlers.get(api_key)
+        if handler is None:
+            self._close(client, f"an API that is not served here: key {api_key}, version {api_version}")
+            return
+        if not handler.lowest_version <= api_version <= handler.highest_version:
+            if api_key == API_VERSIONS:
+                header = encode_response_header(api_key, 0, correlation_id)
+                client.answer(self._unsupported_api_versions(self._core).encode_parts(0, header))
+            else:
+                self._close(client, f"version {api_version} of {handler.name} is not served here")
+            return
+        try:
+            request_class = handler.request_class
+            client_id, position = decode_client_id(
+                frame, is_flexible=api_version >= request_class.FLEXIBLE_FROM
+            )
+            request = request_class.decode(frame, api_version, position, may_be_longer=True)
+        except MalformedRequest as malformed:
+            self._close(client, str(malformed))
+            return
+        counts = self._core.request_counts
+        counts[api_key] = counts.get(api_key, 0) + 1
+        context = RequestContext(api_key, api_version, correlation_id, client_id, client)
+
+        is_answered = False
+
+        def respond(response: Response | None) -> None:
+            nonlocal is_answered
+            assert not is_answered, f"{handler.name} answered twice"
+            is_answered = True
+            self._answer(client, handler, context, response)
+
+        try:
+            handler.handle(self._core, context, request, respond)
+        except Exception as error:
+            _log.exception("%s v%d of %s failed", handler.name, api_version, client_id)
+            if not is_answered:
+                is_answered = True
+                code = code_of(error) if isinstance(error, OdradekError) else ErrorCode.UNKNOWN_SERVER_ERROR
+                self._refuse(client, handler, context, request, code)
+
+    def _answer(
+        self, client: Answerable, handler: Handler, context: RequestContext, response: Response | None
+    ) -> None:
+        if response is None:
+            client.answer_nothing()
+            return
+        version = context.api_version
+        header = encode_response_header(context.api_key, version, context.correlation_id)
+        try:
+            parts = response.encode_parts(version, header)
+        except Exception:
+            _log.exception("an answer of %s v%d cannot be encoded: %r", handler.name, version, response)
+            client.close()
+            return
+        client.answer(parts)
+
+    def _refuse(
+        self,
+        client: Answerable,
+        handler: Handler,
+        context: RequestContext,
+        request: Any,  # noqa: ANN401 - any API's request
+        code: ErrorCode,
+    ) -> None:
+        if handler.refuse is None:
+            client.close()
+        else:
+            self._answer(client, handler, context, handler.refuse(request, code))
+
+    def _close(self, client: Answerable, reason: str) -> None:
+        self._complaints.say("closing the connection of %s: %s", client.peer_host, reason)
+        client.close()

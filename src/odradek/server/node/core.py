@@ -1,0 +1,234 @@
+"""All of a broker that is synchronous: what handlers reach, the controller commands and a simulator runs.
+
+Law: it holds the parts and passes orders between them; each policy stands in the part that it belongs to. It
+knows no loop, no socket and no thread; time, chance, disk and background work are given.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from odradek.base.chance import Chance
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, TopicId, TopicPartition
+from odradek.base.settings import BrokerSettings, SettingLayers, TopicConfig
+from odradek.metadata.image import (
+    BrokerConfigChanged,
+    Change,
+    ClusterImage,
+    ClusterNamed,
+    Endpoint,
+    GroupConfigChanged,
+    TopicConfigChanged,
+)
+from odradek.metadata.messages import (
+    BrokerMessage,
+    LeaderAndIsr,
+    StopReplica,
+    UpdateMetadata,
+    changes_from,
+)
+from odradek.replication.fetch_session_cache import FetchSessionCache
+from odradek.replication.isr import IsrChange
+from odradek.replication.ports import ReplicatedLog
+from odradek.replication.replica_manager import ReplicaManager
+from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.group_flush import GroupFlush
+from odradek.server.node.group_host import GroupHost
+from odradek.server.node.internal_topic import InternalTopic
+from odradek.server.node.ports import Background, Defer
+from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.transaction_host import TransactionHost
+from odradek.storage import LogManager
+from odradek.timer import Purgatory, Timer
+
+_log = logging.getLogger(__name__)
+
+
+class BrokerCore:
+    """One broker's state and the ways into it; owned by one thread."""
+
+    controller: ControllerHost
+    """Who decides about topics, settings and leaders; joined by `join`."""
+    producer_ids: ProducerIds
+    groups: GroupHost
+    transactions: TransactionHost
+
+    def __init__(
+        self,
+        layers: SettingLayers,
+        image: ClusterImage,
+        logs: LogManager,
+        *,
+        clock: Clock,
+        chance: Chance,
+        timer: Timer,
+        background: Background,
+        defer: Defer,
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """`image` holds the cluster's id and settings as the store has them; `on_failure` ends a broker."""
+        self.layers = layers
+        self.settings: BrokerSettings = layers.broker_settings()
+        """What is in force now; replaced as a whole when a setting changes."""
+        self.broker_id: BrokerId = self.settings.node_id
+        self.clock = clock
+        self.chance = chance
+        self.timer = timer
+        self.defer = defer
+        """Runs a callback in a later turn of the loop."""
+        self.image = image
+        """The cluster as this broker knows it."""
+        self.logs = logs
+        self.on_settings: list[Callable[[BrokerSettings], None]] = []
+        """Told when `settings` was replaced."""
+        self.on_roles: list[Callable[[RoleChanges], None]] = []
+        """Told when partitions came to be led, followed or hosted no more: coordinators load and let go."""
+        self.on_topics_gone: list[Callable[[Sequence[str]], None]] = []
+        """Told the names of topics that were deleted."""
+        self.on_topics: list[Callable[[], None]] = []
+        """Told when topics came, went or grew."""
+        self._on_failure = on_failure
+        self.replicas = ReplicaManager(
+            self.broker_id,
+            self.settings,
+            clock=clock,
+            timer=timer,
+            logs=logs,
+            cluster=image,
+            effects=self,
+            defer=defer,
+        )
+        self.group_flush = GroupFlush(
+            logs, background, defer, self.replicas.on_flushed, self.replicas.directory_failed
+        )
+        self.fetch_sessions = FetchSessionCache(
+            self.settings.max_incremental_fetch_session_cache_slots,
+            clock=clock,
+            chance=chance,
+            name_of=self.topic_name,
+        )
+        self.topic_purgatory: Purgatory[str] = Purgatory("Topic", timer, defer=defer)
+        """Creations and deletions that wait until this broker sees them done (G3)."""
+        self.coordinating_topics: dict[int, InternalTopic] = {}
+        """By FindCoordinator's type of key: the topic whose partitions' leaders coordinate."""
+        self.served_apis: tuple[int, ...] = ()
+        """The keys of the APIs that are served, for ApiVersions."""
+        self.request_counts: dict[int, int] = {}
+        """Requests by API key."""
+
+    def join(self, controller: ControllerHost) -> None:
+        """Take a controller, before the first request."""
+        self.controller = controller
+        self.producer_ids = ProducerIds(self.broker_id, controller)
+        self.groups = GroupHost(self)
+        self.transactions = TransactionHost(self)
+
+    def purgatories(self) -> tuple[Purgatory[Any], ...]:
+        """Everything in which operations wait, for metrics and listings (D7)."""
+        return (*self.replicas.purgatories.all(), self.topic_purgatory, *self.groups.purgatories())
+
+    # --- lookups for handlers
+
+    def topic_name(self, topic_id: TopicId) -> str | None:
+        """The name behind a topic's id, unless it is unknown here or being deleted."""
+        topic = self.image.topic_by_id(topic_id)
+        return None if topic is None else topic.name
+
+    def topic_config(self, topic: str) -> TopicConfig:
+        """The settings in force for a topic."""
+        return self.layers.topic_config(self.image.topic_config(topic))
+
+    def endpoint(self, broker_id: BrokerId, listener: str) -> Endpoint | None:
+        """Where clients of that listener reach a broker; None while it is not live there."""
+        broker = self.image.brokers.get(broker_id)
+        return None if broker is None else broker.endpoint(listener)
+
+    # --- the controller's side
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether the controller has told this broker that it is a live member of the cluster."""
+        return self.image.is_live(self.broker_id)
+
+    def obey(self, message: BrokerMessage) -> Mapping[TopicPartition, ErrorCode]:
+        """Carry out an order of the controller; the error of each partition that had one."""
+        match message:
+            case UpdateMetadata():
+                self._update_metadata(message)
+                return {}
+            case LeaderAndIsr():
+                return self._roles_changed(self.replicas.become_leader_or_follower(message))
+            case StopReplica():
+                return self._roles_changed(self.replicas.stop_replica(message))
+
+    def _roles_changed(self, changes: RoleChanges) -> Mapping[TopicPartition, ErrorCode]:
+        for told in self.on_roles:
+            told(changes)
+        return changes.partition_errors
+
+    def take_changes(self, changes: tuple[Change, ...]) -> None:
+        """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata."""
+        for change in changes:
+            match change:
+                case ClusterNamed() | GroupConfigChanged():
+                    self.image.apply(change)
+                case TopicConfigChanged(topic, overrides):
+                    self.image.apply(change)
+                    self.logs.update_config(topic, self.layers.topic_config(overrides))
+                case BrokerConfigChanged(broker_id):
+                    self.image.apply(change)
+                    if broker_id is None or broker_id == self.broker_id:
+                        self.refresh_settings()
+
+    def refresh_settings(self) -> None:
+        """Let the image's broker settings be in force, for the broker and for every topic's defaults."""
+        self.layers.dynamic_default = dict(self.image.default_broker_config)
+        self.layers.dynamic_broker = dict(self.image.broker_config(self.broker_id))
+        self.settings = self.layers.broker_settings()
+        for topic in self.image.live_topics():
+            self.logs.update_config(topic.name, self.topic_config(topic.name))
+        for told in self.on_settings:
+            told(self.settings)
+
+    def _update_metadata(self, message: UpdateMetadata) -> None:
+        if message.controller_epoch < self.image.controller_epoch:
+            return
+        named = [*(topic.name for topic in message.topics), *message.gone_topics]
+        shapes_before = [self._shape(name) for name in named]
+        for change in changes_from(message, self.image):
+            self.image.apply(change)
+        for topic in message.topics:
+            self.topic_purgatory.check_and_complete(topic.name)
+        for name in message.gone_topics:
+            self.topic_purgatory.check_and_complete(name)
+        if message.gone_topics:
+            for gone in self.on_topics_gone:
+                gone(message.gone_topics)
+        if shapes_before != [self._shape(name) for name in named]:
+            for told in self.on_topics:
+                told()
+
+    def _shape(self, name: str) -> tuple[TopicId, int] | None:
+        """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
+        topic = self.image.topic(name)
+        return None if topic is None else (topic.topic_id, len(topic.partitions))
+
+    # --- replication's effects
+
+    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
+        """See `replication.ports.Effects.flush`."""
+        self.group_flush.want(topic_partition)
+
+    def write_isr(self, change: IsrChange) -> None:
+        """See `replication.ports.Effects.write_isr`."""
+        raise AssertionError(f"a cluster of one broker has no ISR to change: {change}")
+
+    def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
+        """See `replication.ports.Effects.directory_failed`."""
+        _log.error("the log directory %s is offline: %s", directory, reason)
+        self.groups.resign_lost()
+        if is_last:
+            self._on_failure("no log directory is left")

@@ -1,0 +1,130 @@
+"""A topic that a coordinator keeps its state in: made on first need, its partitions lead to coordinators.
+
+    find("g1")     the topic is there          → the leader of the key's partition
+    find("g1")     the topic is not there      → it is made; answered when its partitions have leaders here
+    find("g2")     while it is being made      → waits for the same creation
+
+Kafka answers COORDINATOR_NOT_AVAILABLE while the topic is made, and clients ask again after a pause; an
+answer that waits instead is the faster way to a client's first record.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.coordinator.placement import partition_for
+from odradek.metadata.controller.requests import (
+    Answer,
+    CreateTopics,
+    NewTopic,
+    Refused,
+    TopicOutcome,
+    TopicOutcomes,
+)
+from odradek.server.node.topic_waits import DelayedCreateTopics
+
+if TYPE_CHECKING:
+    from odradek.server.node.core import BrokerCore
+
+CREATION_TIMEOUT_MS: Final = 5_000
+"""How long askers wait for the topic; the creation itself goes on."""
+ASKERS_MAX: Final = 10_000
+"""How many askers wait at once; the others are told to come again."""
+
+Found = Callable[[str, BrokerId | ErrorCode], None]
+"""Takes a key, and the broker that coordinates it or why there is none."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopicSpec:
+    """What the topic is like when it is made."""
+
+    name: str
+    partition_count: int
+    # At most as many replicas as there are brokers when the topic is made.
+    replication_factor: int
+    configs: Mapping[str, str]
+
+
+class InternalTopic:
+    """One internal topic, as its coordinators' clients find it."""
+
+    def __init__(self, core: "BrokerCore", spec: InternalTopicSpec) -> None:
+        self._core = core
+        self.spec = spec
+        # Who waits for the topic, oldest first; empty unless it is being made.
+        self._askers: list[tuple[str, Found]] = []
+        # Why the topic could not be made, as it was logged last: clients ask again and again.
+        self._refusal = ""
+
+    @property
+    def name(self) -> str:
+        """The topic's name."""
+        return self.spec.name
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions the topic has, or will have."""
+        topic = self._core.image.topic(self.name)
+        return self.spec.partition_count if topic is None else len(topic.partitions)
+
+    def partition_of(self, key: str) -> int:
+        """The partition whose leader coordinates `key`."""
+        return partition_for(key, self.partition_count)
+
+    def find(self, key: str, found: Found) -> None:
+        """Tell which broker coordinates `key`, or COORDINATOR_NOT_AVAILABLE; makes the topic if need be."""
+        if self._core.image.topic(self.name) is not None:
+            found(key, self._leader(key))
+        elif len(self._askers) >= ASKERS_MAX:
+            found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        else:
+            self._askers.append((key, found))
+            if len(self._askers) == 1:
+                self._make()
+
+    def _leader(self, key: str) -> BrokerId | ErrorCode:
+        topic = self._core.image.topic(self.name)
+        state = None if topic is None else topic.partitions.get(self.partition_of(key))
+        if state is None or state.leader == NO_BROKER or not self._core.image.is_live(state.leader):
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return state.leader
+
+    def _make(self) -> None:
+        spec, brokers = self.spec, len(self._core.image.brokers)
+        topic = NewTopic(
+            spec.name,
+            spec.partition_count,
+            max(1, min(spec.replication_factor, brokers)),
+            configs=tuple(spec.configs.items()),
+        )
+        self._core.controller.submit(CreateTopics((topic,)), self._decided)
+
+    def _decided(self, answer: Answer) -> None:
+        if isinstance(answer, TopicOutcomes) and answer.topics[0].error is ErrorCode.NONE:
+            core, created = self._core, {self.name: answer.topics[0].topic_id}
+            deadline_ms = core.clock.monotonic_ms() + CREATION_TIMEOUT_MS
+            operation = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: self._tell())
+            core.topic_purgatory.try_complete_else_watch(operation, [self.name])
+        else:
+            self._log_refusal(answer)
+            self._tell()
+
+    def _log_refusal(self, answer: Answer) -> None:
+        """Say it where an operator looks: clients only learn that there is no coordinator."""
+        outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else answer
+        assert isinstance(outcome, TopicOutcome | Refused), "the answers to CreateTopics"
+        refusal = outcome.message or outcome.error.name
+        if refusal != self._refusal:
+            _log.error("%s cannot be made: %s", self.name, refusal)
+            self._refusal = refusal
+
+    def _tell(self) -> None:
+        askers, self._askers = self._askers, []
+        for key, found in askers:
+            found(key, self._leader(key))

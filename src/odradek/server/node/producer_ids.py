@@ -1,0 +1,71 @@
+"""Producer ids for idempotent producers: unique in the cluster, given out from blocks (KIP-730).
+
+Law: an id is given once. Blocks come from the controller; the next one is asked for when this one is nearly
+used up, so that producers wait only for the very first.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, ProducerId
+from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
+from odradek.server.node.controller_host import ControllerHost
+
+ASK_AGAIN_FRACTION: Final = 0.1
+WAITING_MAX: Final = 10_000
+
+Taken = Callable[[ProducerId | ErrorCode], None]
+
+
+class ProducerIds:
+    """This broker's supply."""
+
+    def __init__(self, broker_id: BrokerId, controller: ControllerHost) -> None:
+        self._broker_id = broker_id
+        self._controller = controller
+        # [next, end) is what may still be given out; empty before the first block.
+        self._next: ProducerId = 0
+        self._end: ProducerId = 0
+        # The block after that, when it came early.
+        self._spare: ProducerIdBlock | None = None
+        # When fewer than this are left, another block is asked for.
+        self._low = 0
+        self._asked = False
+        # Callers for whom there was none, oldest first.
+        self._waiting: deque[Taken] = deque()
+
+    def take(self, taken: Taken) -> None:
+        """Give a producer id to `taken`, at once if there is one, or the reason why there is none."""
+        if len(self._waiting) >= WAITING_MAX:
+            taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            return
+        self._waiting.append(taken)
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._waiting and self._has_some():
+            self._next += 1
+            self._waiting.popleft()(self._next - 1)
+        if self._end - self._next <= self._low and self._spare is None and not self._asked:
+            self._asked = True
+            self._controller.submit(AllocateProducerIds(self._broker_id), self._on_answer)
+
+    def _has_some(self) -> bool:
+        if self._next == self._end and self._spare is not None:
+            block, self._spare = self._spare, None
+            self._next, self._end = block.first, block.first + block.count
+            self._low = int(block.count * ASK_AGAIN_FRACTION)
+        return self._next < self._end
+
+    def _on_answer(self, answer: Answer) -> None:
+        self._asked = False
+        if isinstance(answer, ProducerIdBlock):
+            self._spare = answer
+            self._serve()
+            return
+        assert isinstance(answer, Refused), answer
+        waiting, self._waiting = self._waiting, deque()
+        for taken in waiting:
+            taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

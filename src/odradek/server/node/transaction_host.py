@@ -1,0 +1,179 @@
+"""The transaction coordinator in its broker: its topic, its leaderships, its markers, and what it is due.
+
+Law: it joins parts. What a transactional id may do is the coordinator's to decide, who leads which partition
+the controller's; a marker is an append like any other. As with groups, the coordinator is made, and its code
+loaded, when it is first needed.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings
+from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from odradek.records.control import EndTxnMarker, build_marker
+from odradek.replication.append import ACKS_ALL
+from odradek.replication.outcomes import AppendOutcome
+from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.coordinator_log import CoordinatorLog
+from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec
+from odradek.storage import Origin
+
+if TYPE_CHECKING:
+    from odradek.coordinator.transactions import Marker, TransactionCoordinator
+    from odradek.coordinator.transactions.ports import MarkersWritten
+    from odradek.server.node.core import BrokerCore
+
+KEY_TYPE: Final = 1
+"""FindCoordinator's number for transactional ids."""
+MARKER_TIMEOUT_MS: Final = 30_000
+
+_log = logging.getLogger(__name__)
+
+
+class TransactionHost:
+    """What a broker has of transactions."""
+
+    def __init__(self, core: "BrokerCore") -> None:
+        self._core = core
+        self._topic = InternalTopic(core, _topic_spec(core.settings))
+        self._made: TransactionCoordinator | None = None
+        self._is_loading = False
+        core.coordinating_topics[KEY_TYPE] = self._topic
+        core.on_roles.append(self._roles_changed)
+
+    @property
+    def coordinator(self) -> "TransactionCoordinator":
+        """Who decides; made when it is first needed."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def _make(self) -> "TransactionCoordinator":
+        from odradek.coordinator.transactions import TransactionCoordinator
+
+        core, log = self._core, CoordinatorLog(self._core.replicas)
+        return TransactionCoordinator(
+            lambda: core.settings,
+            writer=log,
+            reader=log,
+            markers=self,
+            take_producer_id=core.producer_ids.take,
+            partition_count=lambda: self._topic.partition_count,
+            clock=core.clock,
+            timer=core.timer,
+        )
+
+    # --- leadership
+
+    def _roles_changed(self, changes: RoleChanges) -> None:
+        """The controller gave partitions to this broker, or took them away."""
+        for led in changes.leading:
+            topic, index = led.topic_partition
+            if topic == TRANSACTION_STATE_TOPIC:
+                self.coordinator.lead(index, led.state.leader_epoch)
+        if self._made is None:
+            return
+        for followed in changes.following:
+            self._resign(followed.topic_partition)
+        for stopped in changes.stopped:
+            self._resign(stopped)
+        if not self._is_loading:
+            self._is_loading = True
+            self._load()
+
+    def _resign(self, topic_partition: TopicPartition) -> None:
+        if topic_partition.topic == TRANSACTION_STATE_TOPIC:
+            self.coordinator.resign(topic_partition.partition)
+
+    def _load(self) -> None:
+        """Load in slices, so that whoever needs no coordinator is served between them."""
+        try:
+            self._is_loading = self.coordinator.load_next()
+        except OdradekError as error:
+            _log.error("a partition of %s cannot be loaded: %s", TRANSACTION_STATE_TOPIC, error)
+        if self._is_loading:
+            self._core.defer(self._load)
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Every transactional id that this broker coordinates, with what it waits for."""
+        if self._made is None:
+            return []
+        from odradek.coordinator.transactions.inspection import describe_transactions
+
+        return describe_transactions(self._made.store, self._core.clock.wall_ms())
+
+    def abort_timed_out(self) -> None:
+        """End the transactions whose producers took too long."""
+        if self._made is not None:
+            self._made.abort_timed_out()
+
+    def remove_expired(self) -> None:
+        """Forget the transactional ids that nobody has used for long."""
+        if self._made is not None:
+            self._made.remove_expired()
+
+    # --- markers
+
+    def is_gone(self, topic_partition: TopicPartition) -> bool:
+        """See `MarkerWriter.is_gone`."""
+        return self._core.image.partition(topic_partition) is None
+
+    def write_markers(
+        self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"
+    ) -> None:
+        """See `MarkerWriter.write_markers`; for partitions led here, the others say so.
+
+        A partition of `__consumer_offsets` that is being loaded must wait: its marker might be missed.
+        """
+        groups = self._core.groups.coordinator
+        early = {
+            one: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            for one in partitions
+            if one.topic == OFFSETS_TOPIC and groups.is_loading(one.partition)
+        }
+        batches = {
+            topic_partition: build_marker(
+                EndTxnMarker(marker.committed, marker.coordinator_epoch),
+                producer_id=marker.producer.producer_id,
+                producer_epoch=marker.producer.epoch,
+                timestamp_ms=self._core.clock.wall_ms(),
+            )
+            for topic_partition in partitions
+            if topic_partition not in early
+        }
+
+        def appended(outcomes: Mapping[TopicPartition, AppendOutcome]) -> None:
+            for (topic, index), outcome in outcomes.items():
+                if topic == OFFSETS_TOPIC and outcome.error_code is ErrorCode.NONE:
+                    groups.complete_transaction(
+                        index, marker.producer.producer_id, committed=marker.committed
+                    )
+            written({**early, **{one: outcome.error_code for one, outcome in outcomes.items()}})
+
+        self._core.replicas.append(
+            batches,
+            acks=ACKS_ALL,
+            timeout_ms=MARKER_TIMEOUT_MS,
+            respond=appended,
+            origin=Origin.COORDINATOR,
+            internal_allowed=True,
+        )
+
+
+def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:
+    return InternalTopicSpec(
+        TRANSACTION_STATE_TOPIC,
+        settings.transaction_state_log_num_partitions,
+        settings.transaction_state_log_replication_factor,
+        {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "min.insync.replicas": str(settings.transaction_state_log_min_isr),
+            "segment.bytes": str(settings.transaction_state_log_segment_bytes),
+            "unclean.leader.election.enable": "false",
+        },
+    )

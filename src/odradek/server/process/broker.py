@@ -1,0 +1,109 @@
+"""The composition root: a broker made of its core, sockets, threads, timer and metadata store.
+
+Law: it builds parts and joins them, in the order that `lifecycle` says; it has no policy of its own.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from odradek.base.chance import Chance, SeededChance
+from odradek.base.clock import Clock, SystemClock
+from odradek.base.settings import BrokerSettings, SettingLayers
+from odradek.metadata.store import StoreEngine
+from odradek.server.admin.http import AdminServer
+from odradek.server.edge.listener import Listeners
+from odradek.server.handlers.registry import Handlers
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.metadata_bridge import EngineSession
+from odradek.server.node.schedule import Schedule
+from odradek.server.process import lifecycle
+from odradek.server.process.embedded_store import open_embedded_engine
+from odradek.server.process.executor import Executor
+from odradek.server.process.timer_driver import TimerDriver
+from odradek.storage import FileSystem
+from odradek.storage.os_files import OsFileSystem
+from odradek.timer import Timer
+
+if TYPE_CHECKING:
+    from odradek.server.cleaning.cleaner_host import CleanerHost
+
+
+class Broker:
+    """One broker on the running loop; everything happens on that loop's thread.
+
+    Everything that could be another's is given: settings, clock, chance, disk and metadata engine.
+    """
+
+    core: BrokerCore
+    """The broker's state, from `start` on."""
+    store: EngineSession
+    """The session with the metadata store, from `start` on."""
+
+    def __init__(
+        self,
+        layers: SettingLayers,
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        file_system: FileSystem | None = None,
+        open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
+        on_failure: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        """`on_failure` is told why the broker can no longer do its work; the owner then stops it.
+
+        A clock or a disk that is given is one that no other process has: compaction then runs in this one.
+        """
+        self.layers = layers
+        self.settings = layers.broker_settings()
+        self.clock: Clock = clock or SystemClock()
+        self.chance: Chance = chance or SeededChance()
+        self.file_system: FileSystem = file_system or OsFileSystem()
+        self.open_engine = open_engine or open_embedded_engine
+        self.on_failure = on_failure
+        loop = asyncio.get_running_loop()
+        self.executor = Executor(loop)
+        self.driver = TimerDriver(loop, self.clock)
+        self.schedule = Schedule(self.driver.timer)
+        self.listeners = Listeners(self.settings, self.clock)
+        self.handlers = Handlers()
+        self.has_real_surroundings = clock is None and file_system is None
+        """Whether another process sees the same time and the same files."""
+        self._cleaner: CleanerHost | None = None
+        self.admin: AdminServer | None = None
+        """The loopback HTTP listener, when there is one."""
+        self.is_ready = False
+        """Whether clients are served: joined the cluster, leading what it leads, not stopping."""
+
+    @property
+    def timer(self) -> Timer:
+        """The one timer that drives everything that waits."""
+        return self.driver.timer
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """host:port of the first listener as advertised."""
+        endpoint = self.listeners.advertised()[0]
+        return f"{endpoint.host}:{endpoint.port}"
+
+    @property
+    def cleaner(self) -> "CleanerHost":
+        """Compaction, from `start` on; made, and its code loaded, when somebody first looks for work."""
+        if self._cleaner is None:
+            from odradek.server.cleaning.compaction import make_cleaner
+
+            self._cleaner = make_cleaner(self)
+        return self._cleaner
+
+    async def stop_compaction(self) -> None:
+        """Drop what is being cleaned, and return when nothing is."""
+        if self._cleaner is not None:
+            await self._cleaner.close()
+
+    async def start(self) -> None:
+        """Return when clients are served. Raises SettingError, DataDirectoryError, CannotListen."""
+        await lifecycle.start(self)
+
+    async def stop(self) -> None:
+        """Stop cleanly: answer what can be answered, flush, mark the log directories as clean."""
+        await lifecycle.stop(self)

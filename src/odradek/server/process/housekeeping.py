@@ -1,0 +1,93 @@
+"""What a broker does by itself, and how often: retention, compaction, flushes, checkpoints, expiry, the idle.
+
+Law: each task is one line here and one method elsewhere. What blocks goes to the executor.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from odradek.base.settings.definition import LONG_MAX
+
+if TYPE_CHECKING:
+    from odradek.server.process.broker import Broker
+
+REMOVAL_INTERVAL_MS: Final = 5_000
+
+_log = logging.getLogger(__name__)
+
+
+def schedule_housekeeping(broker: Broker) -> None:
+    """Schedule every periodic task of a broker."""
+    core, every = broker.core, broker.schedule.every
+    settings, logs, clock = core.settings, core.logs, broker.clock
+    first_ms = settings.log_initial_task_delay_ms
+
+    def remove_files() -> None:
+        """Files are renamed when they are deleted; what is behind a name takes time to go."""
+        for removal in logs.take_due_removals():
+            broker.executor.submit(removal, lambda done: None, _warn)
+
+    every(
+        settings.log_retention_check_interval_ms,
+        "log-retention",
+        lambda: logs.delete_old_segments(clock.wall_ms()),
+        delay_ms=first_ms,
+    )
+    if settings.log_flush_scheduler_interval_ms < LONG_MAX:
+        every(
+            settings.log_flush_scheduler_interval_ms,
+            "log-flusher",
+            lambda: core.group_flush.flush_now(logs.due_flushes(clock.monotonic_ms())),
+        )
+    every(
+        settings.log_flush_offset_checkpoint_interval_ms,
+        "recovery-point-checkpoint",
+        logs.checkpoint_recovery_points,
+        delay_ms=first_ms,
+    )
+    every(
+        settings.log_flush_start_offset_checkpoint_interval_ms,
+        "log-start-offset-checkpoint",
+        logs.checkpoint_log_start_offsets,
+        delay_ms=first_ms,
+    )
+    every(
+        settings.replica_high_watermark_checkpoint_interval_ms,
+        "high-watermark-checkpoint",
+        core.replicas.checkpoint_high_watermarks,
+    )
+    every(
+        settings.producer_id_expiration_check_interval_ms,
+        "producer-id-expiration",
+        lambda: logs.expire_producers(clock.wall_ms()),
+    )
+    every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", lambda: broker.cleaner.look())
+    transactions = core.transactions
+    every(
+        settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+        "transaction-abort",
+        transactions.abort_timed_out,
+    )
+    every(
+        settings.transaction_remove_expired_transaction_cleanup_interval_ms,
+        "transactional-id-expiration",
+        transactions.remove_expired,
+    )
+    every(
+        settings.offsets_retention_check_interval_ms,
+        "offset-expiration",
+        core.groups.expire_offsets,
+    )
+    every(REMOVAL_INTERVAL_MS, "file-deletion", remove_files)
+    every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
+    every(
+        broker.listeners.table.sweep_interval_ms,
+        "idle-connections",
+        lambda: broker.listeners.table.close_idle(clock.monotonic_ms()),
+    )
+
+
+def _warn(error: Exception) -> None:
+    _log.warning("a deleted file could not be removed: %s", error)

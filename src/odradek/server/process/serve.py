@@ -1,0 +1,81 @@
+"""A broker as a process: loop, signals, and the one line that says where it listens."""
+
+import asyncio
+import gc
+import logging
+import os
+import signal
+import sys
+from typing import Final
+
+from odradek.base.errors import SettingError
+from odradek.base.settings import SettingLayers
+from odradek.server.edge.listener import CannotListen
+from odradek.server.edge.open_files import raise_limit
+from odradek.server.handlers.registry import Handlers
+from odradek.server.process.broker import Broker
+from odradek.server.process.event_loop import new_event_loop
+
+EXIT_FAILED: Final = 1
+EXIT_STOPPED_TWICE: Final = 130
+
+# A broker at work makes little garbage in cycles; what a start leaves behind need not be looked at again.
+_GC_THRESHOLDS: Final = (50_000, 20, 50)
+
+_log = logging.getLogger(__name__)
+
+
+def serve(layers: SettingLayers) -> int:
+    """Run a broker until SIGTERM or SIGINT and return the exit code; a second signal does not wait.
+
+    Prints `listening on host:port` (and `, admin on host:port`) once clients may connect. Raises
+    SettingError, DataDirectoryError before anything was changed on disk.
+    """
+    raise_limit()
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(_run(layers))
+    except CannotListen as error:
+        raise SettingError(str(error)) from error
+
+
+async def _run(layers: SettingLayers) -> int:
+    loop = asyncio.get_running_loop()
+    # Why the broker stops: "" for a signal, else what failed.
+    ended: asyncio.Future[str] = loop.create_future()
+
+    def on_signal(number: signal.Signals) -> None:
+        if ended.done():
+            _log.warning(
+                "stopping at once, as told by a second signal: logs will be verified at the next start"
+            )
+            os._exit(EXIT_STOPPED_TWICE)
+        else:
+            ended.set_result("")
+
+    def on_failure(reason: str) -> None:
+        if not ended.done():
+            ended.set_result(reason)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal, number)
+    broker = Broker(layers, on_failure=on_failure)
+    await broker.start()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GC_THRESHOLDS)
+    admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
+    print(f"odradek: listening on {broker.bootstrap_servers}{admin}", flush=True)  # noqa: T201 - for whoever started it
+    _warm_up(loop, broker.handlers)
+    reason = await ended
+    if reason:
+        _log.critical("stopping: %s", reason)
+    await broker.stop()
+    return EXIT_FAILED if reason else 0
+
+
+def _warm_up(loop: asyncio.AbstractEventLoop, handlers: Handlers) -> None:
+    """Load what no request has asked for yet, one module per turn of the loop."""
+    if handlers.load_next():
+        loop.call_soon(_warm_up, loop, handlers)

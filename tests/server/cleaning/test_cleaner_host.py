@@ -1,0 +1,280 @@
+"""Compaction as a broker runs it, with a runner and a loop that the test holds."""
+
+import asyncio
+import errno
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.errors import CorruptRecord, OdradekError
+from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.records.builder import BatchBuilder
+from odradek.records.header import iter_headers
+from odradek.server.cleaning.cleaner_host import CleanerHost, InlineCleaner
+from odradek.storage import Log, LogManager
+from odradek.storage.compaction.cleaning import REPLACED_AT_ONCE_MAX
+from odradek.storage.memory_files import MemoryFileSystem
+
+FACTS = TopicPartition("facts", 0)
+SETTINGS = BrokerSettings(log_dirs=("/data",))
+
+
+class Runner:
+    """Does a job when the test says so, as far as it says."""
+
+    def __init__(self, disk: MemoryFileSystem) -> None:
+        self.inline = InlineCleaner(disk)
+        self.jobs: list[tuple[Any, dict[str, Any]]] = []
+        self.dropped = 0
+
+    def run(self, job: Any, **reports: Any) -> Callable[[], None]:
+        self.jobs.append((job, reports))
+
+        def drop() -> None:
+            self.dropped += 1
+
+        return drop
+
+    async def close(self) -> None:
+        """Nothing runs."""
+
+    def work(self) -> None:
+        job, reports = self.jobs.pop(0)
+        self.inline.run(job, **reports)
+
+    def fail(self, error: Exception) -> None:
+        self.jobs.pop(0)[1]["failed"](error)
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms)
+        self.disk.make_directory("/data")
+        self.config = TopicConfig(cleanup_policy=frozenset({"compact"}), min_cleanable_dirty_ratio=0.1)
+        self.settings = SETTINGS
+        self.logs = self.opened()
+        self.runner = Runner(self.disk)
+        self.turns: list[Callable[[], None]] = []
+        self.failed: list[str] = []
+        self.host = CleanerHost(
+            self.logs,
+            self.runner,
+            clock=self.clock,
+            background=self,
+            defer=self.turns.append,
+            settings=lambda: self.settings,
+            on_failed=lambda directory, reason: self.failed.append(reason),
+        )
+
+    def opened(self) -> LogManager:
+        return LogManager.open(
+            SETTINGS,
+            cluster_id="c",
+            file_system=self.disk,
+            clock=self.clock,
+            chance=SeededChance(0),
+            config_of=lambda topic: self.config,
+        )
+
+    def submit(
+        self, call: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]
+    ) -> None:
+        try:
+            result = call()
+        except OSError as error:
+            failed(error)
+        else:
+            done(result)
+
+    def log(self, partition: TopicPartition = FACTS, *, segments: int = 3) -> Log:
+        """A log with closed segments, each of which holds the same key."""
+        log = self.logs.create(partition)
+        for number in range(segments):
+            builder = BatchBuilder()
+            builder.append(self.clock.wall_ms(), b"k", b"%d" % number)
+            log.append_as_leader(builder.build(), 0, now_ms=self.clock.wall_ms())
+            log.roll()
+        log.restore_high_watermark(log.end_offset)
+        log.flush()
+        return log
+
+    def turn(self) -> int:
+        """Let the loop run until it is idle; how many turns that took."""
+        count = 0
+        while self.turns:
+            self.turns.pop(0)()
+            count += 1
+        return count
+
+    def waits(self) -> dict[str, str]:
+        """What each compacted log waits for."""
+        return {row["partition"]: row["waits_for"] for row in self.host.describe()}
+
+
+def offsets(log: Log) -> list[int]:
+    read = log.read(log.log_start_offset, 1 << 20, log.end_position, at_least_one=True)
+    return [header.base_offset for _, header in iter_headers(read.records)]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: Any) -> None:
+    """L5"""
+    log = bench.log()
+    bench.host.look()
+    assert offsets(log) == [0]
+    bench.runner.work()
+    assert log.cleaned_offset == 0, "not before the segments are swapped in"
+    bench.turn()
+    assert (offsets(log), log.cleaned_offset) == ([2], 3)
+    assert bench.disk.read("/data/cleaner-offset-checkpoint") == b"0\n1\nfacts 0 3\n"
+    bench.host.look()
+    assert bench.runner.jobs == [], "there is nothing left to do"
+    assert bench.waits() == {"facts-0": "the active segment, from offset 3 on, to be rolled"}
+
+
+def test_it_says_how_far_a_cleaning_is(bench: Any) -> None:
+    bench.log()
+    assert bench.waits() == {"facts-0": "a cleaner"}
+    bench.host.look()
+    bench.clock.advance(250)
+    assert bench.waits() == {"facts-0": "its cleaning to end, for 250 ms so far"}
+    assert bench.host.counts() == (1, 0)
+
+
+def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(bench: Any) -> None:
+    bench.log(segments=1)
+    bench.log(TopicPartition("facts", 1), segments=3).cleaned_offset = 2
+    bench.config = replace(bench.config, cleanup_policy=frozenset({"delete"}))
+    bench.log(TopicPartition("facts", 2))
+    rows = bench.host.describe()
+    assert [row["partition"] for row in rows] == ["facts-0", "facts-1"]
+    assert [row["dirty_ratio"] for row in rows] == [1.0, pytest.approx(1 / 3, abs=0.01)]
+    assert rows[1]["cleaned_offset"] == 2
+
+
+def test_the_checkpoint_is_taken_up_at_the_next_start(bench: Any) -> None:
+    """L5"""
+    bench.log()
+    bench.host.look()
+    bench.runner.work()
+    bench.turn()
+    bench.logs.close()
+    log = bench.opened().get(FACTS)
+    assert log is not None
+    assert (log.cleaned_offset, offsets(log)) == (3, [2])
+
+
+def test_each_segment_is_swapped_in_on_a_turn_of_its_own(bench: Any) -> None:
+    """L5: slices of a millisecond."""
+    log = bench.log(segments=3 * REPLACED_AT_ONCE_MAX)
+    bench.host.look()
+    bench.runner.work()
+    assert bench.turn() == 3
+    assert len(list(log.segments)) == 4
+
+
+def test_as_many_logs_are_cleaned_at_once_as_there_are_threads(bench: Any) -> None:
+    """L5: log.cleaner.threads, which share the buffer and the rate."""
+    for number in range(3):
+        bench.log(TopicPartition("facts", number))
+    bench.settings = replace(
+        SETTINGS, log_cleaner_threads=2, log_cleaner_dedupe_buffer_size=1_000_000,
+        log_cleaner_io_max_bytes_per_second=500.0,
+    )  # fmt: skip
+    bench.host.look()
+    assert len(bench.runner.jobs) == 2
+    job, reports = bench.runner.jobs[0]
+    assert (job.map_bytes_max, reports["bytes_per_second"]) == (500_000, 250.0)
+    bench.runner.work()
+    bench.turn()
+    assert len(bench.runner.jobs) == 2, "the third takes the place of the first"
+
+
+@pytest.mark.parametrize("changed", [{"log_cleaner_enable": False}, {"log_cleaner_threads": 0}])
+def test_nothing_is_cleaned_where_the_cleaner_is_off(bench: Any, changed: Any) -> None:
+    bench.log()
+    bench.settings = replace(SETTINGS, **changed)
+    bench.host.look()
+    assert bench.runner.jobs == []
+
+
+def test_a_damaged_log_is_left_alone_and_named(bench: Any) -> None:
+    """L5"""
+    bench.log()
+    bench.host.look()
+    bench.runner.fail(CorruptRecord("the CRC does not hold"))
+    bench.host.look()
+    assert bench.runner.jobs == []
+    assert bench.waits() == {"facts-0": "nothing any more, it is damaged: the CRC does not hold"}
+    assert bench.host.counts() == (0, 1)
+    assert bench.failed == []
+    bench.logs.delete(FACTS)
+    bench.log()
+    bench.host.look()
+    assert len(bench.runner.jobs) == 1, "a log made anew under that name is another one"
+
+
+def test_a_disk_that_fails_takes_its_directory_offline(bench: Any) -> None:
+    """L7"""
+    bench.log()
+    bench.host.look()
+    bench.runner.fail(OSError(errno.EIO, "Input/output error"))
+    assert bench.failed == ["[Errno 5] Input/output error"]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), OdradekError("it was killed")])
+def test_a_full_disk_or_a_killed_process_is_tried_again_later(bench: Any, error: Exception) -> None:
+    """L5: the log itself has lost nothing."""
+    bench.log()
+    bench.host.look()
+    bench.runner.fail(error)
+    assert (bench.failed, bench.runner.jobs) == ([], [])
+    bench.host.look()
+    assert len(bench.runner.jobs) == 1
+
+
+def test_a_log_deleted_meanwhile_is_forgotten(bench: Any) -> None:
+    """L5"""
+    bench.log()
+    bench.host.look()
+    bench.logs.delete(FACTS)
+    bench.runner.fail(FileNotFoundError(errno.ENOENT, "No such file or directory"))
+    assert bench.failed == []
+    assert (bench.host.describe(), bench.host.counts()) == ([], (0, 0))
+
+
+def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
+    """L5"""
+    log = bench.log()
+    bench.host.look()
+    log.truncate_to(1)
+    bench.runner.work()
+    bench.turn()
+    assert (offsets(log), log.cleaned_offset, bench.runner.dropped) == ([0], 0, 1)
+    assert (bench.failed, bench.runner.jobs) == ([], [])
+    log.roll()
+    log.flush()
+    bench.host.look()
+    assert len(bench.runner.jobs) == 1, "it was taken for damaged"
+
+
+def test_a_closed_host_drops_what_runs(bench: Any) -> None:
+    log = bench.log()
+    bench.host.look()
+    asyncio.run(bench.host.close())
+    assert bench.runner.dropped == 1
+    bench.runner.work()
+    bench.turn()
+    assert offsets(log) == [0]
+    bench.host.look()
+    assert bench.runner.jobs == []

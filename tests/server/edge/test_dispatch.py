@@ -1,0 +1,244 @@
+import logging
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.dispatch import Dispatcher, Handler
+from odradek.server.handlers.api_versions import unsupported_version
+from odradek.server.handlers.registry import Handlers
+from odradek.wire.apis import APIS
+from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+INIT_PRODUCER_ID, API_VERSIONS = 22, 18
+
+
+class Handled:
+    """A handler whose behaviour the test sets."""
+
+    def __init__(self) -> None:
+        self.contexts: list[RequestContext] = []
+        self.requests: list[Any] = []
+        self.responds: list[Respond] = []
+        self.error: Exception | None = None
+        self.answers_first = False
+
+    def handle(self, core: Any, context: RequestContext, request: Any, respond: Respond) -> None:
+        self.contexts.append(context)
+        self.requests.append(request)
+        self.responds.append(respond)
+        if self.answers_first:
+            respond(InitProducerIdResponse(producer_id=1))
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def handled() -> Handled:
+    return Handled()
+
+
+@pytest.fixture
+def dispatcher(node: Any, handled: Handled) -> Dispatcher:
+    def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
+        return InitProducerIdResponse(error_code=code)
+
+    handlers = {
+        INIT_PRODUCER_ID: Handler("InitProducerId", 0, 5, InitProducerIdRequest, handled.handle, refuse),
+        API_VERSIONS: Handler("ApiVersions", 0, 4, ApiVersionsRequest, handled.handle, None),
+    }
+    return Dispatcher(
+        node.core, handlers, lambda core: ApiVersionsResponse(int(ErrorCode.UNSUPPORTED_VERSION))
+    )
+
+
+def frame(version: int, api_key: int = INIT_PRODUCER_ID, body: bytes | None = None) -> bytes:
+    header = encode_request_header(RequestHeader(api_key, version, 77, "me"))
+    return header + (InitProducerIdRequest(None, 5).encode(version) if body is None else body)
+
+
+def decode(answer: bytes | None, version: int) -> InitProducerIdResponse:
+    assert answer is not None
+    correlation_id, position = decode_response_header(answer, INIT_PRODUCER_ID, version)
+    assert correlation_id == 77
+    return InitProducerIdResponse.decode(answer, version, position)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_a_request_reaches_its_handler_and_the_answer_its_connection(
+    dispatcher: Dispatcher, handled: Handled, fake_client: Any, version: int
+) -> None:
+    dispatcher.dispatch(fake_client, frame(version))
+    (context,) = handled.contexts
+    assert (context.api_version, context.correlation_id, context.client_id) == (version, 77, "me")
+    assert handled.requests[0].transaction_timeout_ms == 5
+    assert fake_client.answers == [], "a handler may answer later"
+    handled.responds[0](InitProducerIdResponse(producer_id=9))
+    assert decode(fake_client.answers[0], version).producer_id == 9
+
+
+def test_a_handler_may_answer_nothing(dispatcher: Dispatcher, handled: Handled, fake_client: Any) -> None:
+    dispatcher.dispatch(fake_client, frame(4))
+    handled.responds[0](None)
+    assert fake_client.answers == [None]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b"\0\x16\0",
+        struct.pack(">hhih", 999, 0, 1, -1),
+        frame(6, body=b""),
+        frame(4, body=b"\xff"),
+        frame(4)[:-1],
+        struct.pack(">hhih", INIT_PRODUCER_ID, 4, 1, 500),
+    ],
+    ids=["empty", "short", "unknown api", "unknown version", "garbage", "truncated", "client id too long"],
+)
+def test_what_is_no_request_closes_the_connection(
+    dispatcher: Dispatcher, handled: Handled, fake_client: Any, bad: bytes
+) -> None:
+    dispatcher.dispatch(fake_client, bad)
+    assert fake_client.is_closed
+    assert handled.requests == []
+
+
+def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version_0(
+    dispatcher: Dispatcher, fake_client: Any
+) -> None:
+    dispatcher.dispatch(fake_client, struct.pack(">hhi", API_VERSIONS, 5, 77) + b"whatever it may say")
+    correlation_id, position = decode_response_header(fake_client.answers[0], API_VERSIONS, 0)
+    assert correlation_id == 77
+    answer = ApiVersionsResponse.decode(fake_client.answers[0], 0, position)
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert not fake_client.is_closed
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RuntimeError("a mistake of ours"), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ApiError(ErrorCode.POLICY_VIOLATION), ErrorCode.POLICY_VIOLATION),
+    ],
+)
+def test_what_a_handler_raises_is_an_answer(
+    dispatcher: Dispatcher, handled: Handled, fake_client: Any, error: Exception, code: ErrorCode
+) -> None:
+    handled.error = error
+    dispatcher.dispatch(fake_client, frame(4))
+    assert decode(fake_client.answers[0], 4).error_code == code
+    assert not fake_client.is_closed
+
+
+def test_a_handler_that_raises_after_its_answer_has_answered(
+    dispatcher: Dispatcher, handled: Handled, fake_client: Any
+) -> None:
+    handled.error, handled.answers_first = RuntimeError("too late"), True
+    dispatcher.dispatch(fake_client, frame(4))
+    assert [decode(answer, 4).producer_id for answer in fake_client.answers] == [1]
+
+
+def test_an_answer_that_cannot_be_encoded_closes_the_connection(
+    dispatcher: Dispatcher, handled: Handled, fake_client: Any
+) -> None:
+    dispatcher.dispatch(fake_client, frame(4))
+    handled.responds[0](InitProducerIdResponse(producer_id=1 << 70))
+    assert (fake_client.answers, fake_client.is_closed) == ([], True)
+
+
+def test_a_second_answer_is_our_own_mistake(
+    dispatcher: Dispatcher, handled: Handled, fake_client: Any
+) -> None:
+    dispatcher.dispatch(fake_client, frame(4))
+    handled.responds[0](None)
+    with pytest.raises(AssertionError, match="InitProducerId answered twice"):
+        handled.responds[0](None)
+
+
+# --- frames that nobody meant to send
+
+
+def sound_frames(batch: bytes) -> list[bytes]:
+    """Every API that is served, in its first and last version, and four requests with something in them."""
+    full = (
+        CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=100),
+        ProduceRequest(
+            acks=-1, topic_data=[TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
+        ),
+        FetchRequest(topics=[FetchTopic(topic="t", partitions=[FetchPartition(partition=0)])]),
+        ListOffsetsRequest(topics=[ListOffsetsTopic("t", [ListOffsetsPartition(0, timestamp=-1)])]),
+    )
+    empty = [APIS[key].request_class() for key in Handlers().api_keys]
+    found = []
+    for request in (*full, *empty):
+        versions = APIS[request.API_KEY].versions
+        for version in {versions.lowest, min(versions.highest, 12), versions.highest}:
+            header = encode_request_header(RequestHeader(request.API_KEY, version, 77, "me"))
+            found.append(header + request.encode(version))
+    return found
+
+
+@st.composite
+def damaged(draw: st.DrawFn, frames: list[bytes]) -> bytes:
+    frame = bytearray(draw(st.sampled_from(frames)))
+    for _ in range(draw(st.integers(0, 4))):
+        position = draw(st.integers(0, len(frame)))
+        removed = draw(st.integers(0, 8))
+        extreme = st.sampled_from(
+            [b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0" * 4, b"\xff\xff\xff\xff\x0f", b"\x80"]
+        )
+        frame[position : position + removed] = draw(extreme | st.binary(max_size=8))
+    return bytes(frame)
+
+
+@contextmanager
+def mistakes_of_ours() -> Iterator[list[str]]:
+    """What is logged as an error of the broker meanwhile."""
+    found: list[str] = []
+    collector = logging.Handler(logging.ERROR)
+    collector.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("odradek")
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)
+
+
+@pytest.mark.slow
+def test_whatever_comes_is_answered_once_or_ends_its_connection(
+    new_node: Callable[..., Any], batch: Callable[..., bytes], fake_client: Any
+) -> None:
+    """Mutated frames of every API against the whole core; `./dev fuzz` is this at length, over sockets."""
+    node, client_class = new_node(), type(fake_client)
+    dispatcher = Dispatcher(node.core, Handlers(), unsupported_version)
+    frames = sound_frames(batch(b"value"))
+    other = client_class()
+
+    @settings(max_examples=400, suppress_health_check=list(HealthCheck))
+    @given(st.binary(max_size=64) | damaged(frames))
+    def hold(frame: bytes) -> None:
+        client = client_class()
+        with mistakes_of_ours() as mistakes:
+            dispatcher.dispatch(client, frame)
+            node.turns.run()
+        assert mistakes == []
+        assert len(client.answers) <= 1
+
+    hold()
+    dispatcher.dispatch(other, frames[-1])
+    assert len(other.answers) == 1, "everybody else is still served"

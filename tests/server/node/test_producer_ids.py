@@ -1,0 +1,58 @@
+from collections.abc import Callable
+from typing import Any, cast
+
+from odradek.base.error_codes import ErrorCode
+from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
+from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.producer_ids import ProducerIds
+
+
+class Controller:
+    """It answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[Callable[[Answer], None]] = []
+        self.given = 0
+
+    def submit(self, request: Any, answered: Callable[[Answer], None]) -> None:
+        assert isinstance(request, AllocateProducerIds)
+        self.asked.append(answered)
+
+    def give(self, count: int) -> None:
+        first, self.given = self.given, self.given + count
+        self.asked.pop(0)(ProducerIdBlock(0, first, count))
+
+
+def supply() -> tuple[Controller, ProducerIds, list[int]]:
+    controller = Controller()
+    return controller, ProducerIds(0, cast(ControllerHost, controller)), []
+
+
+def test_the_first_producers_wait_for_the_first_block() -> None:
+    controller, ids, taken = supply()
+    ids.take(taken.append)
+    ids.take(taken.append)
+    assert (taken, len(controller.asked)) == ([], 1)
+    controller.give(1000)
+    assert taken == [0, 1]
+
+
+def test_the_next_block_is_asked_for_before_this_one_is_used_up() -> None:
+    controller, ids, taken = supply()
+    for number in range(2_500):
+        ids.take(taken.append)
+        if controller.asked:
+            controller.give(1000)
+        assert len(taken) == number + 1, "nobody waited but the first"
+    assert taken == list(range(2_500))
+
+
+def test_a_refusal_is_told_to_all_who_wait_and_the_next_one_asks_again() -> None:
+    controller, ids, taken = supply()
+    ids.take(taken.append)
+    ids.take(taken.append)
+    controller.asked.pop(0)(Refused(ErrorCode.NOT_CONTROLLER, "no"))
+    assert taken == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2
+    ids.take(taken.append)
+    controller.give(10)
+    assert taken[2:] == [0]

@@ -1,0 +1,87 @@
+"""G3 against an image that the test changes."""
+
+from collections.abc import Set
+from uuid import UUID
+
+import pytest
+
+from odradek.base.clock import ManualClock
+from odradek.base.ids import NO_BROKER
+from odradek.metadata.image import ClusterImage, PartitionChanged, PartitionImage, TopicCreated, TopicDeleted
+from odradek.server.node.topic_waits import DelayedCreatePartitions, DelayedCreateTopics, DelayedDeleteTopics
+from odradek.timer import Purgatory, Timer
+
+FLIGHTS, TRAINS = UUID(int=1), UUID(int=2)
+LED = PartitionImage((0,), (0,), 0)
+LEADERLESS = PartitionImage((0,), (0,), NO_BROKER)
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.image = ClusterImage()
+        self.timer = Timer(ManualClock())
+        self.purgatory: Purgatory[str] = Purgatory("Topic", self.timer)
+        self.late: list[Set[str]] = []
+
+    def create(self, **topics: UUID) -> DelayedCreateTopics:
+        operation = DelayedCreateTopics(1000, self.image, topics, self.late.append)
+        self.purgatory.try_complete_else_watch(operation, list(topics))
+        return operation
+
+    def change(self, change: TopicCreated | PartitionChanged | TopicDeleted, topic: str) -> None:
+        self.image.apply(change)
+        self.purgatory.check_and_complete(topic)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_a_creation_waits_for_the_last_leader_of_the_last_topic(bench: Bench) -> None:
+    """G3"""
+    operation = bench.create(flights=FLIGHTS, trains=TRAINS)
+    bench.change(TopicCreated("flights", FLIGHTS, {0: LED, 1: LEADERLESS}), "flights")
+    bench.change(TopicCreated("trains", TRAINS, {0: LED}), "trains")
+    assert bench.late == []
+    assert operation.waits_for() == "a leader for every partition of flights"
+    bench.change(PartitionChanged("flights", 1, LED), "flights")
+    assert bench.late == [set()]
+
+
+def test_a_topic_of_the_same_name_and_another_id_is_not_the_one(bench: Bench) -> None:
+    bench.create(flights=FLIGHTS)
+    bench.change(TopicCreated("flights", TRAINS, {0: LED}), "flights")
+    assert bench.late == []
+
+
+def test_at_the_deadline_the_open_topics_are_late(bench: Bench) -> None:
+    """G3: at the timeout with REQUEST_TIMED_OUT (the topic still comes)."""
+    bench.create(flights=FLIGHTS, trains=TRAINS)
+    bench.change(TopicCreated("trains", TRAINS, {0: LED}), "trains")
+    assert isinstance(bench.timer.clock, ManualClock)
+    bench.timer.clock.advance(1001)
+    bench.timer.advance()
+    assert bench.late == [{"flights"}]
+
+
+def test_growth_waits_for_the_leaders_of_as_many_partitions_as_asked_for(bench: Bench) -> None:
+    """G3"""
+    bench.image.apply(TopicCreated("flights", FLIGHTS, {0: LED}))
+    operation = DelayedCreatePartitions(1000, bench.image, {"flights": 2}, bench.late.append)
+    assert not bench.purgatory.try_complete_else_watch(operation, ["flights"])
+    assert operation.waits_for() == "a leader for every new partition of flights"
+    bench.change(PartitionChanged("flights", 1, LEADERLESS), "flights")
+    assert bench.late == []
+    bench.change(PartitionChanged("flights", 1, LED), "flights")
+    assert bench.late == [set()]
+
+
+def test_a_deletion_waits_until_nothing_is_known_of_the_topic(bench: Bench) -> None:
+    """G3"""
+    bench.image.apply(TopicCreated("flights", FLIGHTS, {0: LED}))
+    operation = DelayedDeleteTopics(1000, bench.image, {"flights": FLIGHTS}, bench.late.append)
+    assert not bench.purgatory.try_complete_else_watch(operation, ["flights"])
+    assert operation.waits_for() == "the last partition of flights to be gone"
+    bench.change(TopicDeleted("flights"), "flights")
+    assert bench.late == [set()]
