@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks.peer import BROKERS, BrokerProcess, KafkaTools
-from benchmarks.peer.process import HOST
-from benchmarks.peer.waiting import wait_until
+from peers import BROKERS, DEFAULT_BROKERS, BrokerProcess, KafkaTools
+from peers.process import HOST
+from peers.waiting import wait_until
 
 from compat.admins import ADMINS, Admin
 from compat.admins.confluent import ConfluentAdmin
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--target",
         action="append",
         choices=sorted(BROKERS),
-        help="the broker to run on (may be repeated; default: all, one after the other)",
+        help="the broker to run on (may be repeated; default: odradek, then kafka)",
     )
 
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One run of each test for each broker, and for each client or admin client that it asks for."""
     if "broker" in metafunc.fixturenames:
-        targets = metafunc.config.getoption("--target") or sorted(BROKERS, reverse=True)
+        targets = metafunc.config.getoption("--target") or list(DEFAULT_BROKERS)
         metafunc.parametrize("broker", targets, indirect=True, scope="session")
     needed = _needed(metafunc.definition)
     able = [name for name, client in CLIENTS.items() if needed <= client.abilities]

@@ -4,7 +4,7 @@ import functools
 import socket
 import struct
 
-from benchmarks.peer.process import API_VERSIONS_REQUEST
+from peers.process import API_VERSIONS_REQUEST
 
 from odradek.wire.apis import APIS
 

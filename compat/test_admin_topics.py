@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from benchmarks.peer import BrokerProcess
-from benchmarks.peer.waiting import wait_until
+from peers import BrokerProcess
+from peers.waiting import wait_until
 
 from compat.admins import Admin
 from compat.clients import Refused

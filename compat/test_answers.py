@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from benchmarks.peer import BrokerProcess
-from benchmarks.peer.process import HOST
-from benchmarks.peer.waiting import wait_until
+from peers import BrokerProcess
+from peers.process import HOST
+from peers.waiting import wait_until
 
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection

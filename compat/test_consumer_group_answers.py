@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Mapping
 
 import pytest
-from benchmarks.peer.waiting import wait_until
+from peers.waiting import wait_until
 
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection

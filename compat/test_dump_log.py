@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from benchmarks.peer import KafkaTools
+from peers import KafkaTools
 
 from compat.clients import CLIENTS, CODECS, Client, Record
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from benchmarks.peer import BrokerProcess, KafkaTools
+from peers import BrokerProcess, KafkaTools
 
 from compat import members
 from compat.clients import Client, Record, Refused

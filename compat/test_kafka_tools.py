@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from benchmarks.peer import KafkaTools, ToolFailed
+from peers import KafkaTools, ToolFailed
 
 from compat.admins.confluent import ConfluentAdmin
 from compat.clients import CLIENTS, CODECS, Client, Record

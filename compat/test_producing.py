@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from benchmarks.peer.waiting import wait_until
+from peers.waiting import wait_until
 
 from compat.clients import Ability, Client, Record
 

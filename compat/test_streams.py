@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks.peer import BrokerProcess
+from peers import BrokerProcess
 
 from compat.clients import Client, Record
 from compat.streams import Counts, WordCount

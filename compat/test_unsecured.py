@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from benchmarks.peer import BrokerProcess
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AclBinding,
@@ -13,6 +12,7 @@ from confluent_kafka.admin import (
     ResourcePatternType,
     ResourceType,
 )
+from peers import BrokerProcess
 
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection

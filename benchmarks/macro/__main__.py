@@ -4,12 +4,13 @@ import argparse
 import resource
 import sys
 
+from peers import BROKERS, JarsMissing
+
 from benchmarks.macro.report import PAGE, table, write_page
 from benchmarks.macro.results import ROOT, Measurement, new_run, saved_runs
 from benchmarks.macro.runner import measure_pairs
 from benchmarks.macro.scenario import Scenario
 from benchmarks.macro.scenarios import SCENARIOS
-from benchmarks.peer import BROKERS, JarsMissing
 
 OPEN_FILES = 65_536  # for the connections of both sides; brokers inherit it
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from peers import BrokerProcess
 
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import REQUEST_TIMEOUT_S, fresh_topic
-from benchmarks.peer import BrokerProcess
 
 LOG_MB = 400
 LOG_QUICK_MB = 100

@@ -6,12 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from peers import BrokerProcess
+
 from benchmarks.macro.crowd import CORRELATION_ID_AT, Crowd, Frame, frame_of
 from benchmarks.macro.echo import echo
 from benchmarks.macro.members import RawGroup, refused
 from benchmarks.macro.scenario import Better, CpuMeter, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess
 from odradek.base.error_codes import ErrorCode
 from odradek.wire.headers import decode_response_header
 from odradek.wire.messages.offset_commit import (

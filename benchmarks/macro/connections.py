@@ -6,12 +6,12 @@ import time
 from collections.abc import Mapping
 
 from confluent_kafka import Producer
+from peers import BrokerProcess
+from peers.process import API_VERSIONS_REQUEST
 
 from benchmarks.macro.fetching import connect, fetch_request
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess
-from benchmarks.peer.process import API_VERSIONS_REQUEST
 
 CONNECTIONS = 5000
 PARKED_FETCHES = 1000

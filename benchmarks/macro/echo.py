@@ -13,8 +13,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+from peers.process import HOST
+
 from benchmarks.macro.crowd import CORRELATION_ID_AT, LENGTH
-from benchmarks.peer.process import HOST
 
 CORRELATION_ID_BYTES = 4
 RECEIVED_BYTES_MAX = 1 << 16

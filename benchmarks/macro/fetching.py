@@ -7,7 +7,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from benchmarks.peer.process import HOST
+from peers.process import HOST
 
 FETCH_KEY = 1
 FETCH_VERSION = 4

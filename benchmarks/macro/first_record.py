@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from confluent_kafka import Producer
+from peers import BrokerProcess
+from peers.process import HOST
 
 from benchmarks.macro.programs import java_program, python_program
 from benchmarks.macro.scenario import Better, Figure, LeftOut, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess
-from benchmarks.peer.process import HOST
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

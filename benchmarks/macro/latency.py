@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from peers import BrokerProcess
 
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess
 
 RECORDS = 5000
 RECORDS_QUICK = 300

@@ -5,12 +5,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from peers import BrokerProcess
+from peers.waiting import wait_until
+
 from benchmarks.macro.crowd import Crowd, Frame, frame_of
 from benchmarks.macro.members import SERVED_TIMEOUT_S, RawGroup, refused
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess
-from benchmarks.peer.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 from odradek.wire.headers import decode_response_header
 from odradek.wire.messages.offset_commit import (

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from peers.waiting import wait_until
+
 from benchmarks.macro.crowd import Crowd, Frame, frame_of
-from benchmarks.peer.waiting import wait_until
 from odradek.base.error_codes import ErrorCode
 from odradek.wire.headers import decode_response_header
 from odradek.wire.messages.consumer_protocol import (

@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import ClassVar
 
+from peers import BrokerProcess, KafkaTools
+
 from benchmarks.macro.scenario import Better, CpuMeter, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess, KafkaTools
 
 THROUGHPUT = Figure("throughput", "MB/s", Better.HIGHER, ratio_goal=1.0)
 CPU_PER_GB = Figure("broker CPU", "s/GB", Better.LOWER, ratio_goal=0.7)

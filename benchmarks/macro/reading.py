@@ -5,11 +5,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
+from peers import BrokerProcess, KafkaTools
 
 from benchmarks.macro.fetching import Reader
 from benchmarks.macro.scenario import Better, CpuMeter, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess, KafkaTools
 
 RECORD_BYTES = 1024
 RECORDS = 1_000_000

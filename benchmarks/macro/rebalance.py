@@ -4,10 +4,11 @@ import statistics
 import time
 from collections.abc import Mapping
 
+from peers import BrokerProcess
+
 from benchmarks.macro.crowd import Crowd
 from benchmarks.macro.members import RawGroup
 from benchmarks.macro.scenario import Better, Figure, Scenario
-from benchmarks.peer import BrokerProcess
 
 MEMBERS = 500
 ROUNDS = 30

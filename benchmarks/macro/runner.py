@@ -4,9 +4,10 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from peers import BROKERS
+
 from benchmarks.macro.results import Measurement, Run
 from benchmarks.macro.scenario import LeftOut, Scenario
-from benchmarks.peer import BROKERS
 
 
 def measure_pairs(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from benchmarks.peer import BrokerProcess
+from peers import BrokerProcess
 
 # A goal missed by less counts as met: the spread of runs on a shared machine is no smaller.
 GOAL_TOLERANCE = 0.05

@@ -5,8 +5,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from peers import BrokerProcess
+
 from benchmarks.macro.scenario import Better, Figure, Scenario
-from benchmarks.peer import BrokerProcess
 
 IDLE_S = 5.0
 IDLE_QUICK_S = 1.0

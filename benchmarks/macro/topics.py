@@ -5,8 +5,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from confluent_kafka.admin import AdminClient, NewTopic
-
-from benchmarks.peer import BrokerProcess
+from peers import BrokerProcess
 
 REQUEST_TIMEOUT_S = 30.0
 

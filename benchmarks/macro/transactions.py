@@ -8,11 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from confluent_kafka import Producer
+from peers import BrokerProcess
 
 from benchmarks.macro.programs import java_program
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
-from benchmarks.peer import BrokerProcess
 
 RECORDS = 100
 RECORD = b"x" * 100

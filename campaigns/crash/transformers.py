@@ -15,8 +15,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peer.jars import JarsMissing, class_path
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from peers.jars import JarsMissing, class_path
 
 from campaigns.crash.campaign import QUICK_RECONNECTS, QUIET, Broken
 from campaigns.crash.transactions_check import COPIES, Ledger, Outcome, Written

@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.peer.compiling import compiled
-from benchmarks.peer.jars import class_path, jars_of
+from peers.compiling import compiled
+from peers.jars import class_path, jars_of
 
 from compat.clients.java import JavaClient
 

@@ -6,8 +6,8 @@ A Java program is compiled once for each state of its source and of the client's
 import sys
 from pathlib import Path
 
-from benchmarks.peer.compiling import compiled
-from benchmarks.peer.jars import class_path
+from peers.compiling import compiled
+from peers.jars import class_path
 
 HERE = Path(__file__).parent
 # What kafka-clients needs to run, in place of the broker's hundred jars: a JVM opens all that it is given.

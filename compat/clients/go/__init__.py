@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.peer.jars import cache_directory
+from peers.jars import cache_directory
 
 from compat.clients.model import ALL_ABILITIES, Ability
 from compat.clients.program import ProgramClient

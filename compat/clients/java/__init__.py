@@ -1,15 +1,16 @@
-"""Apache Kafka's own Java client, in the version of `benchmarks/peer/pom.xml`."""
+"""Apache Kafka's own Java client, in the version of the `pom.xml` beside this file."""
 
 import shutil
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.peer.compiling import compiled
-from benchmarks.peer.jars import class_path
+from peers.compiling import compiled
+from peers.jars import jars_of
 
 from compat.clients.program import ProgramClient
 
-SOURCES = sorted(Path(__file__).parent.glob("*.java"))
+HERE = Path(__file__).parent
+SOURCES = sorted(HERE.glob("*.java"))
 
 
 class JavaClient(ProgramClient):
@@ -29,6 +30,7 @@ class JavaClient(ProgramClient):
 
     def command(self) -> list[str]:
         """Compile once for each state of the sources and class path."""
-        classes = compiled("compat-java", SOURCES, class_path())
+        jars = f"{jars_of(HERE / 'pom.xml', 'java-client')}/*"
+        classes = compiled("compat-java", SOURCES, jars)
         flags = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M"]
-        return ["java", *flags, "-cp", f"{classes}:{class_path()}", "CompatClient", self.bootstrap]
+        return ["java", *flags, "-cp", f"{classes}:{jars}", "CompatClient", self.bootstrap]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.peer.jars import class_path, kafka_version
-from benchmarks.peer.process import HOST, BrokerFailed, BrokerProcess, free_port, write_properties
+from peers.jars import class_path, kafka_version
+from peers.process import HOST, BrokerFailed, BrokerProcess, free_port, write_properties
 
 CLUSTER_ID = "odradekPeerCluster0000"
 FORMAT_TIMEOUT_S = 60
@@ -36,6 +36,8 @@ class KafkaBroker(BrokerProcess):
     """Apache Kafka, in the version of `pom.xml`. Raises JarsMissing when it cannot be fetched."""
 
     name: ClassVar[str] = "kafka"
+    release: ClassVar[str | None] = None
+    """A release other than that of `pom.xml`."""
 
     def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
         super().__init__(directory, settings)
@@ -44,7 +46,7 @@ class KafkaBroker(BrokerProcess):
     @classmethod
     def version(cls) -> str:
         """The name and version for reports."""
-        return f"Apache Kafka {kafka_version()}"
+        return f"Apache Kafka {cls.release or kafka_version()}"
 
     def prepare(self) -> None:
         """Write server.properties and format the storage, as Kafka demands before a first start."""
@@ -55,7 +57,14 @@ class KafkaBroker(BrokerProcess):
         (self.directory / "log4j2.properties").write_text(LOGGING)
         arguments = ["format", "--cluster-id", CLUSTER_ID, "--config", str(properties)]
         done = subprocess.run(
-            ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), "kafka.tools.StorageTool", *arguments],
+            [
+                "java",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                class_path(self.release),
+                "kafka.tools.StorageTool",
+                *arguments,
+            ],
             capture_output=True,
             text=True,
             timeout=FORMAT_TIMEOUT_S,
@@ -68,7 +77,16 @@ class KafkaBroker(BrokerProcess):
         """The JVM with Kafka's main class."""
         logging = f"-Dlog4j2.configurationFile={self.directory / 'log4j2.properties'}"
         properties = str(self.directory / "server.properties")
-        return ["java", *HEAP, *JVM_FLAGS, logging, "-cp", class_path(), "kafka.Kafka", properties]
+        return [
+            "java",
+            *HEAP,
+            *JVM_FLAGS,
+            logging,
+            "-cp",
+            class_path(self.release),
+            "kafka.Kafka",
+            properties,
+        ]
 
     def _base_settings(self) -> dict[str, str]:
         return {
@@ -87,3 +105,10 @@ class KafkaBroker(BrokerProcess):
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
         }
+
+
+class Kafka41Broker(KafkaBroker):
+    """Apache Kafka 4.1, for what differs between it and the current release."""
+
+    name: ClassVar[str] = "kafka-4.1"
+    release: ClassVar[str | None] = "4.1.2"

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.peer.jars import cache_directory
+from peers.jars import cache_directory
 
 COMPILE_TIMEOUT_S = 120
 

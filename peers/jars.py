@@ -36,23 +36,23 @@ def kafka_version() -> str:
 
 
 @functools.cache
-def class_path() -> str:
+def class_path(version: str | None = None) -> str:
     """The class path of Apache Kafka's broker and tools, fetching the jars when they are not there.
 
-    Raises JarsMissing.
+    `version` is a release other than that of `pom.xml`. Raises JarsMissing.
     """
-    return f"{jars_of(POM, 'kafka')}/*"
+    return f"{jars_of(POM, 'kafka', version)}/*"
 
 
-def jars_of(pom: Path, name: str) -> Path:
+def jars_of(pom: Path, name: str, version: str | None = None) -> Path:
     """The directory of the jars that a pom names, with Apache Kafka in our version; fetched when not there.
 
-    Raises JarsMissing.
+    `version` is a release other than that of `pom.xml`. Raises JarsMissing.
     """
     digest = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
-    jars = cache_directory() / f"{name}-{kafka_version()}-{digest}"
+    jars = cache_directory() / f"{name}-{version or kafka_version()}-{digest}"
     if not jars.is_dir():
-        _fetch(pom, jars)
+        _fetch(pom, jars, version or kafka_version())
     return jars
 
 
@@ -63,14 +63,14 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "odradek" / "peer"
 
 
-def _fetch(pom: Path, jars: Path) -> None:
+def _fetch(pom: Path, jars: Path, version: str) -> None:
     if shutil.which("mvn") is None or shutil.which("java") is None:
         raise JarsMissing("Apache Kafka needs Maven and Java: apt-get install maven")
     jars.parent.mkdir(parents=True, exist_ok=True)
     # Fetched aside and renamed, so that an interrupted fetch never looks like a whole one.
     with tempfile.TemporaryDirectory(dir=jars.parent) as scratch:
         command = ["mvn", "-q", "-B", "-ntp", "-f", str(pom), "dependency:copy-dependencies"]
-        command.append(f"-DoutputDirectory={scratch}/jars")
+        command += [f"-DoutputDirectory={scratch}/jars", f"-Dkafka.version={version}"]
         mirror = os.environ.get("ODRADEK_MAVEN_REPOSITORY")
         if mirror:
             settings = Path(scratch, "settings.xml")

@@ -5,7 +5,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import ClassVar
 
-from benchmarks.peer.process import BrokerProcess, write_properties
+from peers.process import BrokerProcess, write_properties
 
 
 class OdradekBroker(BrokerProcess):

@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import ClassVar
 
-from benchmarks.peer.jars import class_path
+from peers.jars import class_path
 
 TOOL_TIMEOUT_S = 120.0
 

@@ -1,0 +1,28 @@
+"""Brokers as processes, Apache Kafka's and ours, with Kafka's tools: what `benchmarks`, `compat` and
+`campaigns` share."""
+
+from peers.jars import JarsMissing, class_path
+from peers.kafka import Kafka41Broker, KafkaBroker
+from peers.odradek import OdradekBroker
+from peers.process import BrokerFailed, BrokerProcess
+from peers.tools import KafkaTools, ToolFailed
+
+BROKERS: dict[str, type[BrokerProcess]] = {
+    kind.name: kind for kind in (OdradekBroker, KafkaBroker, Kafka41Broker)
+}
+DEFAULT_BROKERS = (OdradekBroker.name, KafkaBroker.name)
+"""Those that are run where none is asked for: the older release is a lane of its own."""
+
+
+__all__ = [
+    "BROKERS",
+    "DEFAULT_BROKERS",
+    "BrokerFailed",
+    "BrokerProcess",
+    "JarsMissing",
+    "KafkaBroker",
+    "KafkaTools",
+    "OdradekBroker",
+    "ToolFailed",
+    "class_path",
+]
