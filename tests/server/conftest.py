@@ -10,7 +10,6 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.settings import SettingLayers
-from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.startup import found_cluster, load_image
@@ -18,8 +17,8 @@ from odradek.metadata.store import run_process
 from odradek.records.builder import BatchBuilder
 from odradek.server.edge.context import RequestContext
 from odradek.server.handlers.registry import Handlers
-from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.core import BrokerCore
+from odradek.server.node.ports import Surroundings
 from odradek.storage import LogManager
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer
@@ -87,7 +86,7 @@ class Node:
         self.turns = Turns()
         self.failures: list[str] = []
         self.store = MemoryStore()
-        session = self.store.connect(lambda event: self.host.on_store_event(event))
+        session = self.store.connect(lambda event: self.core.controller.on_store_event(event))
         image = self._found_cluster()
         self.logs = LogManager.open(
             self.layers.broker_settings(),
@@ -97,24 +96,18 @@ class Node:
             chance=self.chance,
             config_of=lambda topic: self.layers.topic_config(image.topic_config(topic)),
         )
-        self.core = BrokerCore(
-            self.layers,
-            image,
-            self.logs,
+        surroundings = Surroundings(
             clock=self.clock,
             chance=self.chance,
             timer=self.timer,
             background=AtOnce(),
             defer=self.turns.defer,
+            store=session,
             on_failure=self.failures.append,
         )
-        self.host = ControllerHost(
-            Controller(ControllerSettings(), self.clock, self.chance), session, self.core
-        )
-        self.core.join(self.host)
-        self.core.served_apis = Handlers().api_keys
+        self.core = BrokerCore(surroundings, self.layers, image, self.logs, served_apis=Handlers().api_keys)
         joined: list[object] = []
-        self.host.start(BrokerImage(0, (HERE,), rack="r1"), joined.append)
+        self.core.controller.start(BrokerImage(0, (HERE,), rack="r1"), joined.append)
         assert joined == [None], "the broker joins its own cluster at once"
 
     def _found_cluster(self) -> ClusterImage:

@@ -99,7 +99,7 @@ def test_keys_of_an_unknown_type_are_invalid(node: Any) -> None:
 
 
 def test_without_the_topic_there_is_no_coordinator(node: Any) -> None:
-    node.host.submit = lambda request, answered: None
+    node.core.controller.submit = lambda request, answered: None
     asked = node.send(FindCoordinatorRequest(coordinator_keys=["g"]))
     assert asked.answers == []
     assert join(node).error_code == ErrorCode.NOT_COORDINATOR

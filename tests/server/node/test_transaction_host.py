@@ -29,8 +29,7 @@ def init(node: Any, name: str) -> int:
 
 
 def order(node: Any, **changes: Any) -> None:
-    for told in node.core.on_roles:
-        told(RoleChanges(**changes))
+    node.core.transactions.on_roles(RoleChanges(**changes))
 
 
 def leading(node: Any) -> list[LeaderAndIsrPartition]:

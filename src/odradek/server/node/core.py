@@ -5,14 +5,13 @@ knows no loop, no socket and no thread; time, chance, disk and background work a
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from odradek.base.chance import Chance
-from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicId, TopicPartition
-from odradek.base.settings import BrokerSettings, SettingLayers, TopicConfig
+from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
+from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import (
     BrokerConfigChanged,
     Change,
@@ -36,95 +35,102 @@ from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
-from odradek.server.node.group_host import GroupHost
-from odradek.server.node.internal_topic import InternalTopic
-from odradek.server.node.ports import Background, Defer
+from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
+from odradek.server.node.internal_topic import InternalTopic, TopicMaking
+from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
-from odradek.server.node.transaction_host import TransactionHost
+from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
-from odradek.timer import Purgatory, Timer
+from odradek.timer import Purgatory
 
 _log = logging.getLogger(__name__)
 
 
 class BrokerCore:
-    """One broker's state and the ways into it; owned by one thread."""
-
-    controller: ControllerHost
-    """Who decides about topics, settings and leaders; joined by `join`."""
-    producer_ids: ProducerIds
-    groups: GroupHost
-    transactions: TransactionHost
+    """One broker's state and the ways into it; owned by one thread. Complete when it is constructed."""
 
     def __init__(
         self,
+        surroundings: Surroundings,
         layers: SettingLayers,
         image: ClusterImage,
         logs: LogManager,
         *,
-        clock: Clock,
-        chance: Chance,
-        timer: Timer,
-        background: Background,
-        defer: Defer,
-        on_failure: Callable[[str], None],
+        served_apis: tuple[int, ...],
     ) -> None:
-        """`image` holds the cluster's id and settings as the store has them; `on_failure` ends a broker."""
+        """`image` holds the cluster's id and settings as the store has them."""
         self.layers = layers
         self.settings: BrokerSettings = layers.broker_settings()
         """What is in force now; replaced as a whole when a setting changes."""
         self.broker_id: BrokerId = self.settings.node_id
-        self.clock = clock
-        self.chance = chance
-        self.timer = timer
-        self.defer = defer
+        self.clock = surroundings.clock
+        self.chance = surroundings.chance
+        self.timer = surroundings.timer
+        self.defer = surroundings.defer
         """Runs a callback in a later turn of the loop."""
         self.image = image
         """The cluster as this broker knows it."""
         self.logs = logs
         self.on_settings: list[Callable[[BrokerSettings], None]] = []
-        """Told when `settings` was replaced."""
-        self.on_roles: list[Callable[[RoleChanges], None]] = []
-        """Told when partitions came to be led, followed or hosted no more: coordinators load and let go."""
-        self.on_topics_gone: list[Callable[[Sequence[str]], None]] = []
-        """Told the names of topics that were deleted."""
-        self.on_topics: list[Callable[[], None]] = []
-        """Told when topics came, went or grew."""
-        self._on_failure = on_failure
+        """Called when `settings` was replaced."""
+        self.served_apis = served_apis
+        """The keys of the APIs that are served, for ApiVersions."""
+        self.request_counts: dict[int, int] = {}
+        """Requests by API key."""
+        self._on_failure = surroundings.on_failure
+        self._make_storage(surroundings)
+        self._make_coordinators(surroundings)
+
+    def _make_storage(self, surroundings: Surroundings) -> None:
+        """Make what keeps records and gives them out."""
+        clock, timer, defer = self.clock, self.timer, self.defer
         self.replicas = ReplicaManager(
             self.broker_id,
             self.settings,
             clock=clock,
             timer=timer,
-            logs=logs,
-            cluster=image,
+            logs=self.logs,
+            cluster=self.image,
             effects=self,
             defer=defer,
         )
         self.group_flush = GroupFlush(
-            logs, background, defer, self.replicas.on_flushed, self.replicas.directory_failed
+            self.logs,
+            surroundings.background,
+            defer,
+            self.replicas.on_flushed,
+            self.replicas.directory_failed,
         )
         self.fetch_sessions = FetchSessionCache(
             self.settings.max_incremental_fetch_session_cache_slots,
             clock=clock,
-            chance=chance,
+            chance=self.chance,
             name_of=self.topic_name,
         )
         self.topic_purgatory: Purgatory[str] = Purgatory("Topic", timer, defer=defer)
         """Creations and deletions that wait until this broker sees them done (G3)."""
-        self.coordinating_topics: dict[int, InternalTopic] = {}
-        """By FindCoordinator's type of key: the topic whose partitions' leaders coordinate."""
-        self.served_apis: tuple[int, ...] = ()
-        """The keys of the APIs that are served, for ApiVersions."""
-        self.request_counts: dict[int, int] = {}
-        """Requests by API key."""
 
-    def join(self, controller: ControllerHost) -> None:
-        """Take a controller, before the first request."""
-        self.controller = controller
-        self.producer_ids = ProducerIds(self.broker_id, controller)
-        self.groups = GroupHost(self)
-        self.transactions = TransactionHost(self)
+    def _make_coordinators(self, surroundings: Surroundings) -> None:
+        """Make who decides: about the cluster, groups and transactions."""
+        controller = Controller(_controller_settings(self.settings), self.clock, self.chance)
+        self.controller = ControllerHost(controller, surroundings.store, self)
+        """Who decides about topics, settings and leaders."""
+        self.producer_ids = ProducerIds(self.broker_id, self.controller)
+        making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
+        self.groups = GroupHost(surroundings, making, self.replicas, lambda: self.settings)
+        self.transactions = TransactionHost(
+            surroundings,
+            making,
+            self.replicas,
+            lambda: self.settings,
+            producer_ids=self.producer_ids,
+            groups=self.groups,
+        )
+        self.coordinating_topics: Mapping[int, InternalTopic] = {
+            GROUP_KEY_TYPE: self.groups.topic,
+            TRANSACTION_KEY_TYPE: self.transactions.topic,
+        }
+        """By FindCoordinator's type of key: the topic whose partitions' leaders coordinate."""
 
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
         """Everything in which operations wait, for metrics and listings (D7)."""
@@ -165,8 +171,8 @@ class BrokerCore:
                 return self._roles_changed(self.replicas.stop_replica(message))
 
     def _roles_changed(self, changes: RoleChanges) -> Mapping[TopicPartition, ErrorCode]:
-        for told in self.on_roles:
-            told(changes)
+        self.groups.on_roles(changes)
+        self.transactions.on_roles(changes)
         return changes.partition_errors
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
@@ -205,11 +211,9 @@ class BrokerCore:
         for name in message.gone_topics:
             self.topic_purgatory.check_and_complete(name)
         if message.gone_topics:
-            for gone in self.on_topics_gone:
-                gone(message.gone_topics)
+            self.groups.on_topics_gone(message.gone_topics)
         if shapes_before != [self._shape(name) for name in named]:
-            for told in self.on_topics:
-                told()
+            self.groups.on_topics()
 
     def _shape(self, name: str) -> tuple[TopicId, int] | None:
         """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
@@ -232,3 +236,13 @@ class BrokerCore:
         self.groups.resign_lost()
         if is_last:
             self._on_failure("no log directory is left")
+
+
+def _controller_settings(settings: BrokerSettings) -> ControllerSettings:
+    return ControllerSettings(
+        num_partitions=settings.num_partitions,
+        default_replication_factor=settings.default_replication_factor,
+        delete_topic_enable=settings.delete_topic_enable,
+        unclean_leader_election_enable=settings.unclean_leader_election_enable,
+        group_bounds=GroupBounds.of(settings),
+    )

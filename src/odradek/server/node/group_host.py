@@ -5,19 +5,21 @@ the controller's. The coordinator is made, and its code loaded, when the first r
 that would be a good part of every start.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC
+from odradek.metadata.image import ClusterImage
+from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.coordinator_log import CoordinatorLog
-from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec
+from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.server.node.ports import Surroundings
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
     from odradek.coordinator.groups import GroupCoordinator
-    from odradek.server.node.core import BrokerCore
     from odradek.server.node.image_topics import ImageTopics
 
 GROUP_KEY_TYPE: Final = 0
@@ -27,15 +29,21 @@ GROUP_KEY_TYPE: Final = 0
 class GroupHost:
     """What a broker has of groups."""
 
-    def __init__(self, core: "BrokerCore") -> None:
-        self.topic = InternalTopic(core, _topic_spec(core.settings))
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        making: TopicMaking,
+        replicas: ReplicaManager,
+        settings: Callable[[], BrokerSettings],
+    ) -> None:
+        self.topic = InternalTopic(making, _topic_spec(settings()))
         """By which coordinators are found."""
-        self._core = core
+        self._surroundings = surroundings
+        self._image: ClusterImage = making.image
+        self._replicas = replicas
+        # The settings in force.
+        self._settings = settings
         self._made: tuple[GroupCoordinator, ImageTopics] | None = None
-        core.coordinating_topics[GROUP_KEY_TYPE] = self.topic
-        core.on_roles.append(self._on_roles)
-        core.on_topics_gone.append(self._on_topics_gone)
-        core.on_topics.append(self._on_topics)
 
     @property
     def coordinator(self) -> "GroupCoordinator":
@@ -49,22 +57,22 @@ class GroupHost:
         from odradek.coordinator.groups import GroupCoordinator
         from odradek.server.node.image_topics import ImageTopics
 
-        core, topics = self._core, ImageTopics(self._core.image)
-        log = CoordinatorLog(core.replicas)
+        outside, image = self._surroundings, self._image
+        topics, log = ImageTopics(image), CoordinatorLog(self._replicas)
         coordinator = GroupCoordinator(
             Terms(
-                core.clock,
-                core.chance,
-                core.settings,
-                lambda: len(core.image.brokers),
-                core.image.group_config,
+                outside.clock,
+                outside.chance,
+                self._settings(),
+                lambda: len(image.brokers),
+                image.group_config,
             ),
-            core.timer,
+            outside.timer,
             log,
             log,
             partition_of=self.topic.partition_of,
             topics=topics,
-            defer=core.defer,
+            defer=outside.defer,
         )
         return coordinator, topics
 
@@ -93,19 +101,20 @@ class GroupHost:
         if self._made is not None:
             self._made[0].resign_all()
 
-    def _on_topics_gone(self, topics: Sequence[str]) -> None:
+    def on_topics_gone(self, topics: Sequence[str]) -> None:
+        """Called with the names of topics that were deleted."""
         if self._made is not None:
             self._made[0].forget_topics(topics)
 
-    def _on_topics(self) -> None:
-        """Topics came, went or grew."""
+    def on_topics(self) -> None:
+        """Called when topics came, went or grew."""
         if self._made is not None:
             coordinator, image_topics = self._made
             image_topics.version += 1
             coordinator.topics_changed()
 
-    def _on_roles(self, changes: RoleChanges) -> None:
-        """The controller gave partitions to this broker, or took them away."""
+    def on_roles(self, changes: RoleChanges) -> None:
+        """Called when the controller gave partitions to this broker, or took them away."""
         for led in changes.leading:
             topic, partition = led.topic_partition
             if topic == OFFSETS_TOPIC:

@@ -11,23 +11,24 @@ answer that waits instead is the faster way to a client's first record.
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
+from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.coordinator.placement import partition_for
 from odradek.metadata.controller.requests import (
     Answer,
+    ControllerRequest,
     CreateTopics,
     NewTopic,
     Refused,
     TopicOutcome,
     TopicOutcomes,
 )
+from odradek.metadata.image import ClusterImage
 from odradek.server.node.topic_waits import DelayedCreateTopics
-
-if TYPE_CHECKING:
-    from odradek.server.node.core import BrokerCore
+from odradek.timer import Purgatory
 
 CREATION_TIMEOUT_MS: Final = 5_000
 """How long askers wait for the topic; the creation itself goes on."""
@@ -51,11 +52,30 @@ class InternalTopicSpec:
     configs: Mapping[str, str]
 
 
+class ControllerPort(Protocol):
+    """Who makes topics."""
+
+    def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
+        """Ask the controller; `answered` is called once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicMaking:
+    """What it takes to make a topic and to see it made."""
+
+    image: ClusterImage
+    controller: ControllerPort
+    waits: Purgatory[str]
+    """The purgatory of operations that wait for topics (G3)."""
+    clock: Clock
+
+
 class InternalTopic:
     """One internal topic, as its coordinators' clients find it."""
 
-    def __init__(self, core: "BrokerCore", spec: InternalTopicSpec) -> None:
-        self._core = core
+    def __init__(self, making: TopicMaking, spec: InternalTopicSpec) -> None:
+        self._making = making
+        self._image = making.image
         self.spec = spec
         # Who waits for the topic, oldest first; empty unless it is being made.
         self._askers: list[tuple[str, Found]] = []
@@ -70,7 +90,7 @@ class InternalTopic:
     @property
     def partition_count(self) -> int:
         """How many partitions the topic has, or will have."""
-        topic = self._core.image.topic(self.name)
+        topic = self._image.topic(self.name)
         return self.spec.partition_count if topic is None else len(topic.partitions)
 
     def partition_of(self, key: str) -> int:
@@ -79,7 +99,7 @@ class InternalTopic:
 
     def find(self, key: str, found: Found) -> None:
         """Tell which broker coordinates `key`, or COORDINATOR_NOT_AVAILABLE; makes the topic if need be."""
-        if self._core.image.topic(self.name) is not None:
+        if self._image.topic(self.name) is not None:
             found(key, self._leader(key))
         elif len(self._askers) >= ASKERS_MAX:
             found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -89,28 +109,28 @@ class InternalTopic:
                 self._make()
 
     def _leader(self, key: str) -> BrokerId | ErrorCode:
-        topic = self._core.image.topic(self.name)
+        topic = self._image.topic(self.name)
         state = None if topic is None else topic.partitions.get(self.partition_of(key))
-        if state is None or state.leader == NO_BROKER or not self._core.image.is_live(state.leader):
+        if state is None or state.leader == NO_BROKER or not self._image.is_live(state.leader):
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return state.leader
 
     def _make(self) -> None:
-        spec, brokers = self.spec, len(self._core.image.brokers)
+        spec, brokers = self.spec, len(self._image.brokers)
         topic = NewTopic(
             spec.name,
             spec.partition_count,
             max(1, min(spec.replication_factor, brokers)),
             configs=tuple(spec.configs.items()),
         )
-        self._core.controller.submit(CreateTopics((topic,)), self._decided)
+        self._making.controller.submit(CreateTopics((topic,)), self._decided)
 
     def _decided(self, answer: Answer) -> None:
         if isinstance(answer, TopicOutcomes) and answer.topics[0].error is ErrorCode.NONE:
-            core, created = self._core, {self.name: answer.topics[0].topic_id}
-            deadline_ms = core.clock.monotonic_ms() + CREATION_TIMEOUT_MS
-            operation = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: self._tell())
-            core.topic_purgatory.try_complete_else_watch(operation, [self.name])
+            making, created = self._making, {self.name: answer.topics[0].topic_id}
+            deadline_ms = making.clock.monotonic_ms() + CREATION_TIMEOUT_MS
+            operation = DelayedCreateTopics(deadline_ms, self._image, created, lambda late: self._tell())
+            making.waits.try_complete_else_watch(operation, [self.name])
         else:
             self._log_refusal(answer)
             self._tell()

@@ -16,16 +16,14 @@ Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every produc
 
 from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, Buffer, read_header
-
-if TYPE_CHECKING:
-    from odradek.server.node.core import BrokerCore
+from odradek.server.node.core import BrokerCore
 
 Refused = Mapping[TopicPartition, ErrorCode]
 """The partitions that must not be written to, with what their producer is told."""
@@ -61,7 +59,7 @@ def is_transactional(batches: Buffer) -> bool:
 
 
 def admit_batches(
-    core: "BrokerCore",
+    core: BrokerCore,
     transactional_id: str | None,
     entries: Mapping[TopicPartition, Buffer],
     ability: Ability,
@@ -92,7 +90,7 @@ def admit_batches(
 
 
 def admit(
-    core: "BrokerCore",
+    core: BrokerCore,
     transactional_id: str,
     producer: Producer,
     partitions: Collection[TopicPartition],
@@ -132,7 +130,7 @@ def _producers(entries: Mapping[TopicPartition, Buffer]) -> dict[TopicPartition,
 
 
 def _too_late(
-    core: "BrokerCore", entries: Mapping[TopicPartition, Buffer], producers: Mapping[TopicPartition, Producer]
+    core: BrokerCore, entries: Mapping[TopicPartition, Buffer], producers: Mapping[TopicPartition, Producer]
 ) -> Refused:
     """Those whose log does not know the producer, and that do not begin with its sequence 0."""
     late = {}
@@ -147,7 +145,7 @@ def _too_late(
     return late
 
 
-def _is_open(core: "BrokerCore", topic_partition: TopicPartition, producer: Producer) -> bool:
+def _is_open(core: BrokerCore, topic_partition: TopicPartition, producer: Producer) -> bool:
     """Whether the partition's log has the producer's transaction open."""
     log = core.logs.get(topic_partition)
     known = None if log is None else log.producers.get(producer.producer_id)

@@ -6,7 +6,7 @@ loaded, when it is first needed.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.error_codes import ErrorCode
@@ -17,17 +17,20 @@ from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.replication.append import ACKS_ALL
 from odradek.replication.outcomes import AppendOutcome
+from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.coordinator_log import CoordinatorLog
-from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec
+from odradek.server.node.group_host import GroupHost
+from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.server.node.ports import Surroundings
+from odradek.server.node.producer_ids import ProducerIds
 from odradek.storage import Origin
 
 if TYPE_CHECKING:
     from odradek.coordinator.transactions import Marker, TransactionCoordinator
     from odradek.coordinator.transactions.ports import MarkersWritten
-    from odradek.server.node.core import BrokerCore
 
-KEY_TYPE: Final = 1
+TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
 MARKER_TIMEOUT_MS: Final = 30_000
 
@@ -37,13 +40,28 @@ _log = logging.getLogger(__name__)
 class TransactionHost:
     """What a broker has of transactions."""
 
-    def __init__(self, core: "BrokerCore") -> None:
-        self._core = core
-        self._topic = InternalTopic(core, _topic_spec(core.settings))
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        making: TopicMaking,
+        replicas: ReplicaManager,
+        settings: Callable[[], BrokerSettings],
+        *,
+        producer_ids: ProducerIds,
+        groups: GroupHost,
+    ) -> None:
+        self.topic = InternalTopic(making, _topic_spec(settings()))
+        """By which coordinators are found."""
+        self._surroundings = surroundings
+        self._image = making.image
+        self._replicas = replicas
+        # The settings in force.
+        self._settings = settings
+        self._producer_ids = producer_ids
+        # Offsets that are committed in transactions are theirs.
+        self._groups = groups
         self._made: TransactionCoordinator | None = None
         self._is_loading = False
-        core.coordinating_topics[KEY_TYPE] = self._topic
-        core.on_roles.append(self._roles_changed)
 
     @property
     def coordinator(self) -> "TransactionCoordinator":
@@ -55,22 +73,22 @@ class TransactionHost:
     def _make(self) -> "TransactionCoordinator":
         from odradek.coordinator.transactions import TransactionCoordinator
 
-        core, log = self._core, CoordinatorLog(self._core.replicas)
+        log = CoordinatorLog(self._replicas)
         return TransactionCoordinator(
-            lambda: core.settings,
+            self._settings,
             writer=log,
             reader=log,
             markers=self,
-            take_producer_id=core.producer_ids.take,
-            partition_count=lambda: self._topic.partition_count,
-            clock=core.clock,
-            timer=core.timer,
+            take_producer_id=self._producer_ids.take,
+            partition_count=lambda: self.topic.partition_count,
+            clock=self._surroundings.clock,
+            timer=self._surroundings.timer,
         )
 
     # --- leadership
 
-    def _roles_changed(self, changes: RoleChanges) -> None:
-        """The controller gave partitions to this broker, or took them away."""
+    def on_roles(self, changes: RoleChanges) -> None:
+        """Called when the controller gave partitions to this broker, or took them away."""
         for led in changes.leading:
             topic, index = led.topic_partition
             if topic == TRANSACTION_STATE_TOPIC:
@@ -96,7 +114,7 @@ class TransactionHost:
         except OdradekError as error:
             _log.error("a partition of %s cannot be loaded: %s", TRANSACTION_STATE_TOPIC, error)
         if self._is_loading:
-            self._core.defer(self._load)
+            self._surroundings.defer(self._load)
 
     def describe(self) -> list[dict[str, Any]]:
         """Every transactional id that this broker coordinates, with what it waits for."""
@@ -104,7 +122,7 @@ class TransactionHost:
             return []
         from odradek.coordinator.transactions.inspection import describe_transactions
 
-        return describe_transactions(self._made.store, self._core.clock.wall_ms())
+        return describe_transactions(self._made.store, self._surroundings.clock.wall_ms())
 
     def abort_timed_out(self) -> None:
         """End the transactions whose producers took too long."""
@@ -120,7 +138,7 @@ class TransactionHost:
 
     def is_gone(self, topic_partition: TopicPartition) -> bool:
         """See `MarkerWriter.is_gone`."""
-        return self._core.image.partition(topic_partition) is None
+        return self._image.partition(topic_partition) is None
 
     def write_markers(
         self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"
@@ -129,7 +147,7 @@ class TransactionHost:
 
         A partition of `__consumer_offsets` that is being loaded must wait: its marker might be missed.
         """
-        groups = self._core.groups.coordinator
+        groups = self._groups.coordinator
         early = {
             one: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             for one in partitions
@@ -140,7 +158,7 @@ class TransactionHost:
                 EndTxnMarker(marker.committed, marker.coordinator_epoch),
                 producer_id=marker.producer.producer_id,
                 producer_epoch=marker.producer.epoch,
-                timestamp_ms=self._core.clock.wall_ms(),
+                timestamp_ms=self._surroundings.clock.wall_ms(),
             )
             for topic_partition in partitions
             if topic_partition not in early
@@ -154,7 +172,7 @@ class TransactionHost:
                     )
             written({**early, **{one: outcome.error_code for one, outcome in outcomes.items()}})
 
-        self._core.replicas.append(
+        self._replicas.append(
             batches,
             acks=ACKS_ALL,
             timeout_ms=MARKER_TIMEOUT_MS,

@@ -19,16 +19,14 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from odradek.base.settings import GroupBounds
-from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.metadata.startup import found_cluster, load_image
 from odradek.server.admin.http import AdminServer
 from odradek.server.edge.dispatch import Dispatcher
 from odradek.server.handlers.api_versions import unsupported_version
-from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.metadata_bridge import EngineSession
+from odradek.server.node.ports import Surroundings
 from odradek.server.process.housekeeping import schedule_housekeeping
 from odradek.storage import LogManager
 
@@ -110,17 +108,18 @@ def _settings_alone(loaded: ClusterImage) -> ClusterImage:
 
 def _core(broker: Broker, image: ClusterImage, logs: LogManager) -> BrokerCore:
     loop = asyncio.get_running_loop()
-    return BrokerCore(
-        broker.layers,
-        image,
-        logs,
+    surroundings = Surroundings(
         clock=broker.clock,
         chance=broker.chance,
         timer=broker.timer,
         background=broker.executor,
         defer=lambda callback: _discard(loop.call_soon(callback)),
+        store=broker.store,
         on_failure=broker.on_failure,
     )
+    core = BrokerCore(surroundings, broker.layers, image, logs, served_apis=broker.handlers.api_keys)
+    broker.store.on_event = core.controller.on_store_event
+    return core
 
 
 def _discard(handle: asyncio.Handle) -> None:
@@ -129,23 +128,9 @@ def _discard(handle: asyncio.Handle) -> None:
 
 async def _join_cluster(broker: Broker) -> None:
     settings = broker.core.settings
-    controller = Controller(
-        ControllerSettings(
-            num_partitions=settings.num_partitions,
-            default_replication_factor=settings.default_replication_factor,
-            delete_topic_enable=settings.delete_topic_enable,
-            unclean_leader_election_enable=settings.unclean_leader_election_enable,
-            group_bounds=GroupBounds.of(settings),
-        ),
-        broker.clock,
-        broker.chance,
-    )
-    host = ControllerHost(controller, broker.store, broker.core)
-    broker.store.on_event = host.on_store_event
-    broker.core.join(host)
     joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     logs = broker.core.logs
-    host.start(
+    broker.core.controller.start(
         BrokerImage(
             broker.core.broker_id,
             broker.listeners.advertised(),
@@ -159,11 +144,9 @@ async def _join_cluster(broker: Broker) -> None:
 
 
 async def _serve(broker: Broker) -> None:
-    handlers = broker.handlers
-    broker.core.served_apis = handlers.api_keys
     broker.core.on_settings.append(broker.listeners.take_settings)
     schedule_housekeeping(broker)
-    await broker.listeners.accept(Dispatcher(broker.core, handlers, unsupported_version))
+    await broker.listeners.accept(Dispatcher(broker.core, broker.handlers, unsupported_version))
     broker.is_ready = True
     if broker.admin is not None:
         await broker.admin.start()
