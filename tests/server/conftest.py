@@ -16,7 +16,6 @@ from odradek.metadata.startup import found_cluster, load_image
 from odradek.metadata.store import run_process
 from odradek.records.builder import BatchBuilder
 from odradek.server.edge.context import RequestContext
-from odradek.server.handlers.registry import Handlers
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.ports import Surroundings
 from odradek.storage import LogManager
@@ -105,7 +104,7 @@ class Node:
             store=session,
             on_failure=self.failures.append,
         )
-        self.core = BrokerCore(surroundings, self.layers, image, self.logs, served_apis=Handlers().api_keys)
+        self.core = BrokerCore(surroundings, self.layers, image, self.logs)
         joined: list[object] = []
         self.core.controller.start(BrokerImage(0, (HERE,), rack="r1"), joined.append)
         assert joined == [None], "the broker joins its own cluster at once"

@@ -1,11 +1,10 @@
-"""Every API by its key: its name, its messages, the versions that are decoded and those that are advertised.
+"""Every API by its key: its name, its messages, and the versions that are encoded and decoded.
 
-It must not know which of them a broker serves: that is the handlers' registry. Message modules are imported
+It must not know what a broker serves or advertises: the handlers declare that. Message modules are imported
 when they are first asked for, so that a broker that has just started has paid for none of them.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -28,11 +27,9 @@ class Api:
     name: str
     # What requests and responses are decoded and encoded in.
     versions: Versions
-    # What ApiVersions lists.
-    advertised: Versions
     # The first version with compact lengths and tagged fields, in the headers too; VERSION_LIMIT: none.
     flexible_from: int
-    # Served on the inter-broker listener alone, and advertised nowhere else: StopReplica deletes data.
+    # For the inter-broker listener alone: StopReplica deletes data.
     inter_broker_only: bool = False
 
     @property
@@ -63,18 +60,15 @@ def snake_case(name: str) -> str:
 
 
 def _api(key: int, name: str, lowest: int, highest: int, flexible: int = VERSION_LIMIT) -> Api:
-    versions = Versions(lowest, highest)
-    return Api(key, name, versions, versions, flexible)
+    return Api(key, name, Versions(lowest, highest), flexible)
 
 
 def _control(key: int, name: str, lowest: int, highest: int, flexible: int = VERSION_LIMIT) -> Api:
-    versions = Versions(lowest, highest)
-    return Api(key, name, versions, versions, flexible, inter_broker_only=True)
+    return Api(key, name, Versions(lowest, highest), flexible, inter_broker_only=True)
 
 
 _ALL: Final = (
-    # librdkafka tells features by the lowest version of Produce, so it is listed from 0 on (KIP-896).
-    Api(0, "Produce", Versions(3, 13), Versions(0, 13), 9),
+    _api(0, "Produce", 3, 13, flexible=9),
     _api(1, "Fetch", 4, 18, flexible=12),
     _api(2, "ListOffsets", 1, 10, flexible=6),
     _api(3, "Metadata", 0, 13, flexible=9),
@@ -139,12 +133,3 @@ _ALL: Final = (
 )
 
 APIS: Final[dict[int, Api]] = {api.key: api for api in _ALL}
-
-
-def advertised(served: Iterable[int], *, inter_broker: bool = False) -> list[Api]:
-    """Of the API keys that a broker serves, what a listener tells in ApiVersions, by rising key.
-
-    The control APIs (4 to 7) are told on the inter-broker listener alone.
-    """
-    apis = [APIS[key] for key in sorted(served)]
-    return [api for api in apis if inter_broker or not api.inter_broker_only]

@@ -60,9 +60,7 @@ def dispatcher(node: Any, handled: Handled) -> Dispatcher:
         INIT_PRODUCER_ID: Handler("InitProducerId", 0, 5, InitProducerIdRequest, handled.handle, refuse),
         API_VERSIONS: Handler("ApiVersions", 0, 4, ApiVersionsRequest, handled.handle, None),
     }
-    return Dispatcher(
-        node.core, handlers, lambda core: ApiVersionsResponse(int(ErrorCode.UNSUPPORTED_VERSION))
-    )
+    return Dispatcher(node.core, handlers, lambda: ApiVersionsResponse(int(ErrorCode.UNSUPPORTED_VERSION)))
 
 
 def frame(version: int, api_key: int = INIT_PRODUCER_ID, body: bytes | None = None) -> bytes:

@@ -69,7 +69,7 @@ class Dispatcher:
         self,
         core: BrokerCore,
         handlers: HandlerTable,
-        unsupported_api_versions: Callable[[BrokerCore], Response],
+        unsupported_api_versions: Callable[[], Response],
     ) -> None:
         self._core = core
         self._handlers = handlers
@@ -89,7 +89,7 @@ class Dispatcher:
         if not handler.lowest_version <= api_version <= handler.highest_version:
             if api_key == API_VERSIONS:
                 header = encode_response_header(api_key, 0, correlation_id)
-                client.answer(self._unsupported_api_versions(self._core).encode_parts(0, header))
+                client.answer(self._unsupported_api_versions().encode_parts(0, header))
             else:
                 self._close(client, f"version {api_version} of {handler.name} is not served here")
             return

@@ -1,6 +1,6 @@
 """One file per API. Each is a module with:
 
-    API_KEY = 18                                    which API it serves; names and versions are the wire's
+    SERVES = Serves(18, 0, 4, kips={...})           which API it serves, in which versions
     def handle(core: BrokerCore, context: RequestContext, request: XRequest, respond: Respond) -> None
     def refuse(request: XRequest, code: ErrorCode) -> XResponse          optional, see below
 

@@ -7,11 +7,12 @@ from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
-API_KEY: Final = 25
+SERVES: Final = Serves(25, 0, 4, kips={0: 98, 3: 482, 4: 890})
 
 _FIRST_WITH_FENCED: Final = 2
 

@@ -12,6 +12,7 @@ from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.add_partitions_to_txn import (
@@ -24,7 +25,7 @@ from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
-API_KEY: Final = 24
+SERVES: Final = Serves(24, 0, 5, kips={0: 98, 3: 482, 4: 890, 5: 890})
 
 _FIRST_WITH_FENCED: Final = 2
 _FIRST_FROM_BROKERS: Final = 4

@@ -5,6 +5,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigReplacement
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.handlers.altered_configs import outcomes, refusals
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.alter_configs import (
@@ -13,7 +14,7 @@ from odradek.wire.messages.alter_configs import (
     AlterConfigsResponse,
 )
 
-API_KEY: Final = 33
+SERVES: Final = Serves(33, 0, 2, kips={0: 133, 2: 482})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsRequest, respond: Respond) -> None:

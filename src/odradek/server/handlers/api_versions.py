@@ -1,13 +1,13 @@
 """ApiVersions: which APIs are served here, in which versions (KIP-35), and who asks (KIP-511)."""
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
+from odradek.server.handlers.index import INDEX
 from odradek.server.node.core import BrokerCore
-from odradek.wire.apis import advertised
 from odradek.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -16,7 +16,7 @@ from odradek.wire.messages.api_versions import (
     SupportedFeatureKey,
 )
 
-API_KEY: Final = 18
+SERVES: Final = Serves(18, 0, 4, kips={0: 35, 3: 511})
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_WITH_SOFTWARE: Final = 3
@@ -31,7 +31,7 @@ _FEATURES_EPOCH: Final = 0
 
 
 def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsRequest, respond: Respond) -> None:
-    """Tell what `core.served_apis` holds."""
+    """Answer with the index of handlers."""
     response = ApiVersionsResponse()
     if context.api_version >= _FIRST_WITH_SOFTWARE and not (
         _SOFTWARE.fullmatch(request.client_software_name)
@@ -39,7 +39,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
     ):
         response.error_code = ErrorCode.INVALID_REQUEST
     else:
-        response.api_keys = _served(core.served_apis)
+        response.api_keys = _served()
         if context.api_version >= _FIRST_WITH_FEATURES_FROM_0:
             response.supported_features = [
                 SupportedFeatureKey(name, 0, level) for name, level in FEATURES.items()
@@ -52,12 +52,10 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
     respond(response)
 
 
-def unsupported_version(core: BrokerCore) -> ApiVersionsResponse:
+def unsupported_version() -> ApiVersionsResponse:
     """The answer to a version of ApiVersions itself that we do not know, to be encoded as version 0."""
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_served(core.served_apis))
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_served())
 
 
-def _served(api_keys: Iterable[int]) -> list[ApiVersion]:
-    return [
-        ApiVersion(api.key, api.advertised.lowest, api.advertised.highest) for api in advertised(api_keys)
-    ]
+def _served() -> list[ApiVersion]:
+    return [ApiVersion(row.key, row.listed_from, row.highest) for row in INDEX]

@@ -4,6 +4,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.consumer_group_describe import (
@@ -12,7 +13,7 @@ from odradek.wire.messages.consumer_group_describe import (
     DescribedGroup,
 )
 
-API_KEY: Final = 69
+SERVES: Final = Serves(69, 0, 1, kips={0: 848, 1: 1099})
 
 
 def handle(

@@ -4,10 +4,11 @@ from typing import Final
 
 from odradek.coordinator.classic import Caller
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-API_KEY: Final = 68
+SERVES: Final = Serves(68, 0, 1, kips={0: 848, 1: 1082})
 
 
 def handle(

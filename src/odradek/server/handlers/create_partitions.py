@@ -12,6 +12,7 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
 )
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreatePartitions
 from odradek.wire.messages.create_partitions import (
@@ -21,7 +22,7 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
-API_KEY: Final = 37
+SERVES: Final = Serves(37, 0, 3, kips={0: 195, 2: 482, 3: 599})
 
 
 def handle(

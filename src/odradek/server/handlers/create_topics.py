@@ -14,6 +14,7 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
 )
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.wire.messages.create_topics import (
@@ -24,7 +25,7 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
-API_KEY: Final = 19
+SERVES: Final = Serves(19, 2, 7, kips={4: 464, 5: 525, 6: 599, 7: 516})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: CreateTopicsRequest, respond: Respond) -> None:

@@ -4,11 +4,12 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.handlers.describe_acls import NO_AUTHORIZER
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_acls import DeleteAclsFilterResult, DeleteAclsRequest, DeleteAclsResponse
 
-API_KEY: Final = 31
+SERVES: Final = Serves(31, 1, 3, kips={1: 290, 2: 482})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: DeleteAclsRequest, respond: Respond) -> None:

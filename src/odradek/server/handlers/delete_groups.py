@@ -5,6 +5,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_groups import (
     DeletableGroupResult,
@@ -12,7 +13,7 @@ from odradek.wire.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 
-API_KEY: Final = 42
+SERVES: Final = Serves(42, 0, 2, kips={0: 229, 2: 482})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsRequest, respond: Respond) -> None:

@@ -7,6 +7,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.replication.outcomes import DeleteRecordsOutcome
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -15,7 +16,7 @@ from odradek.wire.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 
-API_KEY: Final = 21
+SERVES: Final = Serves(21, 0, 2, kips={0: 107, 2: 482})
 
 _NO_LOW_WATERMARK: Final = -1
 

@@ -13,6 +13,7 @@ from odradek.metadata.controller.requests import (
     TopicToDelete,
 )
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedDeleteTopics
 from odradek.wire.messages.delete_topics import (
@@ -21,7 +22,7 @@ from odradek.wire.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 
-API_KEY: Final = 20
+SERVES: Final = Serves(20, 1, 6, kips={4: 482, 5: 599, 6: 516})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: DeleteTopicsRequest, respond: Respond) -> None:

@@ -4,10 +4,11 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
-API_KEY: Final = 29
+SERVES: Final = Serves(29, 1, 3, kips={1: 290, 2: 482})
 NO_AUTHORIZER: Final = "this broker has no authorizer: everybody may do everything"
 
 

@@ -3,13 +3,14 @@
 from typing import Final
 
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
 
-API_KEY: Final = 48
+SERVES: Final = Serves(48, 0, 1, kips={0: 546, 1: 482})
 
 
 def handle(

@@ -4,6 +4,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_cluster import (
@@ -12,7 +13,7 @@ from odradek.wire.messages.describe_cluster import (
     DescribeClusterResponse,
 )
 
-API_KEY: Final = 60
+SERVES: Final = Serves(60, 0, 2, kips={0: 700, 1: 919, 2: 1073})
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2

@@ -27,6 +27,7 @@ from odradek.base.settings import (
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata.controller.requests import ResourceType
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -37,7 +38,7 @@ from odradek.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-API_KEY: Final = 32
+SERVES: Final = Serves(32, 1, 4, kips={1: 226, 3: 569, 4: 482})
 
 _Found = Iterable[tuple[Setting, Resolved]]
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_groups import (
@@ -12,7 +13,7 @@ from odradek.wire.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 
-API_KEY: Final = 15
+SERVES: Final = Serves(15, 0, 6, kips={3: 430, 4: 345, 5: 482, 6: 1043})
 
 _FIRST_WITH_NOT_FOUND: Final = 6
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.storage.log_directory import LogDirectory
 from odradek.wire.messages.describe_log_dirs import (
@@ -14,7 +15,7 @@ from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
-API_KEY: Final = 35
+SERVES: Final = Serves(35, 1, 4, kips={1: 113, 2: 482, 4: 827})
 
 
 def handle(

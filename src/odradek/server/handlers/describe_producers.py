@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.topic_names import fault_in_name
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.storage.producer_state import ProducerEntry
 from odradek.wire.messages.describe_producers import (
@@ -16,7 +17,7 @@ from odradek.wire.messages.describe_producers import (
     TopicResponse,
 )
 
-API_KEY: Final = 61
+SERVES: Final = Serves(61, 0, 0, kips={0: 664})
 
 
 def handle(

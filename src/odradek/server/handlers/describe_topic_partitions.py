@@ -12,6 +12,7 @@ from odradek.base.ids import NO_BROKER
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.image import PartitionImage
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_topic_partitions import (
@@ -22,7 +23,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-API_KEY: Final = 75
+SERVES: Final = Serves(75, 0, 0, kips={0: 966})
 
 
 def handle(

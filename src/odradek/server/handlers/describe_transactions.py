@@ -5,6 +5,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.transactions.inspection import find_transaction
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -13,7 +14,7 @@ from odradek.wire.messages.describe_transactions import (
     TransactionState,
 )
 
-API_KEY: Final = 65
+SERVES: Final = Serves(65, 0, 0, kips={0: 664})
 
 
 def handle(

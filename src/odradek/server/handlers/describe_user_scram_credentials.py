@@ -5,6 +5,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
@@ -12,7 +13,7 @@ from odradek.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResult,
 )
 
-API_KEY: Final = 50
+SERVES: Final = Serves(50, 0, 0, kips={0: 554})
 
 
 def handle(

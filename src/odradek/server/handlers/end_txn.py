@@ -5,11 +5,12 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
-API_KEY: Final = 26
+SERVES: Final = Serves(26, 0, 5, kips={0: 98, 3: 482, 4: 890, 5: 890})
 
 _FIRST_WITH_FENCED: Final = 2
 _FIRST_OF_V2: Final = 5

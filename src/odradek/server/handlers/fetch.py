@@ -16,6 +16,7 @@ from odradek.replication.fetch_request import (
 from odradek.replication.fetch_session import FetchAnswer, SessionKey
 from odradek.replication.outcomes import FetchOutcome
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import HINTED_ERRORS, current_leader, endpoints_of
 from odradek.wire.messages.fetch import (
@@ -29,7 +30,25 @@ from odradek.wire.messages.fetch import (
     PartitionData,
 )
 
-API_KEY: Final = 1
+SERVES: Final = Serves(
+    1,
+    4,
+    18,
+    kips={
+        4: 98,
+        7: 227,
+        9: 320,
+        10: 110,
+        11: 392,
+        12: 595,
+        13: 516,
+        14: 405,
+        15: 903,
+        16: 951,
+        17: 853,
+        18: 1166,
+    },
+)
 
 _READ_COMMITTED: Final = 1
 _FIRST_WITH_RACKS: Final = 11

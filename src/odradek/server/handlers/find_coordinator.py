@@ -6,6 +6,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.find_coordinator import (
     Coordinator,
@@ -13,7 +14,7 @@ from odradek.wire.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 
-API_KEY: Final = 10
+SERVES: Final = Serves(10, 0, 6, kips={1: 98, 3: 482, 4: 699, 5: 890, 6: 932})
 
 _FIRST_WITH_SEVERAL: Final = 4
 _NO_PORT: Final = -1

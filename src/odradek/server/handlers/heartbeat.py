@@ -3,10 +3,11 @@
 from typing import Final
 
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
-API_KEY: Final = 12
+SERVES: Final = Serves(12, 0, 4, kips={3: 345, 4: 482})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: HeartbeatRequest, respond: Respond) -> None:

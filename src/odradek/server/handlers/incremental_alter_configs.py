@@ -5,6 +5,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigAmendment
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.handlers.altered_configs import outcomes, refusals
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.incremental_alter_configs import (
@@ -13,7 +14,7 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-API_KEY: Final = 44
+SERVES: Final = Serves(44, 0, 1, kips={0: 339, 1: 482})
 
 
 def handle(

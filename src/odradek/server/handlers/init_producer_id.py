@@ -6,11 +6,12 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId
 from odradek.coordinator.transactions import NO_PRODUCER, Producer
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.producer_errors import fencing_as_known
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-API_KEY: Final = 22
+SERVES: Final = Serves(22, 0, 5, kips={0: 98, 2: 482, 3: 360, 4: 588, 5: 890})
 
 _FIRST_EPOCH: Final = 0
 _FIRST_WITH_FENCED: Final = 4

@@ -4,10 +4,11 @@ from typing import Final
 
 from odradek.coordinator.classic import Caller
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
-API_KEY: Final = 11
+SERVES: Final = Serves(11, 0, 9, kips={4: 394, 5: 345, 6: 482, 7: 559, 8: 800, 9: 814})
 
 _FIRST_WITH_REQUIRED_ID: Final = 4
 _FIRST_WITHOUT_PROTOCOL: Final = 7

@@ -4,6 +4,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.leave_group import (
     LeaveGroupRequest,
@@ -12,7 +13,7 @@ from odradek.wire.messages.leave_group import (
     MemberResponse,
 )
 
-API_KEY: Final = 13
+SERVES: Final = Serves(13, 0, 5, kips={3: 345, 4: 482, 5: 800})
 
 _FIRST_WITH_SEVERAL: Final = 3
 

@@ -5,6 +5,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import ResourceType
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_config_resources import (
     ConfigResource,
@@ -12,7 +13,7 @@ from odradek.wire.messages.list_config_resources import (
     ListConfigResourcesResponse,
 )
 
-API_KEY: Final = 74
+SERVES: Final = Serves(74, 0, 1, kips={0: 714, 1: 1142})
 
 _FIRST_WITH_TYPES: Final = 1
 

@@ -3,10 +3,11 @@
 from typing import Final
 
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
-API_KEY: Final = 16
+SERVES: Final = Serves(16, 0, 5, kips={3: 482, 4: 518, 5: 848})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: ListGroupsRequest, respond: Respond) -> None:

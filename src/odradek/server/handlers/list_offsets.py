@@ -7,6 +7,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, Isolation
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -16,7 +17,7 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 
-API_KEY: Final = 2
+SERVES: Final = Serves(2, 1, 10, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9: 1005, 10: 1075})
 
 _READ_COMMITTED: Final = 1
 

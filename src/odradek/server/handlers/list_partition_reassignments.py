@@ -3,13 +3,14 @@
 from typing import Final
 
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
 
-API_KEY: Final = 46
+SERVES: Final = Serves(46, 0, 0, kips={0: 455})
 
 
 def handle(

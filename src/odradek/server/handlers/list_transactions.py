@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.transactions.inspection import TransactionFilter, list_transactions
 from odradek.coordinator.transactions.state import STATES_BY_TITLE
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_transactions import (
     ListTransactionsRequest,
@@ -13,7 +14,7 @@ from odradek.wire.messages.list_transactions import (
     TransactionState,
 )
 
-API_KEY: Final = 66
+SERVES: Final = Serves(66, 0, 2, kips={0: 664, 1: 994, 2: 1152})
 
 
 def handle(

@@ -9,6 +9,7 @@ from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import PartitionImage, TopicImage
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.metadata import (
@@ -20,7 +21,7 @@ from odradek.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
-API_KEY: Final = 3
+SERVES: Final = Serves(3, 0, 13, kips={5: 112, 7: 320, 8: 430, 9: 482, 10: 516, 12: 516, 13: 1102})
 
 _FIRST_WITH_NULL_FOR_ALL: Final = 1
 _FIRST_WITH_OFFLINE_LISTENERS: Final = 6

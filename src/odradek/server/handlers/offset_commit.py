@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -14,7 +15,7 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 
-API_KEY: Final = 8
+SERVES: Final = Serves(8, 2, 9, kips={6: 320, 7: 345, 8: 482, 9: 848})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitRequest, respond: Respond) -> None:

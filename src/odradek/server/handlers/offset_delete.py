@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -14,7 +15,7 @@ from odradek.wire.messages.offset_delete import (
     OffsetDeleteResponseTopic,
 )
 
-API_KEY: Final = 47
+SERVES: Final = Serves(47, 0, 0, kips={0: 496})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: OffsetDeleteRequest, respond: Respond) -> None:

@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -22,7 +23,7 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
-API_KEY: Final = 9
+SERVES: Final = Serves(9, 1, 9, kips={5: 320, 6: 482, 7: 447, 8: 709, 9: 848})
 
 _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2

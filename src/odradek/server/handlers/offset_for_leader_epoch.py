@@ -5,6 +5,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -14,7 +15,7 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
-API_KEY: Final = 23
+SERVES: Final = Serves(23, 2, 4, kips={2: 320, 3: 392, 4: 482})
 
 
 def handle(

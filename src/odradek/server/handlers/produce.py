@@ -14,6 +14,7 @@ from odradek.records.header import CODEC_MASK, HEADER_BYTES
 from odradek.replication.delayed_produce import ProduceResponse as ProduceAnswer
 from odradek.replication.outcomes import AppendOutcome
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import current_leader, endpoints_of
 from odradek.server.node.transaction_admission import Ability, Refused, admit_batches, is_transactional
@@ -28,7 +29,13 @@ from odradek.wire.messages.produce import (
     TopicProduceResponse,
 )
 
-API_KEY: Final = 0
+SERVES: Final = Serves(
+    0,
+    3,
+    13,
+    kips={7: 110, 8: 467, 9: 482, 10: 951, 11: 890, 12: 890, 13: 516},
+    listed_from=0,  # librdkafka tells features by the lowest version of Produce (KIP-896)
+)
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 _CODEC_AT: Final = 22

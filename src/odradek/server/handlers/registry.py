@@ -1,89 +1,37 @@
-"""The APIs that this broker serves: names of the wire's, each with a module of the same name in this folder.
+"""The handlers of a broker, by API key.
 
-Law: what stands here is what ApiVersions tells, and nothing else is told. A module is imported when the first
-request for it comes, or by `load_next` when there is time, so that a start does not wait for all of them.
+What is served stands in the generated `index`; a handler's module is imported when the first request for it
+comes, or by `load_next` when there is time, so that a start does not wait for all of them.
 """
 
 from collections.abc import Callable
 from dataclasses import fields
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import Response
 from odradek.server.edge.dispatch import Handler
-from odradek.wire.apis import APIS, Api
+from odradek.server.handlers.index import INDEX, Row
+from odradek.wire.apis import APIS
 from odradek.wire.message import Message
-
-SERVED: Final = frozenset(
-    {
-        "AddOffsetsToTxn",
-        "AddPartitionsToTxn",
-        "AlterConfigs",
-        "ApiVersions",
-        "ConsumerGroupDescribe",
-        "ConsumerGroupHeartbeat",
-        "CreateAcls",
-        "CreatePartitions",
-        "CreateTopics",
-        "DeleteAcls",
-        "DeleteGroups",
-        "DeleteRecords",
-        "DeleteTopics",
-        "DescribeAcls",
-        "DescribeClientQuotas",
-        "DescribeCluster",
-        "DescribeConfigs",
-        "DescribeGroups",
-        "DescribeLogDirs",
-        "DescribeProducers",
-        "DescribeTopicPartitions",
-        "DescribeTransactions",
-        "DescribeUserScramCredentials",
-        "EndTxn",
-        "Fetch",
-        "FindCoordinator",
-        "Heartbeat",
-        "IncrementalAlterConfigs",
-        "InitProducerId",
-        "JoinGroup",
-        "LeaveGroup",
-        "ListConfigResources",
-        "ListGroups",
-        "ListOffsets",
-        "ListPartitionReassignments",
-        "ListTransactions",
-        "Metadata",
-        "OffsetCommit",
-        "OffsetDelete",
-        "OffsetFetch",
-        "OffsetForLeaderEpoch",
-        "Produce",
-        "SaslAuthenticate",
-        "SaslHandshake",
-        "SyncGroup",
-        "TxnOffsetCommit",
-        "WriteTxnMarkers",
-    }
-)
 
 
 class Handlers:
     """The handlers by API key."""
 
     def __init__(self) -> None:
-        self.api_keys = tuple(key for key, api in APIS.items() if api.name in SERVED)
+        self.api_keys = tuple(row.key for row in INDEX)
         """Everything that is served, loaded or not."""
         # In the order in which `load_next` takes them.
-        self._unloaded: dict[int, None] = dict.fromkeys(self.api_keys)
+        self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
         self._loaded: dict[int, Handler] = {}
 
     def get(self, api_key: int) -> Handler | None:
         """The handler of an API, or None when it is not served."""
         handler = self._loaded.get(api_key)
         if handler is None and api_key in self._unloaded:
-            del self._unloaded[api_key]
-            handler = self._loaded[api_key] = _load(APIS[api_key])
+            handler = self._loaded[api_key] = _load(self._unloaded.pop(api_key))
         return handler
 
     def load_next(self) -> bool:
@@ -92,14 +40,14 @@ class Handlers:
         return api_key is not None and self.get(api_key) is not None
 
 
-def _load(api: Api) -> Handler:
-    module = import_module(f"odradek.server.handlers.{api.snake_name}")
-    assert api.key == module.API_KEY, f"{module.__name__} serves another API than its name says"
+def _load(row: Row) -> Handler:
+    module = import_module(f"odradek.server.handlers.{row.module}")
+    api = APIS[row.key]
     response_class = api.response_class
     return Handler(
         api.name,
-        api.versions.lowest,
-        api.versions.highest,
+        row.lowest,
+        row.highest,
         api.request_class,
         module.handle,
         getattr(module, "refuse", None) or _refusal_of(response_class),

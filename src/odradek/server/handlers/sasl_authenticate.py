@@ -4,10 +4,11 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 
-API_KEY: Final = 36
+SERVES: Final = Serves(36, 0, 2, kips={0: 152, 1: 368, 2: 482})
 
 
 def handle(

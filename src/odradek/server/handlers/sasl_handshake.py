@@ -7,10 +7,11 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
-API_KEY: Final = 17
+SERVES: Final = Serves(17, 0, 1, kips={1: 152})
 
 
 def handle(

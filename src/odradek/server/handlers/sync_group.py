@@ -3,10 +3,11 @@
 from typing import Final
 
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.sync_group import SyncGroupRequest
 
-API_KEY: Final = 14
+SERVES: Final = Serves(14, 0, 5, kips={3: 345, 4: 482, 5: 559})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: SyncGroupRequest, respond: Respond) -> None:

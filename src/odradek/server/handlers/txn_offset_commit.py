@@ -10,6 +10,7 @@ from odradek.coordinator.groups.committing import Codes
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 from odradek.coordinator.transactions import Producer
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.transaction_admission import Ability, Refused, admit
 from odradek.wire.messages.txn_offset_commit import (
@@ -19,7 +20,7 @@ from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-API_KEY: Final = 28
+SERVES: Final = Serves(28, 0, 5, kips={0: 98, 2: 320, 3: 447, 4: 890, 5: 890})
 
 _FIRST_WITH_ABORTABLE: Final = 4
 _FIRST_THAT_KNOWS_LOADING: Final = 2

@@ -10,6 +10,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Marker, Producer
 from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -20,7 +21,7 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-API_KEY: Final = 27
+SERVES: Final = Serves(27, 1, 1, kips={1: 482})
 
 
 def handle(

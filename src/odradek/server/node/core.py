@@ -55,8 +55,6 @@ class BrokerCore:
         layers: SettingLayers,
         image: ClusterImage,
         logs: LogManager,
-        *,
-        served_apis: tuple[int, ...],
     ) -> None:
         """`image` holds the cluster's id and settings as the store has them."""
         self.layers = layers
@@ -73,8 +71,6 @@ class BrokerCore:
         self.logs = logs
         self.on_settings: list[Callable[[BrokerSettings], None]] = []
         """Called when `settings` was replaced."""
-        self.served_apis = served_apis
-        """The keys of the APIs that are served, for ApiVersions."""
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
         self._on_failure = surroundings.on_failure

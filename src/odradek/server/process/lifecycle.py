@@ -117,7 +117,7 @@ def _core(broker: Broker, image: ClusterImage, logs: LogManager) -> BrokerCore:
         store=broker.store,
         on_failure=broker.on_failure,
     )
-    core = BrokerCore(surroundings, broker.layers, image, logs, served_apis=broker.handlers.api_keys)
+    core = BrokerCore(surroundings, broker.layers, image, logs)
     broker.store.on_event = core.controller.on_store_event
     return core
 

@@ -1,0 +1,22 @@
+"""What a handler declares of itself: its API, the versions that it serves, and where each comes from.
+
+ApiVersions, the registry and docs/compat.md derive from these declarations. What `wire` can decode beyond
+them is neither advertised nor served.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Serves(NamedTuple):
+    """One API as its handler serves it; a module's `SERVES`."""
+
+    key: int
+    """The API key."""
+    lowest: int
+    highest: int
+    """The versions that are handled, both included."""
+    kips: Mapping[int, int]
+    """The KIP that brought a version; versions that only came with a release of Kafka's are left out."""
+    listed_from: int | None = None
+    """The lowest version that ApiVersions tells, where that is not `lowest`."""

@@ -1,0 +1,52 @@
+"""`./dev generate`: writes server/handlers/index.py from what the handlers' modules declare (`SERVES`)."""
+
+import pkgutil
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from odradek.server import handlers
+from odradek.server.edge.serving import Serves
+from odradek.wire.apis import APIS
+
+INDEX = Path(handlers.__file__).with_name("index.py")
+_HEAD = INDEX.read_text().partition("INDEX: Final")[0]
+
+
+def declared() -> dict[str, Serves]:
+    """What each handler's module declares, by the module's name, by rising API key.
+
+    Raises ValueError where a declaration contradicts the codec or the module's name.
+    """
+    found: dict[str, Serves] = {}
+    for module in pkgutil.iter_modules(handlers.__path__):
+        serves = getattr(import_module(f"{handlers.__name__}.{module.name}"), "SERVES", None)
+        if serves is None:
+            continue
+        api = APIS[serves.key]
+        if api.snake_name != module.name:
+            raise ValueError(f"{module.name} serves {api.name}: name it {api.snake_name}")
+        if not (api.versions.lowest <= serves.lowest <= serves.highest <= api.versions.highest):
+            raise ValueError(f"{module.name} serves versions that the codec does not know")
+        found[module.name] = serves
+    return dict(sorted(found.items(), key=lambda item: item[1].key))
+
+
+def render() -> str:
+    """The whole file."""
+    rows = [
+        f'    Row({one.key}, "{module}", {one.lowest}, {one.highest}, '
+        f"{one.lowest if one.listed_from is None else one.listed_from}),\n"
+        for module, one in declared().items()
+    ]
+    return _HEAD + "INDEX: Final[tuple[Row, ...]] = (\n" + "".join(rows) + ")\n"
+
+
+def main() -> int:
+    """Write the index."""
+    INDEX.write_text(render())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
