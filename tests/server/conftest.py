@@ -18,6 +18,7 @@ from odradek.records.builder import BatchBuilder
 from odradek.server.edge.context import RequestContext
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.ports import Surroundings
+from odradek.server.process.lifecycle import _settings_alone
 from odradek.storage import LogManager
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer
@@ -76,21 +77,25 @@ class FakeClient:
 class Node:
     """One broker, alone in its cluster."""
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, *, predecessor: "Node | None" = None, **settings: str) -> None:
+        """`predecessor` is the same broker in its life before, which has stopped."""
+        self.given_settings = settings
         properties = {name.replace("_", "."): value for name, value in settings.items()}
         self.layers, unknown = SettingLayers.from_static({"log.dirs": "/data", **properties})
         assert not unknown
-        self.clock, self.chance = ManualClock(), SeededChance(1)
+        self.clock = ManualClock() if predecessor is None else predecessor.clock
+        self.chance = SeededChance(1)
         self.timer = Timer(self.clock)
         self.turns = Turns()
         self.failures: list[str] = []
-        self.store = MemoryStore()
-        session = self.store.connect(lambda event: self.core.controller.on_store_event(event))
+        self.store = MemoryStore() if predecessor is None else predecessor.store
+        self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms) if predecessor is None else predecessor.disk
+        self.session = self.store.connect(lambda event: self.core.controller.on_store_event(event))
         image = self._found_cluster()
         self.logs = LogManager.open(
             self.layers.broker_settings(),
             cluster_id=image.cluster_id,
-            file_system=MemoryFileSystem(now_ms=self.clock.wall_ms),
+            file_system=self.disk,
             clock=self.clock,
             chance=self.chance,
             config_of=lambda topic: self.layers.topic_config(image.topic_config(topic)),
@@ -101,7 +106,7 @@ class Node:
             timer=self.timer,
             background=AtOnce(),
             defer=self.turns.defer,
-            store=session,
+            store=self.session,
             on_failure=self.failures.append,
         )
         self.core = BrokerCore(surroundings, self.layers, image, self.logs)
@@ -113,7 +118,15 @@ class Node:
         founder = self.store.connect()
         engine, session = self.store.engine, founder.session_id
         run_process(found_cluster(self.chance), lambda operation: engine.apply(session, operation).result)
-        return run_process(load_image(), lambda operation: engine.apply(session, operation).result)
+        loaded = run_process(load_image(), lambda operation: engine.apply(session, operation).result)
+        return _settings_alone(loaded)
+
+    def restarted(self) -> "Node":
+        """Stop cleanly, and start again with the same disk and the same metadata store."""
+        self.turns.run()
+        self.session.close()
+        self.logs.close()
+        return Node(predecessor=self, **self.given_settings)
 
     def send(self, request: Any, version: int | None = None, *, client_id: str = "test") -> "Asked":
         """Hand a request to its handler, by way of its bytes."""

@@ -5,9 +5,28 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.metadata.messages import LeaderAndIsrPartition
+from odradek.records.builder import BatchBuilder
 from odradek.replication.role_changes import RoleChanges
+from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from odradek.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.wire.messages.end_txn import EndTxnRequest
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
+from odradek.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 
 TOPIC = "__transaction_state"
 IDS = [f"id-{number}" for number in range(12)]
@@ -83,3 +102,78 @@ def test_a_partition_that_cannot_be_read_is_logged_and_the_other_serves(
         partition.topic_partition.partition: partition.is_loaded for partition in coordinator.store.led()
     }
     assert loaded == {0: False, 1: True}
+
+
+# --- a restart between the decision and its markers
+
+
+PAYMENTS = "payments"
+
+
+@pytest.fixture
+def decided(new_node: Any) -> Any:
+    """Ends a transaction that wrote records and offsets, and stops the broker before its markers."""
+
+    def end(*, committed: bool) -> Any:
+        node = new_node(transaction_state_log_num_partitions="1", offsets_topic_num_partitions="1")
+        node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
+        node.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=[PAYMENTS]))
+        node.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]))
+        node.turns.run()
+        owner = node.ask(InitProducerIdRequest(PAYMENTS, 60_000))
+        producer = owner.producer_id, owner.producer_epoch
+        topics = [AddPartitionsToTxnTopic("t", [0])]
+        node.ask(AddPartitionsToTxnRequest(PAYMENTS, *producer, topics), 3)
+        node.ask(AddOffsetsToTxnRequest(PAYMENTS, *producer, "g"))
+        builder = BatchBuilder(
+            producer_id=producer[0], producer_epoch=producer[1], base_sequence=0, is_transactional=True
+        )
+        builder.append(node.clock.wall_ms(), None, b"paid")
+        data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(builder.build()))])]
+        (produced,) = node.ask(ProduceRequest(PAYMENTS, -1, 1000, data), 9).responses
+        assert produced.partition_responses[0].error_code == 0
+        offsets = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, 7)])]
+        node.ask(TxnOffsetCommitRequest(PAYMENTS, "g", *producer, topics=offsets), 3)
+        node.core.transactions.write_markers = lambda marker, partitions, written: None
+        assert node.ask(EndTxnRequest(PAYMENTS, *producer, committed), 1).error_code == 0
+        return node
+
+    return end
+
+
+def state_of(node: Any) -> str:
+    (found,) = node.ask(DescribeTransactionsRequest([PAYMENTS])).transaction_states
+    assert found.error_code == 0
+    return str(found.transaction_state)
+
+
+@pytest.mark.parametrize(
+    ("committed", "end", "offset"), [(True, "CompleteCommit", 7), (False, "CompleteAbort", -1)]
+)
+def test_a_restart_between_decision_and_markers_loses_no_marker(
+    decided: Any, committed: bool, end: str, offset: int
+) -> None:
+    node = decided(committed=committed)
+    assert state_of(node) == ("PrepareCommit" if committed else "PrepareAbort")
+    node = node.restarted()
+    node.turns.run()
+    node.advance(1_000)
+    assert state_of(node) == end
+    wanted = FetchPartition(partition=0, partition_max_bytes=1 << 20)
+    request = FetchRequest(max_wait_ms=0, isolation_level=1, topics=[FetchTopic("t", partitions=[wanted])])
+    (fetched,) = node.ask(request, 12).responses[0].partitions
+    assert (fetched.high_watermark, fetched.last_stable_offset) == (2, 2), "the record and its marker"
+    assert [one.first_offset for one in fetched.aborted_transactions] == ([] if committed else [0])
+    topics = [OffsetFetchRequestTopics("t", partition_indexes=[0])]
+    asked = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=topics)], require_stable=True)
+    (part,) = node.ask(asked, 9).groups[0].topics[0].partitions
+    assert (part.error_code, part.committed_offset) == (0, offset)
+
+
+def test_a_topic_that_was_deleted_before_its_marker_needs_none(decided: Any) -> None:
+    node = decided(committed=True)
+    node.ask(DeleteTopicsRequest([DeleteTopicState("t")], timeout_ms=1000))
+    node = node.restarted()
+    node.turns.run()
+    node.advance(1_000)
+    assert state_of(node) == "CompleteCommit"

@@ -32,7 +32,7 @@ class MarkerWriter(Protocol):
     """The partitions of the cluster."""
 
     def is_gone(self, topic_partition: TopicPartition) -> bool:
-        """Whether the partition has been deleted."""
+        """Whether the partition is known to have been deleted; False where that is not known yet."""
 
     def write_markers(
         self, marker: Marker, partitions: Sequence[TopicPartition], written: MarkersWritten

@@ -137,8 +137,14 @@ class TransactionHost:
     # --- markers
 
     def is_gone(self, topic_partition: TopicPartition) -> bool:
-        """See `MarkerWriter.is_gone`."""
-        return self._image.partition(topic_partition) is None
+        """See `MarkerWriter.is_gone`.
+
+        A broker that starts is told what it leads before it is told which topics there are: until then a
+        partition that it does not know is one that it has not heard of, not one that was deleted.
+        """
+        has_joined = self._image.is_live(self._replicas.broker_id)
+        is_known = self._image.partition(topic_partition) or self._replicas.partition(topic_partition)
+        return has_joined and not is_known
 
     def write_markers(
         self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"
