@@ -13,13 +13,15 @@ from odradek.wire.decoding import Buffer
 from odradek.wire.message import Message
 
 _VERSION: Final = struct.Struct(">h")
+VERSION_BYTES: Final = _VERSION.size
+"""What stands before each message."""
 
 M = TypeVar("M", bound=Message)
 
 
 def version_of(data: Buffer) -> int:
     """The version before a message; for keys of internal topics it tells which kind follows."""
-    if len(data) < _VERSION.size:
+    if len(data) < VERSION_BYTES:
         raise MalformedRequest(f"{len(data)} bytes are too few for a version")
     (version,) = _VERSION.unpack_from(data)
     assert isinstance(version, int)
@@ -28,7 +30,7 @@ def version_of(data: Buffer) -> int:
 
 def decode_versioned(kind: type[M], data: Buffer) -> M:
     """The message after its version. Raises MalformedRequest, for unknown versions too."""
-    return kind.decode(data, version_of(data), _VERSION.size)
+    return kind.decode(data, version_of(data), VERSION_BYTES)
 
 
 def decode_foreign(kind: type[M], data: Buffer) -> M:
@@ -40,7 +42,7 @@ def decode_foreign(kind: type[M], data: Buffer) -> M:
     version = min(version_of(data), kind.VERSIONS.highest)
     if version < kind.VERSIONS.lowest:
         raise MalformedRequest(f"version {version} of {kind.__name__}")
-    return kind.decode(data, version, _VERSION.size, may_be_longer=True)
+    return kind.decode(data, version, VERSION_BYTES, may_be_longer=True)
 
 
 def encode_versioned(message: Message, version: int) -> bytes:

@@ -48,12 +48,31 @@ def test_only_the_leader_is_told_of_the_members(world: Any) -> None:
         ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
         ({"session_timeout_ms": 5_999}, ErrorCode.INVALID_SESSION_TIMEOUT),
         ({"session_timeout_ms": 1_800_001}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": 1, "protocols": ()}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": 1, "protocol_type": ""}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": 1, "member_id": "stranger"}, ErrorCode.INVALID_SESSION_TIMEOUT),
         ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
         ({"protocols": ()}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
         ({"protocol_type": ""}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ],
 )
 def test_who_may_not_join_a_group_that_is_not_there(world: Any, changes: Any, code: ErrorCode) -> None:
+    assert world.member(**changes).send_join().code is code
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({}, ErrorCode.NOT_COORDINATOR),
+        ({"session_timeout_ms": 1, "protocols": ()}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"group_id": "", "session_timeout_ms": 1}, ErrorCode.INVALID_GROUP_ID),
+    ],
+)
+def test_who_may_not_join_where_the_group_is_not_coordinated(
+    world: Any, changes: Any, code: ErrorCode
+) -> None:
+    """Kafka looks at the session timeout before it looks for the group."""
+    world.coordinator.resign_all()
     assert world.member(**changes).send_join().code is code
 
 

@@ -228,8 +228,11 @@ def test_offsets_are_deleted_one_by_one(world: Any) -> None:
     assert world.committed() == {T1: 2}
 
 
-def test_offsets_of_topics_that_members_read_stay(world: Any) -> None:
-    subscription = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\xff\xff\xff\xff"
+@pytest.mark.parametrize("announced", [0, 1, 3, 32_767, -1])
+def test_offsets_of_topics_that_members_read_stay(world: Any, announced: int) -> None:
+    """As in Kafka whatever version is announced: some clients announce 1 and send version 0."""
+    version = announced.to_bytes(2, "big", signed=True)
+    subscription = version + b"\0\0\0\1" + b"\0\1t" + b"\xff\xff\xff\xff"
     member = world.member(protocols=(("range", subscription),))
     world.stable(member)
     member.commit({T0: 1, U0: 2})

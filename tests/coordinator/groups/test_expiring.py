@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
@@ -7,7 +9,9 @@ from odradek.coordinator.groups.expiring import OFFSETS_PER_TURN
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 RETENTION_MS = 10_080 * 60_000
-READS_T = b"\0\0" + b"\0\0\0\1" + b"\0\1t" + b"\xff\xff\xff\xff"
+_T_WITHOUT_USER_DATA = b"\0\0\0\1" + b"\0\1t" + b"\xff\xff\xff\xff"
+READS_T = b"\0\0" + _T_WITHOUT_USER_DATA
+ANNOUNCES_VERSION_1 = b"\0\1" + _T_WITHOUT_USER_DATA
 
 
 def expire(world: Any) -> None:
@@ -45,9 +49,10 @@ def test_offsets_of_a_group_expire_after_its_last_member_went(world: Any) -> Non
     assert world.state() is None
 
 
-def test_a_group_in_use_keeps_what_it_reads(world: Any) -> None:
+@pytest.mark.parametrize("subscription", [READS_T, ANNOUNCES_VERSION_1])
+def test_a_group_in_use_keeps_what_it_reads(world: Any, subscription: bytes) -> None:
     member = world.member(
-        protocols=(("range", READS_T),), session_timeout_ms=1_800_000, rebalance_timeout_ms=1_000
+        protocols=(("range", subscription),), session_timeout_ms=1_800_000, rebalance_timeout_ms=1_000
     )
     world.stable(member)
     member.commit({T0: 1, U0: 1})

@@ -6,6 +6,7 @@ beside this one. Every change of state goes through `take`, and so through the t
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
@@ -13,9 +14,10 @@ from odradek.base.errors import MalformedRequest
 from odradek.coordinator.classic.member import Member, Protocols
 from odradek.coordinator.classic.states import GroupEvent, GroupState, outcome
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
-from odradek.wire.versioned import decode_foreign
+from odradek.wire.versioned import VERSION_BYTES
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
+SUBSCRIPTION_VERSION_READ: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,14 +218,20 @@ class ClassicGroup:
             self.protocol_name = None
 
     def subscribed_topics(self) -> frozenset[str] | None:
-        """The topics that members of a consumer group read; None when they do not say."""
+        """The topics that members of a consumer group read; None when they do not say.
+
+        As in Kafka every subscription is read as version 0, with which all versions begin, whatever version
+        it announces: there are clients that announce 1 and send no more than version 0 holds.
+        """
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or self.protocol_name is None or not self.members:
             return None
         topics: set[str] = set()
         for member in self.members.values():
             subscription = member.metadata(self.protocol_name)
             try:
-                told = decode_foreign(ConsumerProtocolSubscription, subscription)
+                told = ConsumerProtocolSubscription.decode(
+                    subscription, SUBSCRIPTION_VERSION_READ, VERSION_BYTES, may_be_longer=True
+                )
             except MalformedRequest:
                 return None
             topics.update(told.topics)

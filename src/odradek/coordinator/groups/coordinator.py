@@ -171,11 +171,12 @@ class GroupCoordinator:
         least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
+        # In Kafka's order: a client that asks for what no broker allows is told so by any of them.
+        if not least <= request.session_timeout_ms <= most:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
         shard = self._shard_of(request.group_id)
         if isinstance(shard, ErrorCode):
             return shard
-        if not least <= request.session_timeout_ms <= most:
-            return ErrorCode.INVALID_SESSION_TIMEOUT
         if request.group_id not in shard.groups and request.member_id != NO_MEMBER_ID:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return shard, shard.group(request.group_id)
