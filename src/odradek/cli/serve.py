@@ -16,9 +16,9 @@ def run(arguments: Sequence[str]) -> int:
     """Run a broker until it is told to stop; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        layers, unknown = SettingLayers.from_static(collect_properties(options))
-        for name in unknown:
-            print(f"odradek: warning: there is no setting named {name}; it is ignored", file=sys.stderr)
+        layers, _ = SettingLayers.from_static(collect_properties(options))
+        for warning in layers.warnings():
+            print(f"odradek: warning: {warning}", file=sys.stderr)
         from odradek.server.process.serve import serve
 
         return serve(layers)

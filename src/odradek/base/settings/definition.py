@@ -18,6 +18,7 @@ INT_MIN = -(1 << 31)
 class Kind(IntEnum):
     """The type of a setting; the numbers are those of DescribeConfigs responses."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -63,6 +64,18 @@ class Setting:
     broker_names: tuple[tuple[str, int], ...] = ()
     # A check that bounds and choices cannot express: says what is wrong, or None.
     fault: Callable[[Any], str | None] | None = None
+    # Why nothing changes when the setting does, for a setting that is accepted for Kafka's sake alone.
+    no_effect: str = ""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is never shown: a password, or what may be one, as nobody here knows the name."""
+        return self.kind in (Kind.PASSWORD, Kind.UNKNOWN)
+
+    @property
+    def documentation(self) -> str:
+        """What DescribeConfigs says about the setting."""
+        return f"{self.doc} No effect here: {self.no_effect}." if self.no_effect else self.doc
 
     def parse(self, text: str) -> Value:
         """The value of `text`, or SettingError in one sentence that names the setting."""

@@ -11,15 +11,17 @@ For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`
 What wins and what it hides are DescribeConfigs' sources and synonyms.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from odradek.base.errors import SettingError
 from odradek.base.settings.broker import BROKER_ALIASES, BROKER_SETTINGS, BrokerSettings
-from odradek.base.settings.definition import Setting, Value, attribute_of
+from odradek.base.settings.definition import Kind, Setting, Value, attribute_of
 from odradek.base.settings.group import GROUP_SETTINGS
+from odradek.base.settings.names import broker_setting, warnings_about
+from odradek.base.settings.protection import unkept_promise
 from odradek.base.settings.topic import TOPIC_SETTINGS, TopicConfig
 
 
@@ -68,22 +70,29 @@ class SettingLayers:
 
     @classmethod
     def from_static(cls, properties: Mapping[str, str]) -> tuple["SettingLayers", list[str]]:
-        """Take a file's properties; the second value lists the names that nobody here knows.
+        """Returns the layers that a file's properties give, and the names that nobody knows, which are kept.
 
-        Raises SettingError for the first value that its setting cannot take.
+        Raises SettingError for the first value that its setting cannot take, and for one that promises
+        protection which is not served.
         """
         layers = cls()
         unknown: list[str] = []
         for given_name, text in properties.items():
             name = BROKER_ALIASES.get(given_name, given_name)
-            known = BROKER_SETTINGS.get(name)
-            if known is None:
-                unknown.append(given_name)
-                continue
+            fault = unkept_promise(name, text)
+            if fault is not None:
+                raise SettingError(fault)
+            known = broker_setting(name)
             known.parse(text)
             layers.static[name] = text
+            if known.kind is Kind.UNKNOWN:
+                unknown.append(given_name)
         layers.broker_settings()
         return layers, unknown
+
+    def warnings(self) -> list[str]:
+        """What was given in the settings file and changes nothing here, in one sentence for each reason."""
+        return warnings_about(self.static)
 
     def broker(self, name: str) -> Resolved:
         """Resolve a broker setting. Raises SettingError for a name that is none."""
@@ -91,6 +100,16 @@ class SettingLayers:
         if known is None:
             raise SettingError(f"there is no broker setting named {name}")
         return _resolved(known, self._broker_synonyms(known, name))
+
+    def beside(self) -> dict[str, Resolved]:
+        """What was given under names that are no settings of this broker: Kafka's others, and unknown."""
+        given = {name: None for source in _BROKER_LAYERS for name in self._layer(source)}
+        found: dict[str, Resolved] = {}
+        for name in given:
+            if name not in BROKER_SETTINGS:
+                synonyms = tuple(self._given(name))
+                found[name] = Resolved(synonyms[0].text, synonyms[0].text, synonyms[0].source, synonyms)
+        return found
 
     def topic(self, name: str, overrides: Mapping[str, str]) -> Resolved:
         """Resolve a setting of a topic that overrides these. Raises SettingError for an unknown name."""
@@ -150,13 +169,16 @@ class SettingLayers:
         return self.static
 
     def _broker_synonyms(self, known: Setting, name: str) -> list[tuple[Synonym, int]]:
-        found: list[tuple[Synonym, int]] = []
+        found = [(synonym, 1) for synonym in self._given(name)]
+        found.append((Synonym(name, known.render(known.default), Source.DEFAULT), 1))
+        return found
+
+    def _given(self, name: str) -> Iterator[Synonym]:
+        """What the layers hold under a name, the winner first."""
         for source in _BROKER_LAYERS:
             text = self._layer(source).get(name)
             if text is not None:
-                found.append((Synonym(name, text, source), 1))
-        found.append((Synonym(name, known.render(known.default), Source.DEFAULT), 1))
-        return found
+                yield Synonym(name, text, source)
 
 
 def _resolved(known: Setting, found: list[tuple[Synonym, int]]) -> Resolved:

@@ -107,6 +107,7 @@ class TopicConfig:
         (),
         "The replicas whose fetching is throttled on the follower's side: partition:broker, or '*'.",
         fault=_throttle_fault,
+        no_effect="this broker is alone in its cluster",
     )
     index_interval_bytes: int = setting(
         Kind.INT,
@@ -122,6 +123,7 @@ class TopicConfig:
         (),
         "The replicas whose fetching is throttled on the leader's side: partition:broker, or '*'.",
         fault=_throttle_fault,
+        no_effect="this broker is alone in its cluster",
     )
     max_compaction_lag_ms: int = setting(
         Kind.LONG,
@@ -209,6 +211,7 @@ class TopicConfig:
         False,
         "Whether a new segment's file is allocated at its full size.",
         broker_names=_one("log.preallocate"),
+        no_effect="files grow as they are written",
     )
     retention_bytes: int = setting(
         Kind.LONG,

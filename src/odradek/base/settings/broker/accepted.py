@@ -1,4 +1,4 @@
-"""Settings that stand in files written for Kafka and on which nothing here depends."""
+"""Settings that stand in files written for Kafka and that change nothing here, or are not served yet."""
 
 from dataclasses import dataclass
 
@@ -7,64 +7,104 @@ from odradek.base.settings.definition import Kind, Update, setting
 
 @dataclass(frozen=True)
 class AcceptedSettings:
-    """Settings that stand in files written for Kafka and on which nothing here depends."""
+    """Settings that stand in files written for Kafka and that change nothing here, or are not served yet."""
 
     background_threads: int = setting(
         Kind.INT,
         "background.threads",
         10,
-        "Accepted; the executor's size is fixed.",
+        "How many threads do background work.",
         least=1,
         update=Update.CLUSTER_WIDE,
+        no_effect="one thread does all the work",
     )
     num_io_threads: int = setting(
         Kind.INT,
         "num.io.threads",
         8,
-        "Accepted; one thread owns all state.",
+        "How many threads handle requests.",
         least=1,
         update=Update.CLUSTER_WIDE,
+        no_effect="one thread does all the work",
     )
     num_network_threads: int = setting(
         Kind.INT,
         "num.network.threads",
         3,
-        "Accepted; one thread owns all connections.",
+        "How many threads serve connections.",
         least=1,
-        update=Update.PER_BROKER,
+        update=Update.CLUSTER_WIDE,
+        no_effect="one thread does all the work",
     )
     authorizer_class_name: str = setting(
-        Kind.CLASS, "authorizer.class.name", "", "The authorizer; none: everything is allowed."
+        Kind.CLASS,
+        "authorizer.class.name",
+        "",
+        "Who decides what clients may do; none: everything is allowed.",
     )
     controller_listener_names: tuple[str, ...] = setting(
-        Kind.LIST, "controller.listener.names", (), "Accepted; KRaft's controller listeners."
+        Kind.LIST,
+        "controller.listener.names",
+        (),
+        "The listeners that only KRaft controllers have; they are not opened.",
+        no_effect="this broker is its own controller, without a KRaft quorum",
     )
     controller_quorum_bootstrap_servers: tuple[str, ...] = setting(
-        Kind.LIST, "controller.quorum.bootstrap.servers", (), "Accepted; KRaft's quorum."
+        Kind.LIST,
+        "controller.quorum.bootstrap.servers",
+        (),
+        "The members of a KRaft quorum.",
+        no_effect="this broker is its own controller, without a KRaft quorum",
     )
     controller_quorum_voters: tuple[str, ...] = setting(
-        Kind.LIST, "controller.quorum.voters", (), "Accepted; KRaft's quorum."
+        Kind.LIST,
+        "controller.quorum.voters",
+        (),
+        "The members of a KRaft quorum.",
+        no_effect="this broker is its own controller, without a KRaft quorum",
     )
     group_consumer_regex_refresh_interval_ms: int = setting(
         Kind.INT,
         "group.consumer.regex.refresh.interval.ms",
         600_000,
-        "Accepted; expressions are looked up again whenever topics come or go.",
+        "How often subscriptions by expression are looked up.",
         least=10_000,
+        no_effect="expressions are looked up again whenever topics come or go",
     )
     group_coordinator_append_linger_ms: int = setting(
-        Kind.INT, "group.coordinator.append.linger.ms", 5, "Accepted; nothing lingers.", least=0
+        Kind.INT,
+        "group.coordinator.append.linger.ms",
+        5,
+        "How long a record waits for others before it is appended.",
+        least=0,
+        no_effect="nothing lingers",
     )
     group_coordinator_threads: int = setting(
-        Kind.INT, "group.coordinator.threads", 4, "Accepted; one thread owns all state.", least=1
+        Kind.INT,
+        "group.coordinator.threads",
+        4,
+        "How many threads run the group coordinator.",
+        least=1,
+        no_effect="one thread does all the work",
     )
-    process_roles: tuple[str, ...] = setting(Kind.LIST, "process.roles", (), "Accepted; KRaft's roles.")
+    process_roles: tuple[str, ...] = setting(
+        Kind.LIST,
+        "process.roles",
+        (),
+        "The roles of a machine in a KRaft cluster.",
+        no_effect="this broker is its own controller, without a KRaft quorum",
+    )
     zookeeper_connection_timeout_ms: int | None = setting(
         Kind.INT,
         "zookeeper.connection.timeout.ms",
         None,
         "How long the first connection to ZooKeeper may take.",
+        no_effect="ZooKeeper is not served yet",
     )
     zookeeper_session_timeout_ms: int = setting(
-        Kind.INT, "zookeeper.session.timeout.ms", 18_000, "The session timeout asked of ZooKeeper."
+        Kind.INT,
+        "zookeeper.session.timeout.ms",
+        18_000,
+        "The session timeout asked of ZooKeeper.",
+        no_effect="ZooKeeper is not served yet",
     )

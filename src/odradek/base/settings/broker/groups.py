@@ -104,6 +104,7 @@ class GroupSettings:
         5_242_880,
         "How many bytes are read at once when offsets are loaded.",
         least=1,
+        no_effect="loading reads in pieces of its own size",
     )
     offsets_retention_check_interval_ms: int = setting(
         Kind.LONG,
@@ -120,7 +121,11 @@ class GroupSettings:
         least=1,
     )
     offsets_topic_compression_codec: int = setting(
-        Kind.INT, "offsets.topic.compression.codec", 0, "The codec of the offsets topic, by its number."
+        Kind.INT,
+        "offsets.topic.compression.codec",
+        0,
+        "The codec of the offsets topic, by its number.",
+        no_effect="committed offsets are stored uncompressed",
     )
     offsets_topic_num_partitions: int = setting(
         Kind.INT,

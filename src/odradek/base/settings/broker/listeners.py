@@ -26,7 +26,11 @@ class ListenerSettings:
         "What clients are told to connect to; empty: the listeners as bound.",
     )
     inter_broker_listener_name: str | None = setting(
-        Kind.STRING, "inter.broker.listener.name", None, "The listener that brokers use among themselves."
+        Kind.STRING,
+        "inter.broker.listener.name",
+        None,
+        "The listener that brokers use among themselves.",
+        no_effect="this broker is alone in its cluster",
     )
     listener_security_protocol_map: tuple[str, ...] = setting(
         Kind.LIST,
@@ -82,6 +86,7 @@ class ListenerSettings:
         500,
         "How many requests may be in flight on all connections together.",
         least=1,
+        no_effect="each connection has one request at work",
     )
     socket_listen_backlog_size: int = setting(
         Kind.INT, "socket.listen.backlog.size", 50, "How many connections may wait to be accepted.", least=1
@@ -92,6 +97,7 @@ class ListenerSettings:
         102_400,
         "The receive buffer of a socket; -1 for the system's default.",
         least=-1,
+        no_effect="the system sizes the buffers of sockets",
     )
     socket_request_max_bytes: int = setting(
         Kind.INT, "socket.request.max.bytes", 104_857_600, "The largest request that is read.", least=1
@@ -102,6 +108,7 @@ class ListenerSettings:
         102_400,
         "The send buffer of a socket; -1 for the system's default.",
         least=-1,
+        no_effect="the system sizes the buffers of sockets",
     )
     odradek_connection_write_buffer_bytes: int = setting(
         Kind.INT,

@@ -112,4 +112,5 @@ class LogSettings:
         "How many logs of a directory are recovered at once.",
         least=1,
         update=Update.CLUSTER_WIDE,
+        no_effect="logs are recovered one after another",
     )

@@ -65,6 +65,7 @@ class ProducerSettings:
         5_242_880,
         "How many bytes are read at once when transaction state is loaded.",
         least=1,
+        no_effect="loading reads in pieces of its own size",
     )
     transaction_state_log_min_isr: int = setting(
         Kind.INT,

@@ -42,6 +42,7 @@ class ReplicaSettings:
         "auto.leader.rebalance.enable",
         True,
         "Whether leadership returns to preferred replicas by itself.",
+        no_effect="this broker is alone in its cluster",
     )
     broker_session_timeout_ms: int = setting(
         Kind.INT,
@@ -49,12 +50,14 @@ class ReplicaSettings:
         9000,
         "After how long without a sign a broker is taken for dead.",
         least=1,
+        no_effect="this broker is alone in its cluster",
     )
     controlled_shutdown_enable: bool = setting(
         Kind.BOOLEAN,
         "controlled.shutdown.enable",
         True,
         "Whether a stopping broker hands over its leaderships first.",
+        no_effect="this broker is alone in its cluster",
     )
     leader_imbalance_check_interval_seconds: int = setting(
         Kind.LONG,
@@ -62,12 +65,14 @@ class ReplicaSettings:
         300,
         "How often preferred leaders are looked after.",
         least=1,
+        no_effect="this broker is alone in its cluster",
     )
     leader_imbalance_per_broker_percentage: int = setting(
         Kind.INT,
         "leader.imbalance.per.broker.percentage",
         10,
         "The share of lost leaderships from which they are returned.",
+        no_effect="this broker is alone in its cluster",
     )
     num_replica_fetchers: int = setting(
         Kind.INT,
@@ -75,6 +80,7 @@ class ReplicaSettings:
         1,
         "How many fetchers a broker runs for each source broker.",
         update=Update.CLUSTER_WIDE,
+        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_backoff_ms: int = setting(
         Kind.INT,
@@ -82,6 +88,7 @@ class ReplicaSettings:
         1000,
         "How long a partition rests after a failed fetch.",
         least=0,
+        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_max_bytes: int = setting(
         Kind.INT,
@@ -89,9 +96,14 @@ class ReplicaSettings:
         1_048_576,
         "The most bytes of one partition in a follower's fetch.",
         least=0,
+        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_min_bytes: int = setting(
-        Kind.INT, "replica.fetch.min.bytes", 1, "The fewest bytes that a follower's fetch waits for."
+        Kind.INT,
+        "replica.fetch.min.bytes",
+        1,
+        "The fewest bytes that a follower's fetch waits for.",
+        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_response_max_bytes: int = setting(
         Kind.INT,
@@ -99,9 +111,14 @@ class ReplicaSettings:
         10_485_760,
         "The most bytes of one answer to a follower's fetch.",
         least=0,
+        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_wait_max_ms: int = setting(
-        Kind.INT, "replica.fetch.wait.max.ms", 500, "How long a follower's fetch may wait."
+        Kind.INT,
+        "replica.fetch.wait.max.ms",
+        500,
+        "How long a follower's fetch may wait.",
+        no_effect="this broker is alone in its cluster",
     )
     replica_high_watermark_checkpoint_interval_ms: int = setting(
         Kind.LONG,
@@ -116,8 +133,16 @@ class ReplicaSettings:
         "After how long behind the leader a replica leaves the ISR (Kafka: 30000).",
     )
     replica_selector_class: str | None = setting(
-        Kind.CLASS, "replica.selector.class", None, "Which replica a consumer is sent to; none: the leader."
+        Kind.CLASS,
+        "replica.selector.class",
+        None,
+        "Which replica a consumer is sent to; none: the leader.",
+        no_effect="this broker is alone in its cluster",
     )
     replica_socket_timeout_ms: int = setting(
-        Kind.INT, "replica.socket.timeout.ms", 30_000, "How long a follower waits for an answer."
+        Kind.INT,
+        "replica.socket.timeout.ms",
+        30_000,
+        "How long a follower waits for an answer.",
+        no_effect="this broker is alone in its cluster",
     )

@@ -24,6 +24,7 @@ def _topic_default(
         choices=changed.choices,
         update=changed.update,
         fault=changed.fault,
+        no_effect=changed.no_effect,
     )
 
 

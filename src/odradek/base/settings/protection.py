@@ -1,0 +1,74 @@
+"""Settings that promise protection and are not served: a start with one is refused.
+
+    authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer     refused
+    authorizer.class.name=                                                            promises nothing
+    max.connection.creation.rate=2147483647                                           promises nothing
+    listener.name.client.max.connections=10                                           refused
+
+Were they ignored, the broker would run without the protection, and nobody would know. SSL and SASL settings
+beside listeners that use neither promise nothing in Kafka, nor here; listeners that use them are refused by a
+check of their own.
+"""
+
+from typing import Final, NamedTuple
+
+from odradek.base.settings.names import name_below_listener
+
+
+class _Promise(NamedTuple):
+    # What would happen without a word if the setting were ignored.
+    instead: str
+    # The texts that ask for nothing, besides an empty one.
+    idle: tuple[str, ...] = ()
+
+
+_INT_MAX: Final = "2147483647"
+_LONG_MAX: Final = "9223372036854775807"
+_POLICY: Final = "policies are not served yet, and every request would be allowed"
+_QUOTA: Final = "quotas are not served yet, and no client would be slowed down"
+_LIMIT: Final = "this limit is not served yet, and connections would be let in beyond it"
+_TOKENS: Final = "delegation tokens are not served yet, and clients would not be told apart by them"
+_PRINCIPALS: Final = "clients are not told apart yet, and it would never be asked"
+
+_PROMISES: Final = {
+    "alter.config.policy.class.name": _Promise(_POLICY),
+    "authorizer.class.name": _Promise("no authorizer is served yet, and everybody could do everything"),
+    "client.quota.callback.class": _Promise(_QUOTA),
+    "config.providers": _Promise(
+        "they are not served yet, and a value like ${file:...} would count as it stands"
+    ),
+    "create.topic.policy.class.name": _Promise(_POLICY),
+    "delegation.token.master.key": _Promise(_TOKENS),
+    "delegation.token.secret.key": _Promise(_TOKENS),
+    "max.connection.creation.rate": _Promise(_LIMIT, (_INT_MAX,)),
+    "max.connections.per.ip.overrides": _Promise(_LIMIT),
+    "principal.builder.class": _Promise(
+        _PRINCIPALS, ("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",)
+    ),
+    "quota.consumer.default": _Promise(_QUOTA, (_LONG_MAX,)),
+    "quota.producer.default": _Promise(_QUOTA, (_LONG_MAX,)),
+    "security.inter.broker.protocol": _Promise(
+        "only PLAINTEXT is served yet, and nothing would be encrypted", ("PLAINTEXT",)
+    ),
+    "security.providers": _Promise("nothing here is encrypted yet, and they would never be used"),
+    "zookeeper.connect": _Promise(
+        "ZooKeeper is not served yet, and this broker would be a cluster of its own"
+    ),
+    "zookeeper.set.acl": _Promise(
+        "ZooKeeper is not served yet, and nothing would be guarded by it", ("false",)
+    ),
+}
+
+_PROMISES_OF_LISTENER: Final = {
+    **{name: _PROMISES[name] for name in ("max.connection.creation.rate", "principal.builder.class")},
+    "max.connections": _Promise(_LIMIT, (_INT_MAX,)),
+}
+
+
+def unkept_promise(name: str, text: str) -> str | None:
+    """Why a setting cannot be taken, in one sentence; None when it asks for no protection that is missing."""
+    base = name_below_listener(name)
+    promise = _PROMISES.get(name) if base is None else _PROMISES_OF_LISTENER.get(base)
+    if promise is None or not text.strip() or text.strip() in promise.idle:
+        return None
+    return f"{name} cannot be set: {promise.instead}"
