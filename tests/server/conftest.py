@@ -16,6 +16,7 @@ from odradek.metadata.startup import found_cluster, load_image
 from odradek.metadata.store import run_process
 from odradek.records.builder import BatchBuilder
 from odradek.server.edge.context import RequestContext
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.lifecycle import _settings_alone
@@ -57,10 +58,31 @@ class Turns:
             self.waiting.pop(0)()
 
 
+class ShortClock:
+    """A clock for short times that stands still until the test moves it."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
+@pytest.fixture
+def short_clock() -> ShortClock:
+    return ShortClock()
+
+
+@pytest.fixture
+def stalls(short_clock: ShortClock) -> LoopStalls:
+    return LoopStalls(short_clock, ManualClock())
+
+
 @dataclass
 class FakeClient:
     listener: str = "PLAINTEXT"
     peer_host: str = "10.0.0.1"
+    peer_port: int = 4000
     is_closed: bool = False
     answers: list[bytes | None] = field(default_factory=list)
 

@@ -49,6 +49,11 @@ class DelayedOperation(TimerTask):
         self._delayed_in: PendingCount | None = None
         """The purgatory's count of its operations in the timer, while this one is among them."""
 
+    @property
+    def label(self) -> str:
+        """See `TimerTask.label`."""
+        return f"the deadline of a delayed {self.kind}"
+
     @abstractmethod
     def try_complete(self) -> bool:
         """Test the condition: when it holds, return what `force_complete` returned, else False (D2)."""

@@ -28,6 +28,10 @@ from odradek.timer.timer_task_list import TimerTaskList
 from odradek.timer.timing_wheel import TimingWheel
 
 
+def _run_task(task: TimerTask) -> None:
+    task.run()
+
+
 class Timer:
     """Runs tasks at their deadlines: never early, late by less than a tick plus the driver's delay (T5).
 
@@ -42,6 +46,7 @@ class Timer:
         "_on_earlier",
         "_pending",
         "_queue",
+        "_run",
         "_target_ms",
         "_wheel",
         "clock",
@@ -54,8 +59,11 @@ class Timer:
         tick_ms: int = 1,
         wheel_size: int = 20,
         on_earlier: Callable[[], None] | None = None,
+        run: Callable[[TimerTask], None] = _run_task,
     ) -> None:
+        """`run` runs a task that is due; a driver gives its own to measure tasks."""
         self.clock = clock
+        self._run = run
         self._on_earlier = on_earlier
         self._pending = PendingCount()
         self._queue = DelayQueue(self._announce_earlier)
@@ -139,7 +147,7 @@ class Timer:
                     continue
                 ran += 1
                 try:
-                    task.run()
+                    self._run(task)
                 except Exception as error:
                     errors.append(error)
         finally:  # Only an interrupt leaves tasks behind; they must not be lost with their bucket.

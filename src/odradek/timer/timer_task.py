@@ -55,6 +55,11 @@ class TimerTask(TimerTaskEntry):
         """Absolute, on `Clock.monotonic_ms`; it does not change while the task is pending."""
 
     @property
+    def label(self) -> str:
+        """What warnings call it."""
+        return type(self).__qualname__
+
+    @property
     def is_pending(self) -> bool:
         """Whether a timer holds this task: added, and neither cancelled nor taken out to run."""
         return self.counted_in is not None

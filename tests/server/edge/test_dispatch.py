@@ -12,6 +12,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.dispatch import Dispatcher, Handler
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.registry import Handlers
 from odradek.wire.apis import APIS
@@ -52,7 +53,7 @@ def handled() -> Handled:
 
 
 @pytest.fixture
-def dispatcher(node: Any, handled: Handled) -> Dispatcher:
+def dispatcher(node: Any, handled: Handled, stalls: LoopStalls) -> Dispatcher:
     def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
         return InitProducerIdResponse(error_code=code)
 
@@ -60,7 +61,9 @@ def dispatcher(node: Any, handled: Handled) -> Dispatcher:
         INIT_PRODUCER_ID: Handler("InitProducerId", 0, 5, InitProducerIdRequest, handled.handle, refuse),
         API_VERSIONS: Handler("ApiVersions", 0, 4, ApiVersionsRequest, handled.handle, None),
     }
-    return Dispatcher(node.core, handlers, lambda: ApiVersionsResponse(int(ErrorCode.UNSUPPORTED_VERSION)))
+    return Dispatcher(
+        node.core, handlers, lambda: ApiVersionsResponse(int(ErrorCode.UNSUPPORTED_VERSION)), stalls
+    )
 
 
 def frame(version: int, api_key: int = INIT_PRODUCER_ID, body: bytes | None = None) -> bytes:
@@ -217,13 +220,33 @@ def mistakes_of_ours() -> Iterator[list[str]]:
         logger.removeHandler(collector)
 
 
+def test_a_request_that_holds_the_loop_is_named(
+    dispatcher: Dispatcher,
+    handled: Handled,
+    fake_client: Any,
+    short_clock: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(core: Any, context: RequestContext, request: Any, respond: Respond) -> None:
+        short_clock.now_ns += 130_000_000
+        respond(InitProducerIdResponse(producer_id=1))
+
+    monkeypatch.setattr(dispatcher._handlers.get(INIT_PRODUCER_ID), "handle", slow)
+    header = encode_request_header(RequestHeader(INIT_PRODUCER_ID, 5, 77, "evil\x1b[2J"))
+    dispatcher.dispatch(fake_client, header + InitProducerIdRequest(None, 5).encode(5))
+    assert caplog.messages == [
+        "the event loop stood still for 130 ms: InitProducerId v5 of 'evil\\x1b[2J' from 10.0.0.1:4000"
+    ]
+
+
 @pytest.mark.slow
 def test_whatever_comes_is_answered_once_or_ends_its_connection(
-    new_node: Callable[..., Any], batch: Callable[..., bytes], fake_client: Any
+    new_node: Callable[..., Any], batch: Callable[..., bytes], fake_client: Any, stalls: LoopStalls
 ) -> None:
     """Mutated frames of every API against the whole core; `./dev fuzz` is this at length, over sockets."""
     node, client_class = new_node(), type(fake_client)
-    dispatcher = Dispatcher(node.core, Handlers(), unsupported_version)
+    dispatcher = Dispatcher(node.core, Handlers(), unsupported_version, stalls)
     frames = sound_frames(batch(b"value"))
     other = client_class()
 

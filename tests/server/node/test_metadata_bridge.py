@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from odradek.base.clock import ManualClock
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.store import Create, Created, Result
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.metadata_bridge import EngineSession
 from odradek.server.process.executor import Executor
 
@@ -12,7 +14,7 @@ from odradek.server.process.executor import Executor
 @pytest.mark.asyncio
 async def test_what_is_submitted_after_the_end_is_not_taken_for_a_failure(tmp_path: Path) -> None:
     """A controller with work left when its broker stops: it must not report a broken disk."""
-    executor = Executor(asyncio.get_running_loop())
+    executor = Executor(asyncio.get_running_loop(), LoopStalls(lambda: 0, ManualClock()))
     session = EngineSession(EmbeddedEngine(tmp_path / "metadata.db"), executor)
     await session.open()
     before: list[Result] = []

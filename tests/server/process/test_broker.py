@@ -250,7 +250,11 @@ def test_the_admin_listener_shows_what_the_broker_does(tmp_path: Path) -> None:
             while not (waiting := json.loads(get("/describe/purgatories"))):
                 pass
             assert (waiting[0]["purgatory"], waiting[0]["keys"]) == ("Fetch", ["t-0"])
+            longest_ns = 3_600_000_000_000  # longer than whatever this machine makes the broker wait
+            broker.run(lambda: broker.broker.stalls.note(longest_ns, "a test"))
             metrics = get("/metrics")
+            assert "odradek_loop_stall_ms_max 3.6e+06" in metrics
+            assert "odradek_loop_stalls_total 0.0" not in metrics
             assert 'odradek_requests_total{api="CreateTopics"} 1.0' in metrics
             assert 'odradek_log_end_offset{partition="0",topic="t"} 0.0' in metrics
             assert 'odradek_topic_fetch_requests_total{topic="t"} 1.0' in metrics

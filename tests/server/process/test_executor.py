@@ -3,12 +3,13 @@ import threading
 
 import pytest
 
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.process.executor import Executor, Lane
 
 
 @pytest.mark.asyncio
-async def test_results_and_errors_come_back_on_the_loops_thread() -> None:
-    executor = Executor(asyncio.get_running_loop())
+async def test_results_and_errors_come_back_on_the_loops_thread(stalls: LoopStalls) -> None:
+    executor = Executor(asyncio.get_running_loop(), stalls)
     seen: list[tuple[str, int]] = []
     home = threading.get_ident()
     executor.submit(threading.get_ident, lambda there: seen.append(("done", there)), lambda error: None)
@@ -22,8 +23,8 @@ async def test_results_and_errors_come_back_on_the_loops_thread() -> None:
 
 
 @pytest.mark.asyncio
-async def test_run_returns_and_raises() -> None:
-    executor = Executor(asyncio.get_running_loop())
+async def test_run_returns_and_raises(stalls: LoopStalls) -> None:
+    executor = Executor(asyncio.get_running_loop(), stalls)
     assert await executor.run(lambda: 5) == 5
     with pytest.raises(ZeroDivisionError):
         await executor.run(lambda: 1 // 0)
@@ -31,8 +32,8 @@ async def test_run_returns_and_raises() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_lane_keeps_its_order_and_closing_waits_for_all_of_it() -> None:
-    executor = Executor(asyncio.get_running_loop())
+async def test_a_lane_keeps_its_order_and_closing_waits_for_all_of_it(stalls: LoopStalls) -> None:
+    executor = Executor(asyncio.get_running_loop(), stalls)
     lane = Lane(executor)
     running: list[int] = []
     done: list[int] = []
@@ -53,8 +54,8 @@ async def test_a_lane_keeps_its_order_and_closing_waits_for_all_of_it() -> None:
 
 
 @pytest.mark.asyncio
-async def test_a_lane_goes_on_after_a_call_that_raises() -> None:
-    executor = Executor(asyncio.get_running_loop())
+async def test_a_lane_goes_on_after_a_call_that_raises(stalls: LoopStalls) -> None:
+    executor = Executor(asyncio.get_running_loop(), stalls)
     lane = Lane(executor)
     seen: list[str] = []
     lane.submit(lambda: 1 // 0, lambda done: None, lambda error: seen.append(type(error).__name__))

@@ -1,9 +1,11 @@
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from odradek.base.clock import ManualClock
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.process.timer_driver import LOOK_AGAIN_MS, TimerDriver
 from odradek.timer import TimerTask
 
@@ -58,9 +60,9 @@ def loop() -> Loop:
 
 
 @pytest.fixture
-def driver(loop: Loop, clock: ManualClock) -> TimerDriver:
+def driver(loop: Loop, clock: ManualClock, stalls: LoopStalls) -> TimerDriver:
     assert isinstance(loop, Loop)
-    return TimerDriver(loop, clock)  # type: ignore[arg-type]
+    return TimerDriver(loop, clock, stalls)  # type: ignore[arg-type]
 
 
 def test_one_call_waits_for_the_next_bucket(driver: TimerDriver, loop: Loop, clock: ManualClock) -> None:
@@ -130,6 +132,45 @@ async def test_it_drives_a_real_loop() -> None:
         def run(self) -> None:
             fired.set_result(1)
 
-    driver = TimerDriver(asyncio.get_running_loop(), ManualClock())
+    driver = TimerDriver(asyncio.get_running_loop(), ManualClock(), LoopStalls(lambda: 0, ManualClock()))
     driver.timer.add(Signal(0))
     assert await fired == 1
+
+
+class SlowTask(TimerTask):
+    """Holds the loop for a while."""
+
+    def __init__(self, short_clock: Any, elapsed_ms: int) -> None:
+        super().__init__(10)
+        self._short_clock = short_clock
+        self._elapsed_ms = elapsed_ms
+
+    @property
+    def label(self) -> str:
+        return f"a task of {self._elapsed_ms} ms"
+
+    def run(self) -> None:
+        self._short_clock.now_ns += self._elapsed_ms * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("tasks_ms", "cause"),
+    [
+        ([120], "120 ms: a task of 120 ms"),
+        ([30, 60, 40], "130 ms: 3 timer tasks; the longest, of 60 ms, was a task of 60 ms"),
+    ],
+)
+def test_tasks_that_hold_the_loop_are_named(
+    driver: TimerDriver,
+    loop: Loop,
+    clock: ManualClock,
+    short_clock: Any,
+    caplog: pytest.LogCaptureFixture,
+    tasks_ms: list[int],
+    cause: str,
+) -> None:
+    for elapsed_ms in tasks_ms:
+        driver.timer.add(SlowTask(short_clock, elapsed_ms))
+    clock.advance(10)
+    loop.fire()
+    assert caplog.messages == [f"the event loop stood still for {cause}"]

@@ -58,6 +58,15 @@ class _Collector:
         yield CounterMetricFamily("odradek_connections_opened", "Connections taken in", table.opened)
         yield CounterMetricFamily("odradek_connections_refused", "Connections over a limit", table.refused)
         yield CounterMetricFamily("odradek_connections_closed_idle", "Closed for idleness", table.closed_idle)
+        stalls = self._broker.stalls
+        yield GaugeMetricFamily(
+            "odradek_loop_stall_ms_max",
+            "How long one piece of work held the event loop at most, in ms, since the start",
+            stalls.longest_ns / 1_000_000,
+        )
+        yield CounterMetricFamily(
+            "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
+        )
         watched = GaugeMetricFamily(
             "odradek_purgatory_size", "Entries in purgatory lists", labels=["purgatory"]
         )

@@ -1,6 +1,6 @@
-"""What is said of peers that break the rules: the first few in a while, then only how many there were.
+"""Warnings that peers can cause: the first few in a while are logged, then only how many there were.
 
-Law: no peer decides how much is logged.
+Invariant: no peer decides how much is logged.
 
     20 bad requests in a second        20 lines
     another 4,980                      nothing
@@ -17,13 +17,20 @@ WINDOW_MS: Final = 10_000
 
 
 class Complaints:
-    """Warnings about connections, at most `SAID_MAX` in `WINDOW_MS`."""
+    """Warnings of one kind, at most `SAID_MAX` in `WINDOW_MS`."""
 
-    __slots__ = ("_clock", "_log", "_said", "_unsaid", "_window_ends_ms")
+    __slots__ = ("_clock", "_log", "_said", "_summary", "_unsaid", "_window_ends_ms")
 
-    def __init__(self, log: logging.Logger, clock: Clock) -> None:
+    def __init__(
+        self,
+        log: logging.Logger,
+        clock: Clock,
+        summary: str = "%d more connections were closed or refused",
+    ) -> None:
+        """`summary` is logged with the number of those that were left out."""
         self._log = log
         self._clock = clock
+        self._summary = summary
         # How many were logged in this window, and how many were not since the last that was.
         self._said = 0
         self._unsaid = 0
@@ -39,7 +46,7 @@ class Complaints:
             self._unsaid += 1
             return
         if self._unsaid:
-            self._log.warning("%d more connections were closed or refused", self._unsaid)
+            self._log.warning(self._summary, self._unsaid)
             self._unsaid = 0
         self._said += 1
         self._log.warning(sentence, *arguments)

@@ -23,6 +23,7 @@ class Client(Protocol):
 
     listener: str
     peer_host: str
+    peer_port: int
 
     def close(self) -> None:
         """Handle no more of its requests."""

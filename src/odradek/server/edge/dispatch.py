@@ -20,6 +20,7 @@ from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.net.framing import Buffer
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.core import BrokerCore
 from odradek.wire.apis import API_VERSIONS
 from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
@@ -70,14 +71,26 @@ class Dispatcher:
         core: BrokerCore,
         handlers: HandlerTable,
         unsupported_api_versions: Callable[[], Response],
+        stalls: LoopStalls,
     ) -> None:
         self._core = core
+        self._stalls = stalls
+        self._now_ns = stalls.now_ns
         self._handlers = handlers
         self._unsupported_api_versions = unsupported_api_versions
         self._complaints = Complaints(_log, core.clock)
 
     def dispatch(self, client: Answerable, frame: Buffer) -> None:
-        """Serve one request. Never raises."""
+        """Serve one request, and note it as a stall when it holds the loop for long. Never raises."""
+        began_ns = self._now_ns()
+        self._serve(client, frame)
+        elapsed_ns = self._now_ns() - began_ns
+        if elapsed_ns > self._stalls.notable_ns:
+            self._stalls.note(
+                elapsed_ns, f"{self._name_of(frame)} from {client.peer_host}:{client.peer_port}"
+            )
+
+    def _serve(self, client: Answerable, frame: Buffer) -> None:
         if len(frame) < FIXED_BYTES:
             self._close(client, f"a request of {len(frame)} bytes")
             return
@@ -151,6 +164,20 @@ class Dispatcher:
             client.close()
         else:
             self._answer(client, handler, context, handler.refuse(request, code))
+
+    def _name_of(self, frame: Buffer) -> str:
+        """A request as warnings name it: "Fetch v13 of 'consumer-1'", the client's own words escaped."""
+        if len(frame) < FIXED_BYTES:
+            return f"a request of {len(frame)} bytes"
+        api_key, version, _ = decode_fixed(frame)
+        handler = self._handlers.get(api_key)
+        if handler is None:
+            return f"a request of API key {api_key}"
+        try:
+            client_id, _ = decode_client_id(frame, is_flexible=version >= handler.request_class.FLEXIBLE_FROM)
+        except MalformedRequest:
+            return f"{handler.name} v{version}"
+        return f"{handler.name} v{version} of {client_id!r}"
 
     def _close(self, client: Answerable, reason: str) -> None:
         self._complaints.say("closing the connection of %s: %s", client.peer_host, reason)

@@ -32,6 +32,11 @@ class PeriodicTask(TimerTask):
         self._interval_ms = interval_ms
         self._work = work
 
+    @property
+    def label(self) -> str:
+        """See `TimerTask.label`."""
+        return f"the periodic task {self.name}"
+
     def run(self) -> None:
         """Do the work once and wait for the next round."""
         try:

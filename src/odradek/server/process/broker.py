@@ -4,6 +4,7 @@ Law: it builds parts and joins them, in the order that `lifecycle` says; it has 
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.server.admin.http import AdminServer
 from odradek.server.edge.listener import Listeners
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.metadata_bridge import EngineSession
@@ -20,6 +22,7 @@ from odradek.server.node.schedule import Schedule
 from odradek.server.process import lifecycle
 from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.server.process.executor import Executor
+from odradek.server.process.loop_probe import LoopProbe
 from odradek.server.process.timer_driver import TimerDriver
 from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
@@ -62,8 +65,11 @@ class Broker:
         self.open_engine = open_engine or open_embedded_engine
         self.on_failure = on_failure
         loop = asyncio.get_running_loop()
-        self.executor = Executor(loop)
-        self.driver = TimerDriver(loop, self.clock)
+        self.stalls = LoopStalls(time.perf_counter_ns, self.clock)
+        """The longest pieces of work of the loop."""
+        self.probe = LoopProbe(loop, self.stalls)
+        self.executor = Executor(loop, self.stalls)
+        self.driver = TimerDriver(loop, self.clock, self.stalls)
         self.schedule = Schedule(self.driver.timer)
         self.listeners = Listeners(self.settings, self.clock)
         self.handlers = Handlers()

@@ -1,14 +1,16 @@
 """Threads for calls that block and release the interpreter lock: fsync, unlink, SQLite, cold starts.
 
-Law: nothing that runs here touches the broker's state; results come back to the loop as callbacks. Work that
-computes does not belong here: a busy Python thread beside the loop costs every request milliseconds.
+Invariant: nothing that runs here touches the broker's state; results come back to the loop as callbacks. Work
+that computes does not belong here: a busy Python thread beside the loop costs every request milliseconds.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
+
+from odradek.server.edge.loop_stalls import LoopStalls, name_of
 
 T = TypeVar("T")
 
@@ -19,8 +21,9 @@ CALLS_WAITING_MAX: Final = 100_000
 class Executor:
     """A `Background` of at most `THREADS_MAX` threads, which start when they are first needed."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, stalls: LoopStalls) -> None:
         self._loop = loop
+        self._stalls = stalls
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="odradek-blocking")
         # Submitted and not reported yet.
         self._pending = 0
@@ -38,9 +41,9 @@ class Executor:
             try:
                 result = call()
             except Exception as error:
-                self._report(lambda error=error: failed(error))  # type: ignore[misc]
+                self._report(failed, error)
             else:
-                self._report(lambda: done(result))
+                self._report(done, result)
 
         self._threads.submit(run)
 
@@ -57,14 +60,18 @@ class Executor:
             await self._idle
         self._threads.shutdown(wait=True)
 
-    def _report(self, outcome: Callable[[], None]) -> None:
-        """From a worker thread: run `outcome` on the loop."""
+    def _report(self, report: Callable[[Any], None], outcome: object) -> None:
+        """From a worker thread: call `report` with `outcome` on the loop."""
 
         def on_loop() -> None:
             self._pending -= 1
+            began_ns = self._stalls.now_ns()
             try:
-                outcome()
+                report(outcome)
             finally:
+                elapsed_ns = self._stalls.now_ns() - began_ns
+                if elapsed_ns > self._stalls.notable_ns:
+                    self._stalls.note(elapsed_ns, f"the end of background work, {name_of(report)}")
                 if self._idle is not None and not self._pending and not self._idle.done():
                     self._idle.set_result(None)
 

@@ -72,6 +72,7 @@ async def stop(broker: Broker) -> None:
     broker.is_ready = False
     broker.listeners.stop_accepting()
     broker.schedule.close()
+    broker.probe.close()
     await _drain(broker)
     if broker.admin is not None:
         await broker.admin.close()
@@ -113,7 +114,7 @@ def _core(broker: Broker, image: ClusterImage, logs: LogManager) -> BrokerCore:
         chance=broker.chance,
         timer=broker.timer,
         background=broker.executor,
-        defer=lambda callback: _discard(loop.call_soon(callback)),
+        defer=lambda callback: _discard(loop.call_soon(broker.stalls.run, callback)),
         store=broker.store,
         on_failure=broker.on_failure,
     )
@@ -146,7 +147,9 @@ async def _join_cluster(broker: Broker) -> None:
 async def _serve(broker: Broker) -> None:
     broker.core.on_settings.append(broker.listeners.take_settings)
     schedule_housekeeping(broker)
-    await broker.listeners.accept(Dispatcher(broker.core, broker.handlers, unsupported_version))
+    dispatcher = Dispatcher(broker.core, broker.handlers, unsupported_version, broker.stalls)
+    await broker.listeners.accept(dispatcher)
+    broker.probe.start()
     broker.is_ready = True
     if broker.admin is not None:
         await broker.admin.start()

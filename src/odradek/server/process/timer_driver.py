@@ -1,14 +1,15 @@
 """Drives the broker's timer with one `call_at`, for the next bucket due (T6).
 
-Law: the loop's own clock only decides when to look; what is due, the timer decides by the broker's clock. So
-a virtual clock needs no loop of its own: whoever moves it advances the timer, and this driver follows.
+Invariant: the loop's own clock only decides when to look; what is due, the timer decides by the broker's
+clock. So a virtual clock needs no loop of its own: whoever moves it advances the timer, this driver follows.
 """
 
 import asyncio
 from typing import Final
 
 from odradek.base.clock import Clock
-from odradek.timer import Timer
+from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.timer import Timer, TimerTask
 
 # Loops compute with floats and fixed sleeps; whoever waits longer than this looks again.
 LOOK_AGAIN_MS: Final = 60_000
@@ -17,15 +18,30 @@ LOOK_AGAIN_MS: Final = 60_000
 class TimerDriver:
     """Owns the timer, and the one handle that is armed while anything is pending."""
 
-    __slots__ = ("_armed_ms", "_clock", "_handle", "_loop", "timer")
+    __slots__ = (
+        "_armed_ms",
+        "_clock",
+        "_handle",
+        "_longest_ns",
+        "_longest_task",
+        "_loop",
+        "_stalls",
+        "_tasks",
+        "timer",
+    )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, stalls: LoopStalls) -> None:
         self._loop = loop
         self._clock = clock
+        self._stalls = stalls
+        # Of the tasks of one `_fire`: how many ran, and which of them took longest; None outside of it.
+        self._tasks = 0
+        self._longest_ns = 0
+        self._longest_task: TimerTask | None = None
         # What the loop will call next, and for which expiration; both None while the timer is idle.
         self._handle: asyncio.TimerHandle | None = None
         self._armed_ms: int | None = None
-        self.timer = Timer(clock, on_earlier=self._arm)
+        self.timer = Timer(clock, on_earlier=self._arm, run=self._run)
 
     def close(self) -> None:
         """Let the timer stand still."""
@@ -45,7 +61,33 @@ class TimerDriver:
 
     def _fire(self) -> None:
         self._handle = self._armed_ms = None
+        self._tasks = self._longest_ns = 0
+        began_ns = self._stalls.now_ns()
         try:
             self.timer.advance()
         finally:
+            elapsed_ns = self._stalls.now_ns() - began_ns
+            if elapsed_ns > self._stalls.notable_ns:
+                self._stalls.note(elapsed_ns, self._cause())
+            self._longest_task = None
             self._arm()
+
+    def _run(self, task: TimerTask) -> None:
+        """Run one task of the timer, and remember the one that took longest."""
+        began_ns = self._stalls.now_ns()
+        try:
+            task.run()
+        finally:
+            self._tasks += 1
+            elapsed_ns = self._stalls.now_ns() - began_ns
+            if elapsed_ns > self._longest_ns:
+                self._longest_ns, self._longest_task = elapsed_ns, task
+
+    def _cause(self) -> str:
+        """What this `_fire` ran, as warnings name it."""
+        if self._longest_task is None:
+            return "the timer's own work"
+        longest = self._longest_task.label
+        if self._tasks == 1:
+            return longest
+        return f"{self._tasks} timer tasks; the longest, of {self._longest_ns // 1_000_000} ms, was {longest}"

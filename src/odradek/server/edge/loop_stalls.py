@@ -1,0 +1,103 @@
+"""How long the loop stood still, and for whom: every client waits while one piece of work is done.
+
+Whoever runs a piece of work on the loop's thread (a request, a timer task, a deferred callback) measures it
+and notes it here when it took longer than `notable_ns`; a shorter one costs two readings of a clock and a
+comparison. A probe of the loop looks in between, and finds what nobody measured:
+
+    a request of 3 ms               noted, perhaps the longest so far
+    a request of 120 ms             a stall: counted, and a warning names the API, the client, its connection
+    2,000 callbacks of 0.1 ms       none is notable, but the probe comes 200 ms late: a stall without a name
+
+Invariant: a stall that was named by whoever measured it is not counted again by the probe.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from odradek.base.clock import Clock
+from odradek.server.edge.complaints import Complaints
+
+STALL_NS: Final = 100_000_000
+"""From here on a piece of work is a stall: it is counted, and a warning names it."""
+NOTABLE_NS: Final = 1_000_000
+"""Below this nothing is noted."""
+
+_log = logging.getLogger(__name__)
+
+
+class LoopStalls:
+    """The longest pieces of work of one loop. `now_ns` reads a clock for short times."""
+
+    __slots__ = (
+        "_complaints",
+        "_longest_here",
+        "_longest_here_ns",
+        "_named_ns",
+        "count",
+        "longest_ns",
+        "notable_ns",
+        "now_ns",
+    )
+
+    def __init__(self, now_ns: Callable[[], int], clock: Clock) -> None:
+        """`clock` bounds how often a warning is logged."""
+        self.now_ns = now_ns
+        self.count = 0
+        """How many pieces of work took `STALL_NS` or longer."""
+        self.longest_ns = 0
+        """How long the loop stood still at most, since the start."""
+        self.notable_ns = NOTABLE_NS
+        """What a piece of work must exceed to be noted; rises with what was noted since the last look."""
+        self._complaints = Complaints(_log, clock, "%d more stalls of the event loop were not logged")
+        # Since the probe's last look: the longest piece of work, and the time of all stalls that were named.
+        self._longest_here = ""
+        self._longest_here_ns = 0
+        self._named_ns = 0
+
+    def run(self, callback: Callable[[], None]) -> None:
+        """Call `callback`, and note it by its name when it took long."""
+        began_ns = self.now_ns()
+        try:
+            callback()
+        finally:
+            elapsed_ns = self.now_ns() - began_ns
+            if elapsed_ns > self.notable_ns:
+                self.note(elapsed_ns, f"the deferred call of {name_of(callback)}")
+
+    def note(self, elapsed_ns: int, cause: str) -> None:
+        """Take note of a piece of work that took longer than `notable_ns`."""
+        self.longest_ns = max(self.longest_ns, elapsed_ns)
+        self.notable_ns = max(self.notable_ns, min(elapsed_ns, STALL_NS - 1))
+        if elapsed_ns > self._longest_here_ns:
+            self._longest_here, self._longest_here_ns = cause, elapsed_ns
+        if elapsed_ns >= STALL_NS:
+            self.count += 1
+            self._named_ns += elapsed_ns
+            self._complaints.say("the event loop stood still for %d ms: %s", elapsed_ns // 1_000_000, cause)
+
+    def note_lateness(self, late_ns: int, computed_ns: int) -> None:
+        """Called by a probe that came `late_ns` late, since whose last look the thread computed so long."""
+        unnamed_ns = late_ns - self._named_ns
+        if unnamed_ns >= STALL_NS:
+            self.longest_ns = max(self.longest_ns, unnamed_ns)
+            self.count += 1
+            self._complaints.say(
+                "the event loop stood still for %d ms, in which it computed for %d ms: %s",
+                unnamed_ns // 1_000_000,
+                computed_ns // 1_000_000,
+                self._unnamed_cause(),
+            )
+        self.notable_ns = NOTABLE_NS
+        self._longest_here, self._longest_here_ns, self._named_ns = "", 0, 0
+
+    def _unnamed_cause(self) -> str:
+        if not self._longest_here:
+            return "no request and no task of the broker's took long"
+        longest_ms = self._longest_here_ns // 1_000_000
+        return f"many short pieces of work; the longest, of {longest_ms} ms, was {self._longest_here}"
+
+
+def name_of(callback: Callable[..., object]) -> str:
+    """The name by which a callback is found in the source."""
+    return getattr(callback, "__qualname__", None) or type(callback).__qualname__

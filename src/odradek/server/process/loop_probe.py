@@ -1,0 +1,52 @@
+"""Finds the stalls of the loop that nobody measured, by looking how late it comes itself.
+
+    looks at 0, 50, 100, 150 ms; the one due at 150 comes at 390      240 ms late
+
+It tells `LoopStalls`, which knows what was named meanwhile. What is left is many short pieces of work in one
+turn, work that is not the broker's own (the admin listener), or a process that did not run.
+"""
+
+import asyncio
+import time
+from typing import Final
+
+from odradek.server.edge.loop_stalls import LoopStalls
+
+LOOK_EVERY_NS: Final = 50_000_000
+
+
+class LoopProbe:
+    """One callback of the loop that comes again and again."""
+
+    __slots__ = ("_computed_ns", "_due_ns", "_handle", "_loop", "_stalls")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, stalls: LoopStalls) -> None:
+        self._loop = loop
+        self._stalls = stalls
+        # When the next look is due, and what the loop's thread had computed at the last one.
+        self._due_ns = 0
+        self._computed_ns = 0
+        # What the loop will call next; None before `start` and after `close`.
+        self._handle: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Look from now on."""
+        self._computed_ns = time.thread_time_ns()
+        self._arm()
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+    def _arm(self) -> None:
+        self._due_ns = self._stalls.now_ns() + LOOK_EVERY_NS
+        self._handle = self._loop.call_later(LOOK_EVERY_NS / 1_000_000_000, self._look)
+
+    def _look(self) -> None:
+        computed_ns = time.thread_time_ns()
+        late_ns = self._stalls.now_ns() - self._due_ns
+        self._stalls.note_lateness(late_ns, computed_ns - self._computed_ns)
+        self._computed_ns = computed_ns
+        self._arm()

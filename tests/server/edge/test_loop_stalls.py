@@ -1,0 +1,87 @@
+from collections.abc import Callable
+
+import pytest
+
+from odradek.base.clock import ManualClock
+from odradek.server.edge.complaints import SAID_MAX
+from odradek.server.edge.loop_stalls import NOTABLE_NS, STALL_NS, LoopStalls
+
+MS = 1_000_000
+
+
+class Watch:
+    """A clock for short times, moved by the work that is measured."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self.stalls = LoopStalls(lambda: self.now_ns, ManualClock())
+
+    def work(self, elapsed_ms: int) -> Callable[[], None]:
+        def named_work() -> None:
+            self.now_ns += elapsed_ms * MS
+
+        return named_work
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+def test_a_stall_is_counted_and_named(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    watch.stalls.run(watch.work(99))
+    assert (watch.stalls.count, caplog.messages) == (0, [])
+    watch.stalls.run(watch.work(250))
+    watch.stalls.run(watch.work(100))
+    assert (watch.stalls.count, watch.stalls.longest_ns) == (2, 250 * MS)
+    first, second = caplog.messages
+    assert first.startswith("the event loop stood still for 250 ms: the deferred call of ")
+    assert first.endswith("named_work")
+    assert "for 100 ms" in second, "a shorter stall behind a longer one is one all the same"
+
+
+def test_what_raises_is_measured_too(watch: Watch) -> None:
+    def failing() -> None:
+        watch.now_ns += STALL_NS
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        watch.stalls.run(failing)
+    assert watch.stalls.count == 1
+
+
+def test_the_probe_finds_what_nobody_measured(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    watch.stalls.run(watch.work(7))
+    watch.stalls.note_lateness(300 * MS, 20 * MS)
+    watch.stalls.note_lateness(STALL_NS, STALL_NS)
+    many, silent = caplog.messages
+    assert many.startswith(
+        "the event loop stood still for 300 ms, in which it computed for 20 ms: many short"
+    )
+    assert "the longest, of 7 ms, was the deferred call of" in many
+    assert silent.endswith("for 100 ms: no request and no task of the broker's took long")
+    assert (watch.stalls.count, watch.stalls.longest_ns) == (2, 300 * MS)
+
+
+def test_the_probe_does_not_count_again_what_was_named(watch: Watch) -> None:
+    watch.stalls.run(watch.work(150))
+    watch.stalls.note_lateness(200 * MS, 200 * MS)
+    assert watch.stalls.count == 1
+    watch.stalls.note_lateness(200 * MS, 200 * MS)
+    assert watch.stalls.count == 2, "what was named counts for one look only"
+
+
+def test_only_what_is_longer_than_the_longest_since_the_last_look_is_notable(watch: Watch) -> None:
+    watch.stalls.run(watch.work(30))
+    assert watch.stalls.notable_ns == 30 * MS
+    watch.stalls.run(watch.work(500))
+    assert watch.stalls.notable_ns < STALL_NS, "every stall is notable"
+    watch.stalls.note_lateness(0, 0)
+    assert watch.stalls.notable_ns == NOTABLE_NS
+
+
+def test_warnings_are_bounded(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(SAID_MAX + 5):
+        watch.stalls.run(watch.work(100))
+    assert len(caplog.messages) == SAID_MAX
+    assert watch.stalls.count == SAID_MAX + 5
