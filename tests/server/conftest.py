@@ -10,17 +10,18 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.settings import SettingLayers
-from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
+from odradek.metadata.image import ClusterImage, Endpoint
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.startup import found_cluster, load_image
 from odradek.metadata.store import run_process
 from odradek.records.builder import BatchBuilder
+from odradek.server.cleaning.cleaner_host import InlineCleaner
 from odradek.server.edge.context import RequestContext
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.node.core import BrokerCore
+from odradek.server.handlers.registry import Handlers
+from odradek.server.node.node import Node as WholeNode
+from odradek.server.node.node import known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
-from odradek.server.process.lifecycle import _settings_alone
-from odradek.storage import LogManager
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer
 from odradek.wire.apis import APIS
@@ -103,7 +104,9 @@ class Node:
         """`predecessor` is the same broker in its life before, which has stopped."""
         self.given_settings = settings
         properties = {name.replace("_", "."): value for name, value in settings.items()}
-        self.layers, unknown = SettingLayers.from_static({"log.dirs": "/data", **properties})
+        self.layers, unknown = SettingLayers.from_static(
+            {"log.dirs": "/data", "broker.rack": "r1", **properties}
+        )
         assert not unknown
         self.clock = ManualClock() if predecessor is None else predecessor.clock
         self.chance = SeededChance(1)
@@ -113,35 +116,30 @@ class Node:
         self.store = MemoryStore() if predecessor is None else predecessor.store
         self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms) if predecessor is None else predecessor.disk
         self.session = self.store.connect(lambda event: self.core.controller.on_store_event(event))
-        image = self._found_cluster()
-        self.logs = LogManager.open(
-            self.layers.broker_settings(),
-            cluster_id=image.cluster_id,
-            file_system=self.disk,
-            clock=self.clock,
-            chance=self.chance,
-            config_of=lambda topic: self.layers.topic_config(image.topic_config(topic)),
-        )
+        image = known_at_start(self._found_cluster())
         surroundings = Surroundings(
             clock=self.clock,
             chance=self.chance,
             timer=self.timer,
             background=AtOnce(),
             defer=self.turns.defer,
+            cleaner_runner=lambda: InlineCleaner(self.disk),
             store=self.session,
+            stalls=LoopStalls(ShortClock(), self.clock),
             on_failure=self.failures.append,
         )
-        self.core = BrokerCore(surroundings, self.layers, image, self.logs)
+        self.logs = open_logs(surroundings, self.layers, image, self.disk)
+        self.node = WholeNode(surroundings, self.layers, image, self.logs, Handlers())
+        self.core = self.node.core
         joined: list[object] = []
-        self.core.controller.start(BrokerImage(0, (HERE,), rack="r1"), joined.append)
+        self.node.join((HERE,), joined.append)
         assert joined == [None], "the broker joins its own cluster at once"
 
     def _found_cluster(self) -> ClusterImage:
         founder = self.store.connect()
         engine, session = self.store.engine, founder.session_id
         run_process(found_cluster(self.chance), lambda operation: engine.apply(session, operation).result)
-        loaded = run_process(load_image(), lambda operation: engine.apply(session, operation).result)
-        return _settings_alone(loaded)
+        return run_process(load_image(), lambda operation: engine.apply(session, operation).result)
 
     def restarted(self) -> "Node":
         """Stop cleanly, and start again with the same disk and the same metadata store."""

@@ -128,7 +128,7 @@ class Broker:
         """What a broker in this process shows under /describe: "purgatories", "groups", "compaction", ..."""
         assert self._thread is not None, "only a broker that runs in this process is described from here"
         thread = self._thread
-        rows = thread.run(lambda: describe(thread.broker, subject))
+        rows = thread.run(lambda: describe(thread.broker.view, subject))
         assert isinstance(rows, list), f"there is nothing to describe under {subject}"
         return rows
 

@@ -1,6 +1,5 @@
 """Compaction as a broker runs it, with a runner and a loop that the test holds."""
 
-import asyncio
 import errno
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,9 +38,6 @@ class Runner:
             self.dropped += 1
 
         return drop
-
-    async def close(self) -> None:
-        """Nothing runs."""
 
     def work(self) -> None:
         job, reports = self.jobs.pop(0)
@@ -271,7 +267,7 @@ def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
 def test_a_closed_host_drops_what_runs(bench: Any) -> None:
     log = bench.log()
     bench.host.look()
-    asyncio.run(bench.host.close())
+    bench.host.close()
     assert bench.runner.dropped == 1
     bench.runner.work()
     bench.turn()

@@ -6,27 +6,27 @@ Law: it only reads, and whatever waits says what for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from odradek.server.process.broker import Broker
+from odradek.server.admin.view import BrokerView
 
 
-def describe(broker: Broker, subject: str) -> object | None:
+def describe(broker: BrokerView, subject: str) -> object | None:
     """What `/describe/<subject>` shows, or None when there is no such subject."""
+    core = broker.node.core
     describers: Mapping[str, Callable[[], object]] = {
         "purgatories": lambda: _purgatories(broker),
-        "partitions": broker.core.replicas.describe,
-        "connections": broker.listeners.table.describe,
-        "compaction": lambda: broker.cleaner.describe(),
-        "groups": broker.core.groups.describe,
-        "transactions": broker.core.transactions.describe,
+        "partitions": core.replicas.describe,
+        "connections": broker.connections.describe,
+        "compaction": lambda: broker.node.cleaner.describe(),
+        "groups": core.groups.describe,
+        "transactions": core.transactions.describe,
     }
     describer = describers.get(subject)
     return None if describer is None else describer()
 
 
-def _purgatories(broker: Broker) -> list[dict[str, Any]]:
+def _purgatories(broker: BrokerView) -> list[dict[str, Any]]:
     """Every operation that waits, purgatory by purgatory, the longest-waiting first (D7)."""
     return [
         {
@@ -37,6 +37,6 @@ def _purgatories(broker: Broker) -> list[dict[str, Any]]:
             "time_left_ms": waiting.time_left_ms,
             "waits_for": waiting.waits_for,
         }
-        for purgatory in broker.core.purgatories()
+        for purgatory in broker.node.core.purgatories()
         for waiting in purgatory.describe()
     ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from odradek.server.admin.descriptions import describe
 from odradek.server.admin.metrics import render_metrics
+from odradek.server.admin.view import BrokerView
 from odradek.server.edge.listener import cannot_listen
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from odradek.server.process.broker import Broker
 
 HOST: Final = "127.0.0.1"
 
@@ -29,8 +29,7 @@ HOST: Final = "127.0.0.1"
 class AdminServer:
     """Serves one broker's state on its own loop."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self) -> None:
         # Bound, and not yet served; None before and after.
         self._listening: socket.socket | None = None
         self._server: uvicorn.Server | None = None
@@ -46,8 +45,8 @@ class AdminServer:
             raise cannot_listen(HOST, port, error) from None
         self.address = f"{HOST}:{self._listening.getsockname()[1]}"
 
-    async def start(self) -> None:
-        """Answer, after `bind`."""
+    async def start(self, broker: BrokerView) -> None:
+        """Answer about a broker, after `bind`."""
         assert self._listening is not None, "no port was taken"
         import uvicorn
 
@@ -56,7 +55,7 @@ class AdminServer:
             def capture_signals(self) -> Iterator[None]:
                 yield  # signals are the broker's
 
-        config = uvicorn.Config(_application(self._broker), lifespan="off", log_config=None, access_log=False)
+        config = uvicorn.Config(_application(broker), lifespan="off", log_config=None, access_log=False)
         self._server = Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._listening]))
         self._listening = None
@@ -71,7 +70,7 @@ class AdminServer:
             await self._serving
 
 
-def _application(broker: Broker) -> Any:  # noqa: ANN401 - an ASGI application
+def _application(broker: BrokerView) -> Any:  # noqa: ANN401 - an ASGI application
     from starlette.applications import Starlette
     from starlette.responses import JSONResponse, PlainTextResponse
     from starlette.routing import Route
@@ -83,7 +82,7 @@ def _application(broker: Broker) -> Any:  # noqa: ANN401 - an ASGI application
         return PlainTextResponse("alive\n")
 
     async def readyz(request: Request) -> Response:
-        if broker.is_ready:
+        if broker.is_ready():
             return PlainTextResponse("ready\n")
         return PlainTextResponse("not ready\n", status_code=503)
 

@@ -6,13 +6,10 @@ Law: nothing on a request's way knows of Prometheus; whoever asks pays for the r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from odradek.server.admin.view import BrokerView
 from odradek.wire.apis import APIS
-
-if TYPE_CHECKING:
-    from odradek.server.process.broker import Broker
-
 
 # The fields of a `TopicMeter`, with what each counts.
 _TOPIC_COUNTS: Final = {
@@ -27,7 +24,7 @@ _TOPIC_COUNTS: Final = {
 }
 
 
-def render_metrics(broker: Broker) -> str:
+def render_metrics(broker: BrokerView) -> str:
     """All metrics in Prometheus's text format."""
     from prometheus_client import CollectorRegistry, generate_latest
 
@@ -39,14 +36,14 @@ def render_metrics(broker: Broker) -> str:
 class _Collector:
     """A collector for `prometheus_client`."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerView) -> None:
         self._broker = broker
 
     def collect(self) -> Iterator[Any]:
         """The metric families of one moment."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        core, table = self._broker.core, self._broker.listeners.table
+        core, table = self._broker.node.core, self._broker.connections
         requests = CounterMetricFamily("odradek_requests", "Requests handled", labels=["api"])
         for api_key, count in sorted(core.request_counts.items()):
             requests.add_metric([APIS[api_key].name], count)
@@ -84,7 +81,7 @@ class _Collector:
         yield GaugeMetricFamily(
             "odradek_partitions", "Partitions hosted here", sum(1 for _ in core.replicas.partitions())
         )
-        cleaning, damaged = self._broker.cleaner.counts()
+        cleaning, damaged = self._broker.node.cleaner.counts()
         yield GaugeMetricFamily("odradek_logs_cleaning", "Logs that are being compacted", cleaning)
         yield GaugeMetricFamily(
             "odradek_logs_uncleanable", "Logs that are damaged and not compacted any more", damaged
@@ -107,7 +104,7 @@ class _Collector:
         """R8: per topic; totals are sums, which whoever reads makes of them."""
         from prometheus_client.core import CounterMetricFamily
 
-        meters = self._broker.core.replicas.meters
+        meters = self._broker.node.core.replicas.meters
         for name, meaning in _TOPIC_COUNTS.items():
             family = CounterMetricFamily(f"odradek_topic_{name}", meaning, labels=["topic"])
             for topic, meter in meters.topics():

@@ -20,9 +20,9 @@ from typing import Any, Protocol
 
 from odradek.base.clock import Clock
 from odradek.base.errors import LogError, OdradekError, StorageFailure
+from odradek.base.execution import Background, Defer
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
-from odradek.server.node.ports import Background, Defer
 from odradek.storage import FileSystem, Log, LogManager
 from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.describe import waits_for
@@ -53,9 +53,6 @@ class CleanerRunner(Protocol):
         the disk, or any other error for whatever kept the job from being done.
         """
 
-    async def close(self) -> None:
-        """Return when nothing runs any more; jobs that did are dropped."""
-
 
 class InlineCleaner:
     """A `CleanerRunner` that does everything at once, on the caller's time: for tests and virtual clocks."""
@@ -80,9 +77,6 @@ class InlineCleaner:
         else:
             done(report)
         return _nothing
-
-    async def close(self) -> None:
-        """See `CleanerRunner.close`."""
 
 
 def _nothing() -> None:
@@ -142,15 +136,11 @@ class CleanerHost:
             if not self._begin(settings):
                 return
 
-    async def close(self) -> None:
-        """Drop what is running, and return when nothing is.
-
-        What was left half done is cleared away at the next cleaning.
-        """
+    def close(self) -> None:
+        """Drop what is running; what is left half done is cleared away at the next cleaning."""
         self._closed = True
         for cleaning in list(self._running.values()):
             self._abandon(cleaning)
-        await self._runner.close()
 
     def describe(self) -> list[dict[str, Any]]:
         """Each compacted log with what it waits for, in words, the most dirty first."""

@@ -13,15 +13,15 @@ An answer is written as parts: the response header, then the body's own parts, r
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
+from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.net.framing import Buffer
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.node.core import BrokerCore
 from odradek.wire.apis import API_VERSIONS
 from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
 from odradek.wire.message import Message
@@ -39,11 +39,18 @@ class Answerable(Client, Protocol):
         """There is none."""
 
 
-Handle = Callable[[BrokerCore, RequestContext, Any, Respond], None]
+class Served(Protocol):
+    """What dispatching needs of the broker whose requests these are."""
+
+    clock: Clock
+    request_counts: dict[int, int]
+
+
+S = TypeVar("S", bound=Served)
 
 
 @dataclass(slots=True)
-class Handler:
+class Handler(Generic[S]):
     """One API as it is served."""
 
     name: str
@@ -51,25 +58,25 @@ class Handler:
     lowest_version: int
     highest_version: int
     request_class: type[Message]
-    handle: Handle
+    handle: Callable[[S, RequestContext, Any, Respond], None]
     # The answer to a request that could not be handled, by its error; None where there is no such answer.
     refuse: Callable[[Any, ErrorCode], Response] | None
 
 
-class HandlerTable(Protocol):
+class HandlerTable(Protocol[S]):
     """What is served."""
 
-    def get(self, api_key: int) -> Handler | None:
+    def get(self, api_key: int) -> Handler[S] | None:
         """The handler of an API, or None when it is not served."""
 
 
-class Dispatcher:
+class Dispatcher(Generic[S]):
     """Serves the frames of all connections of one broker."""
 
     def __init__(
         self,
-        core: BrokerCore,
-        handlers: HandlerTable,
+        core: S,
+        handlers: HandlerTable[S],
         unsupported_api_versions: Callable[[], Response],
         stalls: LoopStalls,
     ) -> None:
@@ -137,7 +144,7 @@ class Dispatcher:
                 self._refuse(client, handler, context, request, code)
 
     def _answer(
-        self, client: Answerable, handler: Handler, context: RequestContext, response: Response | None
+        self, client: Answerable, handler: Handler[S], context: RequestContext, response: Response | None
     ) -> None:
         if response is None:
             client.answer_nothing()
@@ -155,7 +162,7 @@ class Dispatcher:
     def _refuse(
         self,
         client: Answerable,
-        handler: Handler,
+        handler: Handler[S],
         context: RequestContext,
         request: Any,  # noqa: ANN401 - any API's request
         code: ErrorCode,

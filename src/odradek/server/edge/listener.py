@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from odradek.base.clock import Clock
 from odradek.base.errors import OdradekError, SettingError
@@ -22,7 +22,7 @@ from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.net.framing import SCRATCH_BYTES, Buffer
 from odradek.net.server_connection import ServerConnection
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.dispatch import Dispatcher
+from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.open_files import connections_affordable
 
 _log = logging.getLogger(__name__)
@@ -74,6 +74,13 @@ def limits_of(settings: BrokerSettings) -> ConnectionLimits:
     )
 
 
+class FrameDispatcher(Protocol):
+    """Where requests go."""
+
+    def dispatch(self, client: Answerable, frame: Buffer) -> None:
+        """Serve one request. Never raises."""
+
+
 class Listeners:
     """All listeners of one broker, and the connections that came through them."""
 
@@ -87,7 +94,7 @@ class Listeners:
         # Where all connections' bytes arrive first; they take turns on one thread.
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         # Requests go here; set before the first connection is accepted.
-        self._dispatcher: Dispatcher | None = None
+        self._dispatcher: FrameDispatcher | None = None
 
     async def bind(self) -> None:
         """Take the ports, without accepting anybody. Raises SettingError, CannotListen."""
@@ -123,7 +130,7 @@ class Listeners:
             for address in given or self.bound
         )
 
-    async def accept(self, dispatcher: Dispatcher) -> None:
+    async def accept(self, dispatcher: FrameDispatcher) -> None:
         """Let clients in."""
         self._dispatcher = dispatcher
         for server in self._servers:

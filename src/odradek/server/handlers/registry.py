@@ -13,6 +13,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import Response
 from odradek.server.edge.dispatch import Handler
 from odradek.server.handlers.index import INDEX, Row
+from odradek.server.node.core import BrokerCore
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
@@ -25,14 +26,20 @@ class Handlers:
         """Everything that is served, loaded or not."""
         # In the order in which `load_next` takes them.
         self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
-        self._loaded: dict[int, Handler] = {}
+        self._loaded: dict[int, Handler[BrokerCore]] = {}
 
-    def get(self, api_key: int) -> Handler | None:
+    def get(self, api_key: int) -> Handler[BrokerCore] | None:
         """The handler of an API, or None when it is not served."""
         handler = self._loaded.get(api_key)
         if handler is None and api_key in self._unloaded:
             handler = self._loaded[api_key] = _load(self._unloaded.pop(api_key))
         return handler
+
+    def unsupported_api_versions(self) -> Response:
+        """The answer to a version of ApiVersions itself that is not served, to be encoded as version 0."""
+        from odradek.server.handlers.api_versions import unsupported_version
+
+        return unsupported_version()
 
     def load_next(self) -> bool:
         """Load one more; whether there was one."""
@@ -40,7 +47,7 @@ class Handlers:
         return api_key is not None and self.get(api_key) is not None
 
 
-def _load(row: Row) -> Handler:
+def _load(row: Row) -> Handler[BrokerCore]:
     module = import_module(f"odradek.server.handlers.{row.module}")
     api = APIS[row.key]
     response_class = api.response_class

@@ -11,8 +11,8 @@ name, has nothing to do with the outcome; that its directory is not there any mo
 
 from collections.abc import Callable
 
+from odradek.base.execution import Background, Defer
 from odradek.base.ids import TopicPartition
-from odradek.server.node.ports import Background, Defer
 from odradek.storage import Log, LogManager, PendingFlush
 
 _Taken = list[tuple[Log | None, PendingFlush]]

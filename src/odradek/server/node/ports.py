@@ -2,26 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
+from odradek.base.execution import Background, Defer
 from odradek.metadata.store import MetadataStore
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.timer import Timer
 
-T = TypeVar("T")
-
-Defer: TypeAlias = Callable[[Callable[[], None]], None]
-"""Runs a callback in a later turn of the loop, in the order of the calls."""
-
-
-class Background(Protocol):
-    """Runs calls that block somewhere else, and reports on the thread that owns the broker."""
-
-    def submit(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        """Run `call`; then `done` with what it returned, or `failed` with what it raised."""
+if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
+    from odradek.server.cleaning.cleaner_host import CleanerRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,11 @@ class Surroundings:
     """The one timer that everything waits on."""
     background: Background
     defer: Defer
+    cleaner_runner: "Callable[[], CleanerRunner]"
+    """Makes whoever does the work of compaction; called when there first may be some."""
     store: MetadataStore
     """The session whose events go to the node's `ControllerHost`."""
+    stalls: LoopStalls
+    """Measures the handling of requests, and says which one held the thread too long."""
     on_failure: Callable[[str], None]
     """Called with the reason when the node cannot go on; the owner then stops it."""

@@ -1,6 +1,6 @@
-"""The composition root: a broker made of its core, sockets, threads, timer and metadata store.
+"""A broker on the running loop: its node, and the sockets, threads, timer and metadata store around it.
 
-Law: it builds parts and joins them, in the order that `lifecycle` says; it has no policy of its own.
+Invariant: it holds parts. `lifecycle` makes and joins them in order; policy is the node's.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from odradek.base.clock import Clock, SystemClock
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.server.admin.http import AdminServer
+from odradek.server.admin.view import BrokerView
 from odradek.server.edge.listener import Listeners
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node.core import BrokerCore
-from odradek.server.node.metadata_bridge import EngineSession
-from odradek.server.node.schedule import Schedule
-from odradek.server.process import lifecycle
+from odradek.server.node.node import Node
 from odradek.server.process.embedded_store import open_embedded_engine
+from odradek.server.process.engine_session import EngineSession
 from odradek.server.process.executor import Executor
 from odradek.server.process.loop_probe import LoopProbe
 from odradek.server.process.timer_driver import TimerDriver
@@ -28,8 +28,8 @@ from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
 from odradek.timer import Timer
 
-if TYPE_CHECKING:
-    from odradek.server.cleaning.cleaner_host import CleanerHost
+if TYPE_CHECKING:  # loaded when there first may be something to compact
+    from odradek.server.cleaning.cleaner_process import CleanerProcesses
 
 
 class Broker:
@@ -38,10 +38,10 @@ class Broker:
     Everything that could be another's is given: settings, clock, chance, disk and metadata engine.
     """
 
-    core: BrokerCore
-    """The broker's state, from `start` on."""
+    node: Node
+    """Everything synchronous, from the start on."""
     store: EngineSession
-    """The session with the metadata store, from `start` on."""
+    """The session with the metadata store, from the start on."""
 
     def __init__(
         self,
@@ -70,16 +70,26 @@ class Broker:
         self.probe = LoopProbe(loop, self.stalls)
         self.executor = Executor(loop, self.stalls)
         self.driver = TimerDriver(loop, self.clock, self.stalls)
-        self.schedule = Schedule(self.driver.timer)
         self.listeners = Listeners(self.settings, self.clock)
         self.handlers = Handlers()
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
-        self._cleaner: CleanerHost | None = None
+        self.cleaner_processes: CleanerProcesses | None = None
+        """The processes of compaction, once there was work for them."""
         self.admin: AdminServer | None = None
         """The loopback HTTP listener, when there is one."""
         self.is_ready = False
         """Whether clients are served: joined the cluster, leading what it leads, not stopping."""
+
+    @property
+    def core(self) -> BrokerCore:
+        """The node's state, from the start on."""
+        return self.node.core
+
+    @property
+    def view(self) -> BrokerView:
+        """What the admin listener is shown, from the start on."""
+        return BrokerView(self.node, self.listeners.table, self.stalls, lambda: self.is_ready)
 
     @property
     def timer(self) -> Timer:
@@ -91,25 +101,3 @@ class Broker:
         """host:port of the first listener as advertised."""
         endpoint = self.listeners.advertised()[0]
         return f"{endpoint.host}:{endpoint.port}"
-
-    @property
-    def cleaner(self) -> "CleanerHost":
-        """Compaction, from `start` on; made, and its code loaded, when somebody first looks for work."""
-        if self._cleaner is None:
-            from odradek.server.cleaning.compaction import make_cleaner
-
-            self._cleaner = make_cleaner(self)
-        return self._cleaner
-
-    async def stop_compaction(self) -> None:
-        """Drop what is being cleaned, and return when nothing is."""
-        if self._cleaner is not None:
-            await self._cleaner.close()
-
-    async def start(self) -> None:
-        """Return when clients are served. Raises SettingError, DataDirectoryError, CannotListen."""
-        await lifecycle.start(self)
-
-    async def stop(self) -> None:
-        """Stop cleanly: answer what can be answered, flush, mark the log directories as clean."""
-        await lifecycle.stop(self)

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from odradek.base.clock import Clock
 from odradek.base.settings import SettingLayers
 from odradek.server.node.core import BrokerCore
+from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 from odradek.timer import Timer
@@ -103,10 +104,10 @@ class BrokerThread:
         self._stopping = asyncio.Event()
         try:
             self._broker = Broker(self._layers, clock=self._clock)
-            await self._broker.start()
+            await lifecycle.start(self._broker)
         except BaseException as error:
             started.set_exception(error)
             return
         started.set_result(None)
         await self._stopping.wait()
-        await self._broker.stop()
+        await lifecycle.stop(self._broker)

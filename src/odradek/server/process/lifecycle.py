@@ -12,27 +12,20 @@
 A start that fails half-way undoes what it did.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.metadata.startup import found_cluster, load_image
 from odradek.server.admin.http import AdminServer
-from odradek.server.edge.dispatch import Dispatcher
-from odradek.server.handlers.api_versions import unsupported_version
-from odradek.server.node.core import BrokerCore
-from odradek.server.node.metadata_bridge import EngineSession
+from odradek.server.node.node import Node, known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
-from odradek.server.process.housekeeping import schedule_housekeeping
-from odradek.storage import LogManager
+from odradek.server.process.broker import Broker
+from odradek.server.process.engine_session import EngineSession
 
-if TYPE_CHECKING:
-    from odradek.server.process.broker import Broker
-    from odradek.timer import Purgatory
+if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
+    from odradek.server.cleaning.cleaner_host import CleanerRunner
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +41,7 @@ async def start(broker: Broker) -> None:
         undo.callback(broker.listeners.stop_accepting)
         await broker.listeners.bind()
         if broker.settings.odradek_admin_port >= 0:
-            broker.admin = AdminServer(broker)
+            broker.admin = AdminServer()
             undo.push_async_callback(broker.admin.close)
             broker.admin.bind(broker.settings.odradek_admin_port)
         engine = await broker.executor.run(lambda: broker.open_engine(broker.settings))
@@ -56,12 +49,16 @@ async def start(broker: Broker) -> None:
         undo.callback(broker.store.close)
         await broker.store.open()
         await broker.store.run(found_cluster(broker.chance))
-        image = _settings_alone(await broker.store.run(load_image()))
-        logs = await broker.executor.run(lambda: _open_logs(broker, image))
+        image = known_at_start(await broker.store.run(load_image()))
+        surroundings = _surroundings(broker)
+        logs = await broker.executor.run(
+            lambda: open_logs(surroundings, broker.layers, image, broker.file_system)
+        )
         undo.push_async_callback(broker.executor.run, logs.close)
         for line in logs.report.lines():
             _log.warning("%s", line)
-        broker.core = _core(broker, image, logs)
+        broker.node = Node(surroundings, broker.layers, image, logs, broker.handlers)
+        broker.store.on_event = broker.core.controller.on_store_event
         await _join_cluster(broker)
         await _serve(broker)
         undo.pop_all()
@@ -71,56 +68,44 @@ async def stop(broker: Broker) -> None:
     """Stop a broker that has started; see the module's head."""
     broker.is_ready = False
     broker.listeners.stop_accepting()
-    broker.schedule.close()
     broker.probe.close()
     await _drain(broker)
     if broker.admin is not None:
         await broker.admin.close()
-    await broker.stop_compaction()
+    broker.node.stop_compaction()
+    if broker.cleaner_processes is not None:
+        await broker.cleaner_processes.close()
     broker.store.close()
     broker.driver.close()
     await broker.executor.run(broker.core.logs.close)
     await broker.executor.close()
 
 
-def _open_logs(broker: Broker, image: ClusterImage) -> LogManager:
-    broker.layers.dynamic_default = dict(image.default_broker_config)
-    broker.layers.dynamic_broker = dict(image.broker_config(broker.settings.node_id))
-    return LogManager.open(
-        broker.settings,
-        cluster_id=image.cluster_id,
-        file_system=broker.file_system,
-        clock=broker.clock,
-        chance=broker.chance,
-        config_of=lambda topic: broker.layers.topic_config(image.topic_config(topic)),
-    )
-
-
-def _settings_alone(loaded: ClusterImage) -> ClusterImage:
-    """What a broker knows at first: settings; topics and brokers it hears of from the controller."""
-    return ClusterImage(
-        cluster_id=loaded.cluster_id,
-        topic_configs=loaded.topic_configs,
-        broker_configs=loaded.broker_configs,
-        default_broker_config=loaded.default_broker_config,
-        group_configs=loaded.group_configs,
-    )
-
-
-def _core(broker: Broker, image: ClusterImage, logs: LogManager) -> BrokerCore:
+def _surroundings(broker: Broker) -> Surroundings:
     loop = asyncio.get_running_loop()
-    surroundings = Surroundings(
+    return Surroundings(
         clock=broker.clock,
         chance=broker.chance,
         timer=broker.timer,
         background=broker.executor,
         defer=lambda callback: _discard(loop.call_soon(broker.stalls.run, callback)),
+        cleaner_runner=lambda: _cleaner_runner(broker),
+        stalls=broker.stalls,
         store=broker.store,
         on_failure=broker.on_failure,
     )
-    core = BrokerCore(surroundings, broker.layers, image, logs)
-    broker.store.on_event = core.controller.on_store_event
-    return core
+
+
+def _cleaner_runner(broker: Broker) -> "CleanerRunner":
+    """Compaction runs in a process of its own where that sees the same files and the same time."""
+    if broker.has_real_surroundings:
+        from odradek.server.cleaning.cleaner_process import CleanerProcesses
+
+        broker.cleaner_processes = CleanerProcesses()
+        return broker.cleaner_processes
+    from odradek.server.cleaning.cleaner_host import InlineCleaner
+
+    return InlineCleaner(broker.file_system)
 
 
 def _discard(handle: asyncio.Handle) -> None:
@@ -128,42 +113,31 @@ def _discard(handle: asyncio.Handle) -> None:
 
 
 async def _join_cluster(broker: Broker) -> None:
-    settings = broker.core.settings
     joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    logs = broker.core.logs
-    broker.core.controller.start(
-        BrokerImage(
-            broker.core.broker_id,
-            broker.listeners.advertised(),
-            settings.broker_rack,
-            log_dir_ids=tuple(directory.directory_id for directory in logs.directories),
-            clean_stop=logs.stopped_cleanly,
-        ),
+    broker.node.join(
+        broker.listeners.advertised(),
         lambda error: joined.set_result(None) if error is None else joined.set_exception(error),
     )
     await joined
 
 
 async def _serve(broker: Broker) -> None:
-    broker.core.on_settings.append(broker.listeners.take_settings)
-    schedule_housekeeping(broker)
-    dispatcher = Dispatcher(broker.core, broker.handlers, unsupported_version, broker.stalls)
-    await broker.listeners.accept(dispatcher)
+    node, table = broker.node, broker.listeners.table
+    node.core.on_settings.append(broker.listeners.take_settings)
+    node.serve()
+    node.schedule.every(
+        table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(broker.clock.monotonic_ms())
+    )
+    await broker.listeners.accept(node.dispatcher)
     broker.probe.start()
     broker.is_ready = True
     if broker.admin is not None:
-        await broker.admin.start()
+        await broker.admin.start(broker.view)
 
 
 async def _drain(broker: Broker) -> None:
     """Answer what waits for data, let the others finish for a while, then close every connection."""
-    broker.core.groups.resign_all()
-    core = broker.core
-    parked: tuple[Purgatory[Any], ...] = (*core.replicas.purgatories.all(), core.topic_purgatory)
-    for purgatory in parked:
-        for operations in purgatory.watchers().values():
-            for operation in operations:
-                operation.force_complete()
+    broker.node.let_go()
     for _ in range(_DRAIN_LOOKS):
         for connection in broker.listeners.table:
             if not connection.is_handling:

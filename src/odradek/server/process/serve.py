@@ -13,6 +13,7 @@ from odradek.base.settings import SettingLayers
 from odradek.server.edge.listener import CannotListen
 from odradek.server.edge.open_files import raise_limit
 from odradek.server.handlers.registry import Handlers
+from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 
@@ -61,7 +62,7 @@ async def _run(layers: SettingLayers) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
     broker = Broker(layers, on_failure=on_failure)
-    await broker.start()
+    await lifecycle.start(broker)
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
@@ -71,7 +72,7 @@ async def _run(layers: SettingLayers) -> int:
     reason = await ended
     if reason:
         _log.critical("stopping: %s", reason)
-    await broker.stop()
+    await lifecycle.stop(broker)
     return EXIT_FAILED if reason else 0
 
 

@@ -7,7 +7,7 @@ from odradek.base.clock import ManualClock
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.store import Create, Created, Result
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.node.metadata_bridge import EngineSession
+from odradek.server.process.engine_session import EngineSession
 from odradek.server.process.executor import Executor
 
 

@@ -1,33 +1,33 @@
-"""What a broker does by itself, and how often: retention, compaction, flushes, checkpoints, expiry, the idle.
+"""What a broker does by itself, and how often: retention, compaction, flushes, checkpoints, expiry.
 
-Law: each task is one line here and one method elsewhere. What blocks goes to the executor.
+Invariant: each task is one line here and one method elsewhere. What blocks goes to the background.
 """
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import Final
 
+from odradek.base.execution import Background
 from odradek.base.settings.definition import LONG_MAX
-
-if TYPE_CHECKING:
-    from odradek.server.process.broker import Broker
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.schedule import Schedule
 
 REMOVAL_INTERVAL_MS: Final = 5_000
 
 _log = logging.getLogger(__name__)
 
 
-def schedule_housekeeping(broker: Broker) -> None:
-    """Schedule every periodic task of a broker."""
-    core, every = broker.core, broker.schedule.every
-    settings, logs, clock = core.settings, core.logs, broker.clock
+def schedule_housekeeping(
+    core: BrokerCore, schedule: Schedule, background: Background, look_for_cleaning: Callable[[], None]
+) -> None:
+    """Schedule every periodic task of a node."""
+    every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
     first_ms = settings.log_initial_task_delay_ms
 
     def remove_files() -> None:
         """Files are renamed when they are deleted; what is behind a name takes time to go."""
         for removal in logs.take_due_removals():
-            broker.executor.submit(removal, lambda done: None, _warn)
+            background.submit(removal, lambda done: None, _warn)
 
     every(
         settings.log_retention_check_interval_ms,
@@ -63,7 +63,7 @@ def schedule_housekeeping(broker: Broker) -> None:
         "producer-id-expiration",
         lambda: logs.expire_producers(clock.wall_ms()),
     )
-    every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", lambda: broker.cleaner.look())
+    every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", look_for_cleaning)
     transactions = core.transactions
     every(
         settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
@@ -82,11 +82,6 @@ def schedule_housekeeping(broker: Broker) -> None:
     )
     every(REMOVAL_INTERVAL_MS, "file-deletion", remove_files)
     every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
-    every(
-        broker.listeners.table.sweep_interval_ms,
-        "idle-connections",
-        lambda: broker.listeners.table.close_idle(clock.monotonic_ms()),
-    )
 
 
 def _warn(error: Exception) -> None:

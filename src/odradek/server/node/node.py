@@ -1,0 +1,149 @@
+"""One node: everything of a broker but its sockets, its threads and its loop.
+
+This is the one composition. A broker's process, the tests and the simulator make a node by this one call, and
+differ in the `Surroundings` that they give it. Nothing here waits: events come in, effects go out through the
+ports.
+
+    node = Node(surroundings, layers, image, logs, handlers)     complete, and nobody knows of it
+    node.join(registration, joined)                              the controller tells it what it leads
+    node.serve()                                                 periodic work begins
+    node.dispatcher.dispatch(connection, frame)                  requests
+    node.let_go()                                                it stops: what waits is answered
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from odradek.base.errors import OdradekError
+from odradek.base.settings import SettingLayers
+from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
+from odradek.server.edge.context import Response
+from odradek.server.edge.dispatch import Dispatcher, HandlerTable
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.housekeeping import schedule_housekeeping
+from odradek.server.node.ports import Surroundings
+from odradek.server.node.schedule import Schedule
+from odradek.storage import FileSystem, LogManager
+from odradek.timer import Purgatory
+
+if TYPE_CHECKING:
+    from odradek.server.cleaning.cleaner_host import CleanerHost
+
+
+class ServedHandlers(HandlerTable[BrokerCore], Protocol):
+    """The APIs that a node serves."""
+
+    def unsupported_api_versions(self) -> Response:
+        """The answer to a version of ApiVersions itself that is not served, to be encoded as version 0."""
+
+
+class Node:
+    """One broker's state, requests, coordinators, controller and schedule; owned by one thread."""
+
+    def __init__(
+        self,
+        surroundings: Surroundings,
+        layers: SettingLayers,
+        image: ClusterImage,
+        logs: LogManager,
+        handlers: ServedHandlers,
+    ) -> None:
+        """`image` is what the store holds at the start, and `logs` is open; see `known_at_start`."""
+        self._surroundings = surroundings
+        self.core = BrokerCore(surroundings, layers, image, logs)
+        self.dispatcher = Dispatcher(
+            self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls
+        )
+        """Where frames of clients go."""
+        self.schedule = Schedule(surroundings.timer)
+        """Periodic work; empty before `serve`."""
+        self._cleaner: CleanerHost | None = None
+
+    @property
+    def cleaner(self) -> CleanerHost:
+        """Compaction; made, and its code loaded, when somebody first looks for work."""
+        if self._cleaner is None:
+            from odradek.server.cleaning.cleaner_host import CleanerHost
+
+            core = self.core
+            self._cleaner = CleanerHost(
+                core.logs,
+                self._surroundings.cleaner_runner(),
+                clock=core.clock,
+                background=self._surroundings.background,
+                defer=core.defer,
+                settings=lambda: core.settings,
+                on_failed=core.replicas.directory_failed,
+            )
+        return self._cleaner
+
+    def join(self, endpoints: tuple[Endpoint, ...], joined: Callable[[OdradekError | None], None]) -> None:
+        """Join the cluster under these addresses.
+
+        `joined` is called when the controller has told this broker all that it is to lead, or with the error
+        that keeps it from joining.
+        """
+        core = self.core
+        registration = BrokerImage(
+            core.broker_id,
+            endpoints,
+            core.settings.broker_rack,
+            log_dir_ids=tuple(directory.directory_id for directory in core.logs.directories),
+            clean_stop=core.logs.stopped_cleanly,
+        )
+        core.controller.start(registration, joined)
+
+    def serve(self) -> None:
+        """Begin the periodic work, after `joined`."""
+        schedule_housekeeping(
+            self.core, self.schedule, self._surroundings.background, lambda: self.cleaner.look()
+        )
+
+    def let_go(self) -> None:
+        """The broker stops: end the periodic work and answer whatever waits, with what there is."""
+        self.schedule.close()
+        core = self.core
+        core.groups.resign_all()
+        parked: tuple[Purgatory[Any], ...] = (*core.replicas.purgatories.all(), core.topic_purgatory)
+        for purgatory in parked:
+            for operations in purgatory.watchers().values():
+                for operation in operations:
+                    operation.force_complete()
+
+    def stop_compaction(self) -> None:
+        """Drop what is being cleaned, and begin nothing any more."""
+        if self._cleaner is not None:
+            self._cleaner.close()
+
+
+def known_at_start(loaded: ClusterImage) -> ClusterImage:
+    """What a broker knows at first: settings; topics and brokers it hears of from the controller."""
+    return ClusterImage(
+        cluster_id=loaded.cluster_id,
+        topic_configs=loaded.topic_configs,
+        broker_configs=loaded.broker_configs,
+        default_broker_config=loaded.default_broker_config,
+        group_configs=loaded.group_configs,
+    )
+
+
+def open_logs(
+    surroundings: Surroundings, layers: SettingLayers, image: ClusterImage, file_system: FileSystem
+) -> LogManager:
+    """Open the logs of a node under the settings that `image` holds; blocks while they are recovered.
+
+    Raises DataDirectoryError.
+    """
+    settings = layers.broker_settings()
+    layers.dynamic_default = dict(image.default_broker_config)
+    layers.dynamic_broker = dict(image.broker_config(settings.node_id))
+    return LogManager.open(
+        settings,
+        cluster_id=image.cluster_id,
+        file_system=file_system,
+        clock=surroundings.clock,
+        chance=surroundings.chance,
+        config_of=lambda topic: layers.topic_config(image.topic_config(topic)),
+    )
