@@ -1,5 +1,8 @@
 import gzip
 import tracemalloc
+import zlib
+from mmap import mmap
+from types import SimpleNamespace
 
 import cramjam
 import pytest
@@ -8,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.base.errors import InvalidRecord, UnsupportedCompression
-from odradek.records.compression import Codec, compress, decompress
+from odradek.records import compression
+from odradek.records.compression import Codec, compress, decompress, discard
 
 COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 MIB = 1 << 20
@@ -156,3 +160,83 @@ def test_damaged_text_is_refused_or_read_within_the_bound(codec: Codec, draw: st
 def test_a_codec_that_does_not_exist_is_unsupported(codec: int) -> None:
     with pytest.raises(UnsupportedCompression):
         decompress(codec, b"")
+
+
+def gzip_of(deflate_blocks: bytes) -> bytes:
+    """A gzip member of these blocks, which hold nothing."""
+    return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + deflate_blocks + b"\x01\x00\x00\xff\xff" + bytes(8)
+
+
+# Ten bits each: not the last block, fixed codes, end of block. Eight of them are ten bytes.
+EMPTY_DEFLATE_BLOCKS = int(("010" + "0000000")[::1] * 8, 2).to_bytes(10, "little")
+XERIAL_HEADER = b"\x82SNAPPY\x00" + b"\x00\x00\x00\x01" * 2
+LZ4_EMPTY = bytes(cramjam.lz4.compress(b""))
+SKIPPABLE_FRAME = b"\x50\x2a\x4d\x18" + bytes(4)
+ZSTD_EMPTY = bytes(cramjam.zstd.compress(b""))
+
+MADE_OF_NOTHING = {
+    "empty deflate blocks": (Codec.GZIP, gzip_of(b"\x00\x00\x00\xff\xff" * 50_000)),
+    "empty gzip members": (Codec.GZIP, gzip_of(b"") * 10_000),
+    "empty xerial blocks": (Codec.SNAPPY, XERIAL_HEADER + b"\x00\x00\x00\x01\x00" * 50_000),
+    "xerial headers": (Codec.SNAPPY, XERIAL_HEADER * 15_000),
+    "xerial blocks of one byte": (Codec.SNAPPY, XERIAL_HEADER + b"\x00\x00\x00\x03\x01\x00x" * 40_000),
+    "empty lz4 blocks": (Codec.LZ4, LZ4_EMPTY[:7] + b"\x01\x00\x00\x00\x00sums" * 30_000 + bytes(4)),
+    "lz4 frames": (Codec.LZ4, LZ4_EMPTY * 15_000),
+    "lz4 skippable frames": (Codec.LZ4, SKIPPABLE_FRAME * 30_000),
+    "zstd frames": (Codec.ZSTD, ZSTD_EMPTY * 25_000),
+    "zstd skippable frames": (Codec.ZSTD, SKIPPABLE_FRAME * 30_000),
+    "empty zstd blocks": (Codec.ZSTD, b"\x28\xb5\x2f\xfd\x00\x58" + bytes(3) * 80_000 + b"\x01\0\0"),
+}
+
+
+@pytest.mark.parametrize("kind", MADE_OF_NOTHING)
+def test_a_text_of_countless_empty_pieces_is_refused(kind: str) -> None:
+    codec, packed = MADE_OF_NOTHING[kind]
+    with pytest.raises(InvalidRecord, match=r"in more than|hold only"):
+        decompress(codec, packed)
+
+
+def test_gzip_without_progress_is_refused_after_its_first_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+
+    class Counting:
+        """Counts what zlib is given."""
+
+        def __init__(self, window_bits: int) -> None:
+            self._inflater = zlib.decompressobj(window_bits)
+
+        def decompress(self, piece: bytes, bytes_max: int) -> bytes:
+            taken.append(len(piece))
+            return self._inflater.decompress(piece, bytes_max)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._inflater, name)
+
+    monkeypatch.setattr(compression, "zlib", SimpleNamespace(decompressobj=Counting, error=zlib.error))
+    with pytest.raises(InvalidRecord, match="hold only 0 bytes"):
+        decompress(Codec.GZIP, gzip_of(b"\x00\x00\x00\xff\xff" * 200_000))
+    assert sum(taken) <= 16 << 10
+
+
+@codecs
+def test_a_text_in_as_many_blocks_as_compressors_make_is_read(codec: Codec) -> None:
+    data = bytes(40 * MIB)
+    body = decompress(codec, compress(codec, data))
+    assert bytes(body) == data
+
+
+@codecs
+def test_a_row_of_small_frames_is_read(codec: Codec) -> None:
+    packed = bytes(compress(codec, b"a record")) * 300
+    assert bytes(decompress(codec, packed)) == b"a record" * 300
+
+
+@codecs
+def test_large_results_do_not_lie_in_cleared_memory_and_can_be_given_back(codec: Codec) -> None:
+    body = decompress(codec, compress(codec, bytes(4 * MIB)))
+    assert isinstance(body, memoryview)
+    assert isinstance(body.obj, mmap)
+    mapped = body.obj
+    discard(body)
+    assert mapped.closed
+    discard(decompress(codec, compress(codec, b"small")))

@@ -158,7 +158,7 @@ def test_more_than_the_bound_is_refused() -> None:
     builder = BatchBuilder(codec=Codec.GZIP)
     builder.append(1, None, bytes(5000))
     batch = builder.build()
-    with pytest.raises(InvalidRecord, match="within 4000 bytes"):
+    with pytest.raises(InvalidRecord, match="more than 4000 bytes"):
         iter_records(batch, read_header(batch), bytes_max=4000)
 
 
