@@ -1,7 +1,18 @@
 """A broker's own image follows the controller's by UpdateMetadata alone."""
 
+from odradek.base.ids import TopicPartition
 from odradek.metadata.image import ClusterImage, PartitionImage
-from odradek.metadata.messages import TopicStates, UpdateMetadata, changes_from
+from odradek.metadata.messages import (
+    TOPICS_PER_PART,
+    LeaderAndIsr,
+    LeaderAndIsrPartition,
+    StopReplica,
+    StopReplicaPartition,
+    TopicStates,
+    UpdateMetadata,
+    changes_from,
+    parts_of,
+)
 
 STATE = PartitionImage((1,), (1,), 1)
 
@@ -36,3 +47,39 @@ def test_a_topic_that_is_gone_is_forgotten_before_its_successor_comes(make_uuid)
     image = update(ClusterImage(), [], [TopicStates("a", make_uuid(1), {0: STATE})])
     update(image, [], [TopicStates("a", make_uuid(2), {0: STATE})], gone=["a"])
     assert image.topics["a"].topic_id == make_uuid(2)
+
+
+def test_facts_in_parts_come_to_the_same_topic_by_topic(make_broker, make_uuid):
+    topics = [TopicStates(f"t{n}", make_uuid(n), {0: STATE, 1: STATE}) for n in range(TOPICS_PER_PART * 3)]
+    gone = [f"old{n}" for n in range(TOPICS_PER_PART * 2 + 1)]
+    before = [TopicStates(name, make_uuid(1000 + n), {0: STATE}) for n, name in enumerate(gone)]
+    whole, in_parts = update(ClusterImage(), [], before), update(ClusterImage(), [], before)
+    message = UpdateMetadata(1, 3, 7, (make_broker(1),), tuple(topics), tuple(gone))
+    update(whole, [make_broker(1)], topics, gone)
+    parts = list(parts_of(message))
+    for part in parts:
+        assert isinstance(part, UpdateMetadata)
+        assert max(len(part.topics), len(part.gone_topics)) <= TOPICS_PER_PART
+        update(in_parts, part.live_brokers, part.topics, part.gone_topics)
+        assert list(in_parts.brokers) == [1]
+        assert all(len(topic.partitions) in (1, 2) for topic in in_parts.topics.values())
+    assert in_parts == whole
+    assert len(parts) == 6
+
+
+def test_roles_in_parts_name_one_partition_each(make_uuid):
+    names = [TopicPartition("a", number) for number in range(3)]
+    roles = tuple(LeaderAndIsrPartition(name, make_uuid(1), STATE, is_new=True) for name in names)
+    order = LeaderAndIsr(1, 3, 7, roles, ())
+    parts = list(parts_of(order))
+    assert [part.partitions for part in parts] == [(role,) for role in roles]
+    assert {(part.controller_id, part.controller_epoch, part.broker_epoch) for part in parts} == {(1, 3, 7)}
+    stops = tuple(StopReplicaPartition(name, 0, delete=True) for name in names)
+    stopping = StopReplica(1, 3, 7, stops)
+    assert [part.partitions for part in parts_of(stopping)] == [(stop,) for stop in stops]
+
+
+def test_an_order_that_names_nothing_has_one_part():
+    """Its epoch counts."""
+    for order in (LeaderAndIsr(1, 3, 7, (), ()), StopReplica(1, 3, 7, ()), UpdateMetadata(1, 3, 7, (), ())):
+        assert list(parts_of(order)) == [order]

@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Two readings of one passage of time; a virtual clock moves both together."""
+    """Readings of one passage of time; a virtual clock moves them all together."""
 
     def wall_ms(self) -> int:
         """Milliseconds since the Unix epoch: record timestamps, retention, file ages."""
@@ -13,9 +13,12 @@ class Clock(Protocol):
     def monotonic_ms(self) -> int:
         """Milliseconds that never run backwards: deadlines, sessions, lag."""
 
+    def monotonic_ns(self) -> int:
+        """The same in nanoseconds: how long a slice of work has taken so far."""
+
 
 class SystemClock:
-    """The machine's clocks, rounded down to whole milliseconds."""
+    """The machine's clocks, rounded down to the unit asked for."""
 
     def wall_ms(self) -> int:
         """See `Clock.wall_ms`."""
@@ -25,11 +28,15 @@ class SystemClock:
         """See `Clock.monotonic_ms`."""
         return time.monotonic_ns() // 1_000_000
 
+    def monotonic_ns(self) -> int:
+        """See `Clock.monotonic_ns`."""
+        return time.monotonic_ns()
+
 
 class ManualClock:
     """A clock that stands still until it is told to move: for tests and the simulator.
 
-    Both readings start at the values given and move by the same amount.
+    The readings start at the values given and move by the same amount.
     """
 
     def __init__(self, wall_ms: int = 1_700_000_000_000, monotonic_ms: int = 0) -> None:
@@ -44,8 +51,12 @@ class ManualClock:
         """See `Clock.monotonic_ms`."""
         return self._monotonic_ms
 
+    def monotonic_ns(self) -> int:
+        """See `Clock.monotonic_ns`."""
+        return self._monotonic_ms * 1_000_000
+
     def advance(self, by_ms: int) -> None:
-        """Move both readings forward by `by_ms` milliseconds, at least 0."""
+        """Move the readings forward by `by_ms` milliseconds, at least 0."""
         assert by_ms >= 0, f"time does not run backwards: {by_ms} ms"
         self._wall_ms += by_ms
         self._monotonic_ms += by_ms

@@ -7,8 +7,8 @@ of it was told (KIP-380).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from odradek.base.ids import BrokerId, LeaderEpoch, TopicId, TopicPartition
 from odradek.metadata.image import (
@@ -111,3 +111,28 @@ def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Chang
         else:
             for number, state in topic.partitions.items():
                 yield PartitionChanged(topic.name, number, state)
+
+
+TOPICS_PER_PART: Final = 20
+
+
+def parts_of(message: BrokerMessage) -> Iterator[BrokerMessage]:
+    """The same order as several that name little each: obeyed in turn they come to the same, at least one.
+
+    An order about roles becomes one per partition. Facts stay together by topic, so that a topic is known
+    whole or not at all.
+    """
+    match message:
+        case LeaderAndIsr(partitions=partitions) if len(partitions) > 1:
+            for role in partitions:
+                yield replace(message, partitions=(role,))
+        case StopReplica(partitions=stops) if len(stops) > 1:
+            for stop in stops:
+                yield replace(message, partitions=(stop,))
+        case UpdateMetadata(topics=topics, gone_topics=gone) if len(topics) + len(gone) > TOPICS_PER_PART:
+            for begin in range(0, len(gone), TOPICS_PER_PART):
+                yield replace(message, topics=(), gone_topics=gone[begin : begin + TOPICS_PER_PART])
+            for begin in range(0, len(topics), TOPICS_PER_PART):
+                yield replace(message, topics=topics[begin : begin + TOPICS_PER_PART], gone_topics=())
+        case _:
+            yield message

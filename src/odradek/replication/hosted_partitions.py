@@ -22,13 +22,15 @@ from odradek.replication.ports import ClusterView, Logs
 class HostedPartitions:
     """The partitions by name. Those in a failed directory are not among them."""
 
-    __slots__ = ("_cluster", "_logs", "_online")
+    __slots__ = ("_cluster", "_logs", "_online", "_topics")
 
     def __init__(self, logs: Logs, cluster: ClusterView) -> None:
         self._logs = logs
         self._cluster = cluster
         self._online: dict[TopicPartition, Partition] = {}
         """Partitions whose logs work, in the order in which they came."""
+        self._topics: dict[str, int] = {}
+        """How many of them each topic has; topics without any are absent."""
 
     def get(self, topic_partition: TopicPartition) -> Partition | None:
         """The partition in whatever role, when it is here and its log works."""
@@ -42,10 +44,21 @@ class HostedPartitions:
         """Host a partition that was not here."""
         assert partition.topic_partition not in self._online, f"{partition.topic_partition} is here already"
         self._online[partition.topic_partition] = partition
+        topic = partition.topic_partition.topic
+        self._topics[topic] = self._topics.get(topic, 0) + 1
 
     def remove(self, topic_partition: TopicPartition) -> None:
         """Host it no longer: stopped, deleted, or lost with its directory."""
-        self._online.pop(topic_partition, None)
+        if self._online.pop(topic_partition, None) is None:
+            return
+        topic = topic_partition.topic
+        self._topics[topic] -= 1
+        if not self._topics[topic]:
+            del self._topics[topic]
+
+    def has_topic(self, topic: str) -> bool:
+        """Whether a partition of that topic is among them."""
+        return topic in self._topics
 
     def replica(
         self,

@@ -318,7 +318,6 @@ class ReplicaManager:
             self.purgatories.wake(topic_partition)
 
     def _forget_meters(self, stopped: Iterable[TopicPartition]) -> None:
-        still_hosted = {partition.topic_partition.topic for partition in self._hosted.all()}
         for topic_partition in stopped:
-            if topic_partition.topic not in still_hosted:
+            if not self._hosted.has_topic(topic_partition.topic):
                 self.meters.forget_topic(topic_partition.topic)

@@ -68,6 +68,7 @@ class LogManager:
         self._clock = clock
         self._config_of = config_of
         self._logs: dict[TopicPartition, Log] = {}  # all that are hosted, those offline included
+        self._by_topic: dict[str, dict[TopicPartition, Log]] = {}  # the same; no topic is without a log
         self._high_watermarks: dict[TopicPartition, Offset] = {}  # as the checkpoints had them at the start
         # What each checkpoint file holds, by path, so that an unchanged one is not written again.
         self._written: dict[str, dict[TopicPartition, Offset]] = {}
@@ -140,6 +141,10 @@ class LogManager:
     def delete(self, topic_partition: TopicPartition) -> None:
         """Take a log away: renamed at once, its files removed after `file.delete.delay.ms`."""
         log = self._logs.pop(topic_partition, None)
+        if log is not None:
+            self._by_topic[topic_partition.topic].pop(topic_partition)
+            if not self._by_topic[topic_partition.topic]:
+                del self._by_topic[topic_partition.topic]
         if log is None or log.place.failure is not None:
             return
         log.place.log_count -= 1
@@ -169,9 +174,8 @@ class LogManager:
 
     def update_config(self, topic: str, config: TopicConfig) -> None:
         """Give all logs of a topic their new settings."""
-        for partition, log in self._logs.items():
-            if partition.topic == topic:
-                log.update_config(config)
+        for log in self._by_topic.get(topic, {}).values():
+            log.update_config(config)
 
     # What the server calls when it is due.
 
@@ -300,7 +304,8 @@ class LogManager:
                 log_start_offset=start_offsets.get(partition, 0),
                 was_compacted=cleaned.get(partition, 0) > 0,
             )
-            log = self._logs[partition] = Log(partition, directory, config, loaded)
+            log = Log(partition, directory, config, loaded)
+            self._add(partition, log)
             log.cleaned_offset = min(cleaned.get(partition, 0), log.end_offset)
             directory.log_count += 1
             if not (loaded.report.clean and loaded.report.is_uneventful()):
@@ -320,10 +325,14 @@ class LogManager:
                     log = make_log(directory, topic_partition, config, topic_id)
                 except StorageFailure:
                     continue  # offline from now on; the next one may still work
-                self._logs[topic_partition] = log
+                self._add(topic_partition, log)
                 directory.log_count += 1
                 return log
         raise StorageFailure(f"no log directory is left for {topic_partition}")
+
+    def _add(self, topic_partition: TopicPartition, log: Log) -> None:
+        self._logs[topic_partition] = log
+        self._by_topic.setdefault(topic_partition.topic, {})[topic_partition] = log
 
     def _write_checkpoints(self, name: str, offset_of: Callable[[Log], Offset | None]) -> None:
         for directory in self.directories:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.server.handlers.metadata import CREATION_WAIT_MAX_MS
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -203,3 +204,56 @@ def test_metadata_by_id_is_refused_in_versions_that_cannot_answer_it(
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=7))])
     (topic,) = node.ask(request, version).topics
     assert (topic.error_code, topic.name) == (ErrorCode.INVALID_REQUEST, name or "")
+
+
+class StepByStep:
+    """Makes each look at a node's clock find a slice of work used up."""
+
+    def __init__(self, node: Any) -> None:
+        self.now_ns = 0
+        node.clock.monotonic_ns = self.look
+
+    def look(self) -> int:
+        self.now_ns += 1_000_000
+        return self.now_ns
+
+
+def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any) -> None:
+    """G3; whoever asks in between sees no topic, then all of its partitions with their leaders."""
+    StepByStep(node)
+    wide = CreateTopicsRequest([CreatableTopic("wide", 100, 1)], timeout_ms=30_000)
+    creating = node.send(wide, 7)
+    turns, seen = 0, set()
+    while not creating.answers:
+        node.turns.waiting.pop(0)()
+        turns += 1
+        logs_before = len(list(node.logs.logs()))
+        request = MetadataRequest([MetadataRequestTopic(name="wide")], allow_auto_topic_creation=False)
+        (topic,) = node.send(request, 12).answer.topics
+        seen.add((topic.error_code, len(topic.partitions)))
+        assert len(list(node.logs.logs())) - logs_before <= 2
+    assert turns >= 50
+    assert seen == {(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0), (ErrorCode.NONE, 100)}
+    assert creating.answer.topics[0].error_code == ErrorCode.NONE
+
+
+def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_there(node: Any) -> None:
+    """G3; others are served in between."""
+    StepByStep(node)
+    asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
+    making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
+    assert making.answers == []
+    node.turns.run()
+    assert {topic.error_code for topic in making.answer.topics} == {ErrorCode.NONE}
+
+
+def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(node: Any) -> None:
+    StepByStep(node)
+    asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
+    making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
+    node.clock.advance(CREATION_WAIT_MAX_MS + 1)
+    node.timer.advance()
+    assert {topic.error_code for topic in making.answer.topics} == {ErrorCode.LEADER_NOT_AVAILABLE}
+    node.turns.run()
+    again = node.send(MetadataRequest(asked, allow_auto_topic_creation=False), 12)
+    assert {topic.error_code for topic in again.answer.topics} == {ErrorCode.NONE}

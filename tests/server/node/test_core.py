@@ -22,7 +22,7 @@ def produce(node: Any, records: bytes) -> Any:
 
 def test_an_outdated_controller_is_not_listened_to(node: Any) -> None:
     outdated = UpdateMetadata(9, node.core.image.controller_epoch - 1, -1, (), (), ("flights",))
-    node.core.obey(outdated)
+    node.core.obey(outdated, lambda errors: None)
     assert node.core.image.topic("flights") is not None
     assert node.core.has_joined
 

@@ -85,3 +85,27 @@ def test_a_deletion_waits_until_nothing_is_known_of_the_topic(bench: Bench) -> N
     assert operation.waits_for() == "the last partition of flights to be gone"
     bench.change(TopicDeleted("flights"), "flights")
     assert bench.late == [set()]
+
+
+def test_many_topics_made_one_after_another_cost_one_look_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """G3; a look at every open topic for each one made would be 20,000 looks here."""
+    bench, looks = Bench(), 0
+    look = DelayedCreateTopics._is_done
+
+    def counted(operation: DelayedCreateTopics, name: str, goal: UUID) -> bool:
+        nonlocal looks
+        looks += 1
+        return look(operation, name, goal)
+
+    monkeypatch.setattr(DelayedCreateTopics, "_is_done", counted)
+    names = {f"t{number}": UUID(int=number) for number in range(200)}
+    bench.create(**names)
+    for name, topic_id in names.items():
+        bench.change(TopicCreated(name, topic_id, {0: LED}), name)
+    assert bench.late == [set()]
+    assert looks <= 4 * len(names)
+
+
+def test_a_person_is_told_of_a_few_topics_and_how_many_more(bench: Bench) -> None:
+    operation = bench.create(**{f"t{number}": UUID(int=number) for number in range(12)})
+    assert operation.waits_for().endswith("t8, t9 and 2 more")

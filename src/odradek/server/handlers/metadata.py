@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_BROKER, NO_TOPIC_ID
+from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import PartitionImage, TopicImage
@@ -12,6 +12,7 @@ from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
+from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -23,6 +24,8 @@ from odradek.wire.messages.metadata import (
 
 SERVES: Final = Serves(3, 0, 13, kips={5: 112, 7: 320, 8: 430, 9: 482, 10: 516, 12: 516, 13: 1102})
 
+CREATION_WAIT_MAX_MS: Final = 5_000
+"""How long an answer waits for the topics that it makes; then it says LEADER_NOT_AVAILABLE, and they come."""
 _FIRST_WITH_NULL_FOR_ALL: Final = 1
 _FIRST_WITH_OFFLINE_LISTENERS: Final = 6
 # Versions 10 and 11 have the field for a topic's id already, but no answer for an unknown one.
@@ -71,12 +74,25 @@ def _to_be_made(core: BrokerCore, request: MetadataRequest) -> dict[str, None]:
 
 
 def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], None]) -> None:
+    """Make the topics and wait a while for their leaders; `made` gets what to answer for those without."""
+
     def decided(answer: Answer) -> None:
         if isinstance(answer, Refused):
             made(dict.fromkeys(names, ErrorCode.LEADER_NOT_AVAILABLE))
             return
         assert isinstance(answer, TopicOutcomes), answer
-        made({outcome.name: _failure(outcome.error) for outcome in answer.topics if outcome.name is not None})
+        failures: dict[str, ErrorCode] = {}
+        created: dict[str, TopicId] = {}
+        for name, outcome in zip(names, answer.topics, strict=True):
+            failures[name] = _failure(outcome.error)
+            if not outcome.error:
+                created[name] = outcome.topic_id
+        if not created:
+            made(failures)
+            return
+        deadline_ms = core.clock.monotonic_ms() + CREATION_WAIT_MAX_MS
+        waiting = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: made(failures))
+        core.topic_purgatory.try_complete_else_watch(waiting, list(created))
 
     core.controller.submit(CreateTopics(tuple(NewTopic(name) for name in names)), decided)
 

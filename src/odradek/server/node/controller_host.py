@@ -52,8 +52,10 @@ class Obedient(Protocol):
     def has_joined(self) -> bool:
         """Whether it knows itself for a live member of its cluster."""
 
-    def obey(self, message: BrokerMessage) -> Mapping[TopicPartition, ErrorCode]:
-        """Carry out an order; the error of each partition that had one."""
+    def obey(
+        self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
+    ) -> None:
+        """Carry out an order after all earlier ones; `obeyed` is called once, with the partitions' errors."""
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
         """The cluster's settings changed."""
@@ -72,8 +74,9 @@ class ControllerHost:
         # Events that came while another's effects were carried out.
         self._events: deque[ControllerEvent] = deque()
         self._busy = False
-        # Operations that the store has not answered.
+        # Operations that the store has not answered, and orders that the broker has not obeyed.
         self._with_store = 0
+        self._with_broker = 0
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
@@ -116,7 +119,8 @@ class ControllerHost:
         finally:
             self._busy = False
         joined = self._when_joined
-        if joined is not None and not self._with_store and self._broker.has_joined:
+        is_idle = not self._with_store and not self._with_broker
+        if joined is not None and is_idle and self._broker.has_joined:
             self._when_joined = None
             joined(None)
 
@@ -127,8 +131,8 @@ class ControllerHost:
                 self._store.submit(operation, lambda result: self._on_result(call_id, result))
             case SendToBroker(broker_id, message_id, message):
                 assert broker_id == self._broker.broker_id, "other brokers are reached over the network"
-                errors = self._broker.obey(message)
-                self._events.append(BrokerAnswered(message_id, broker_id, errors))
+                self._with_broker += 1
+                self._broker.obey(message, lambda errors: self._on_obeyed(message_id, errors))
             case Respond(request_id, answer):
                 self._callers.pop(request_id)(answer)
             case ImageChanged(changes):
@@ -151,3 +155,7 @@ class ControllerHost:
     def _on_result(self, call_id: int, result: Result) -> None:
         self._with_store -= 1
         self._take(StoreReplied(call_id, result))
+
+    def _on_obeyed(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> None:
+        self._with_broker -= 1
+        self._take(BrokerAnswered(message_id, self._broker.broker_id, errors))

@@ -37,8 +37,10 @@ from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.internal_topic import InternalTopic, TopicMaking
+from odradek.server.node.orders import Orders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.slices import Slices
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
@@ -74,6 +76,13 @@ class BrokerCore:
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
         self._on_failure = surroundings.on_failure
+        self.slices = Slices(surroundings.defer, surroundings.clock)
+        """Runs work that grows with what a request or an order names."""
+        self._orders = Orders(self._obey, self.slices)
+        self._gone_topics: list[str] = []
+        """Topics that the order in hand has removed; empty between orders."""
+        self._have_topics_changed = False
+        """Whether the order in hand has made, removed or grown a topic."""
         self._make_storage(surroundings)
         self._make_coordinators(surroundings)
 
@@ -155,8 +164,21 @@ class BrokerCore:
         """Whether the controller has told this broker that it is a live member of the cluster."""
         return self.image.is_live(self.broker_id)
 
-    def obey(self, message: BrokerMessage) -> Mapping[TopicPartition, ErrorCode]:
-        """Carry out an order of the controller; the error of each partition that had one."""
+    def obey(
+        self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
+    ) -> None:
+        """Carry out an order of the controller in slices, after all earlier ones.
+
+        `obeyed` is called once, with the errors of its partitions.
+        """
+
+        def tell(errors: Mapping[TopicPartition, ErrorCode]) -> None:
+            self._tell_of_topics()
+            obeyed(errors)
+
+        self._orders.take(message, tell)
+
+    def _obey(self, message: BrokerMessage) -> Mapping[TopicPartition, ErrorCode]:
         match message:
             case UpdateMetadata():
                 self._update_metadata(message)
@@ -206,9 +228,16 @@ class BrokerCore:
             self.topic_purgatory.check_and_complete(topic.name)
         for name in message.gone_topics:
             self.topic_purgatory.check_and_complete(name)
-        if message.gone_topics:
-            self.groups.on_topics_gone(message.gone_topics)
-        if shapes_before != [self._shape(name) for name in named]:
+        self._gone_topics += message.gone_topics
+        self._have_topics_changed |= shapes_before != [self._shape(name) for name in named]
+
+    def _tell_of_topics(self) -> None:
+        """An order is obeyed: tell the groups once of all topics that it was about."""
+        gone, self._gone_topics = self._gone_topics, []
+        if gone:
+            self.groups.on_topics_gone(gone)
+        if self._have_topics_changed:
+            self._have_topics_changed = False
             self.groups.on_topics()
 
     def _shape(self, name: str) -> tuple[TopicId, int] | None:

@@ -6,7 +6,7 @@ go) all the same. A deadline that has passed already answers at once.
 """
 
 from collections.abc import Callable, Mapping, Set
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
 from odradek.base.ids import NO_BROKER, TopicId
 from odradek.metadata.image import ClusterImage
@@ -14,6 +14,8 @@ from odradek.timer import DelayedOperation
 
 Answered = Callable[[Set[str]], None]
 """Called once, with the topics that were not done in time."""
+
+NAMES_SHOWN_MAX: Final = 10
 
 G = TypeVar("G")
 
@@ -29,18 +31,31 @@ class DelayedTopicOperation(DelayedOperation, Generic[G]):
         super().__init__(deadline_ms)
         self._image = image
         self._answered = answered
-        # The topics that are not done yet, by name with their goals; only ever shrinks.
+        # The topics that may not be done yet, by name with their goals; only ever shrinks.
         self._open = dict(topics)
 
     def try_complete(self) -> bool:
-        """See `DelayedOperation.try_complete`."""
-        for name in [name for name, goal in self._open.items() if self._is_done(name, goal)]:
+        """See `DelayedOperation.try_complete`. Looks no further than the first topic that is not done: with
+        thousands of topics, one after another made, all looks together cost what one look at each does."""
+        while self._open:
+            name, goal = next(iter(self._open.items()))
+            if not self._is_done(name, goal):
+                return False
             del self._open[name]
-        return not self._open and self.force_complete()
+        return self.force_complete()
 
     def on_complete(self) -> None:
         """See `DelayedOperation.on_complete`."""
-        self._answered(self._open.keys())
+        self._answered(dict.fromkeys(self._not_done()).keys())
+
+    def _not_done(self) -> list[str]:
+        return [name for name, goal in self._open.items() if not self._is_done(name, goal)]
+
+    def _names(self) -> str:
+        """The topics that it still waits for, for a person."""
+        names = self._not_done()
+        more = f" and {len(names) - NAMES_SHOWN_MAX} more" if len(names) > NAMES_SHOWN_MAX else ""
+        return ", ".join(names[:NAMES_SHOWN_MAX]) + more
 
     def _is_done(self, name: str, goal: G) -> bool:
         raise NotImplementedError
@@ -55,7 +70,7 @@ class DelayedCreateTopics(DelayedTopicOperation[TopicId]):
 
     def waits_for(self) -> str:
         """See `DelayedOperation.waits_for`."""
-        return f"a leader for every partition of {', '.join(self._open)}"
+        return f"a leader for every partition of {self._names()}"
 
     def _is_done(self, name: str, goal: TopicId) -> bool:
         topic = self._image.topic(name)
@@ -73,7 +88,7 @@ class DelayedCreatePartitions(DelayedTopicOperation[int]):
 
     def waits_for(self) -> str:
         """See `DelayedOperation.waits_for`."""
-        return f"a leader for every new partition of {', '.join(self._open)}"
+        return f"a leader for every new partition of {self._names()}"
 
     def _is_done(self, name: str, goal: int) -> bool:
         topic = self._image.topic(name)
@@ -91,7 +106,7 @@ class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
 
     def waits_for(self) -> str:
         """See `DelayedOperation.waits_for`."""
-        return f"the last partition of {', '.join(self._open)} to be gone"
+        return f"the last partition of {self._names()} to be gone"
 
     def _is_done(self, name: str, goal: TopicId) -> bool:
         topic = self._image.topics.get(name)

@@ -1,0 +1,110 @@
+"""Slices of a millisecond, on a clock that every look at it moves."""
+
+from collections.abc import Callable, Iterator
+
+from odradek.base.clock import ManualClock
+from odradek.server.node.slices import SLICE_NS, Slices
+
+STEP_NS = SLICE_NS // 4
+
+
+class TickingClock(ManualClock):
+    """Each step takes a quarter of a slice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_ns = 0
+
+    def monotonic_ns(self) -> int:
+        self.now_ns += STEP_NS
+        return self.now_ns
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.turns: list[Callable[[], None]] = []
+        self.slices = Slices(self.turns.append, TickingClock())
+        self.done: list[str] = []
+        self.failures: list[Exception] = []
+
+    def run(self, name: str, steps: int) -> None:
+        self.slices.run(self._steps(name, steps), self.failures.append)
+
+    def _steps(self, name: str, steps: int) -> Iterator[None]:
+        for number in range(steps):
+            self.done.append(f"{name}{number}")
+            yield
+
+    def turn(self) -> list[str]:
+        """What one turn of the loop does."""
+        before = len(self.done)
+        turns, self.turns[:] = list(self.turns), []
+        for callback in turns:
+            callback()
+        return self.done[before:]
+
+
+def test_little_work_is_done_at_once() -> None:
+    bench = Bench()
+    bench.run("a", 3)
+    assert bench.done == ["a0", "a1", "a2"]
+    assert (bench.turns, bench.slices.waiting) == ([], 0)
+
+
+def test_much_work_takes_one_slice_per_turn() -> None:
+    bench = Bench()
+    bench.run("a", 12)
+    assert len(bench.done) == 5
+    assert (bench.turn(), bench.turn()) == ([f"a{n}" for n in range(5, 10)], ["a10", "a11"])
+    assert (bench.turns, bench.slices.waiting) == ([], 0)
+
+
+def test_a_turn_has_one_slice_of_what_waited_longest() -> None:
+    bench = Bench()
+    bench.run("a", 20)
+    bench.run("b", 20)
+    assert bench.slices.waiting == 2
+    assert {name[0] for name in bench.turn()} == {"a"}
+    assert {name[0] for name in bench.turn()} == {"b"}
+    assert {name[0] for name in bench.turn()} == {"a"}
+
+
+def test_beside_other_work_a_first_slice_is_shorter() -> None:
+    """Many requests of one turn share it."""
+    bench = Bench()
+    for name in "abcdefgh":
+        bench.run(name, 20)
+    assert [sum(done[0] == name for done in bench.done) for name in "ah"] == [5, 2]
+    assert len(bench.turns) == 1
+
+
+def test_work_that_fails_says_so_and_the_rest_goes_on() -> None:
+    bench = Bench()
+
+    def failing() -> Iterator[None]:
+        yield from (None for _ in range(6))
+        raise ValueError("broken")
+
+    bench.slices.run(failing(), bench.failures.append)
+    bench.run("b", 8)
+    bench.turn()
+    assert [str(failure) for failure in bench.failures] == ["broken"]
+    while bench.turns:
+        bench.turn()
+    assert len(bench.done) == 8
+
+
+def test_work_begun_within_a_step_takes_turns_like_any_other() -> None:
+    bench = Bench()
+
+    def beginning() -> Iterator[None]:
+        bench.run("inner", 8)
+        for _ in range(8):
+            yield
+
+    bench.slices.run(beginning(), bench.failures.append)
+    assert (bench.slices.waiting, len(bench.turns)) == (2, 1)
+    while bench.turns:
+        bench.turn()
+        assert len(bench.turns) <= 1
+    assert len(bench.done) == 8
