@@ -49,6 +49,13 @@ def test_truncates_in_both_directions(disk: tuple[FileSystem, str]) -> None:
     assert file.read_at(10, 0) == b"he\0\0"
 
 
+def test_a_negative_position_is_refused(disk: tuple[FileSystem, str]) -> None:
+    file_system, root = disk
+    file = file_system.file(f"{root}/some", create=True)
+    with pytest.raises(OSError, match="Invalid argument"):
+        file.read_at(1, -8)
+
+
 def test_a_missing_file_is_an_error_at_first_use(disk: tuple[FileSystem, str]) -> None:
     files, root = disk
     file = files.file(f"{root}/none")

@@ -311,3 +311,30 @@ def test_describes_directories_and_logs(broker: Broker) -> None:
         ("/d2", "broken", 0),
     ]
     assert described["logs"][0]["partition"] == "orders-0"
+
+
+def test_repairs_of_indexes_are_told_once(broker: Broker, bench: Any) -> None:
+    """L4: what is found damaged while the broker runs is told as what is found at the start."""
+    broker.config = TopicConfig(index_interval_bytes=50)
+    manager = broker.start()
+    log = manager.create(ORDERS[0])
+    for _ in range(6):
+        append(log, bench.batch(3))
+    manager.close()
+    index = f"{log.path}/00000000000000000000.index"
+    broker.disk.file(index).truncate(0)
+    again = broker.start()
+    (line,) = again.report.lines()
+    assert line.endswith(f"the indexes of {log.path}/00000000000000000000.log were made again")
+    again.close()
+    again = broker.start()
+    assert again.report.lines() == again.take_repairs() == []
+    reopened = again.get(ORDERS[0])
+    assert reopened is not None
+    file = broker.disk.file(index)
+    file.write_at(b"\xff" * 4, file.size_bytes() - 4)
+    reopened.read(17, 100, reopened.end_position, at_least_one=True)
+    (line,) = again.take_repairs()
+    assert line == f"{index} names no batch at byte -1: the indexes of {index[:-6]}.log were made again"
+    assert again.take_repairs() == []
+    assert again.online_directories() == ["/d1", "/d2"]

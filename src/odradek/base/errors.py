@@ -22,6 +22,7 @@ peer does so as a code, and `WIRE_CODES` is the one place that says which:
         ├── InvalidProducerEpoch       a producer that was fenced by a newer epoch
         ├── UnknownProducer            a producer id that has expired here
         ├── InvalidTransactionState    a transactional write that no transaction allows
+        ├── FileUnavailable            one file cannot be opened or read, the disk works otherwise
         └── StorageFailure             the disk failed: the log directory goes offline
 """
 
@@ -114,6 +115,10 @@ class InvalidTransactionState(LogError):
     """A transactional write outside any transaction that this log knows of."""
 
 
+class FileUnavailable(LogError):
+    """A file of one log is gone or cannot be opened (permissions, open files); the disk has not failed."""
+
+
 class StorageFailure(LogError):
     """The disk failed; the message names the directory and the system's own error."""
 
@@ -134,6 +139,7 @@ WIRE_CODES: dict[type[OdradekError], ErrorCode] = {
     InvalidProducerEpoch: ErrorCode.INVALID_PRODUCER_EPOCH,
     UnknownProducer: ErrorCode.UNKNOWN_PRODUCER_ID,
     InvalidTransactionState: ErrorCode.INVALID_TXN_STATE,
+    FileUnavailable: ErrorCode.KAFKA_STORAGE_ERROR,
     StorageFailure: ErrorCode.KAFKA_STORAGE_ERROR,
 }
 

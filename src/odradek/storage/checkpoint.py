@@ -17,13 +17,14 @@ _VERSION = "0"
 
 @dataclass(slots=True)
 class Damage:
-    """A small file that could not be used, and was treated as if it were not there."""
+    """A file that is not as it should be, and what was done about it."""
 
     path: str
     reason: str
+    remedy: str = "was ignored"
 
     def __str__(self) -> str:
-        return f"{self.path} is damaged ({self.reason}) and was ignored"
+        return f"{self.path} is damaged ({self.reason}) and {self.remedy}"
 
 
 def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:

@@ -7,10 +7,35 @@ system gives (ENOSPC, EIO, ENOENT, EROFS). What is written is visible at once an
 one conformance suite.
 """
 
+import errno
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
+
+
+# What the system says of one file or of this process, not of the disk.
+_NOT_OF_THE_DISK = frozenset(
+    {
+        errno.EACCES,
+        errno.EBADF,
+        errno.EINVAL,
+        errno.EISDIR,
+        errno.EMFILE,
+        errno.ENAMETOOLONG,
+        errno.ENFILE,
+        errno.ENOENT,
+        errno.ENOMEM,
+        errno.ENOTDIR,
+        errno.EPERM,
+    }
+)
+
+
+def is_of_the_disk(error: OSError) -> bool:
+    """Whether a failed read means that the disk fails (EIO, EROFS, ...), not only that one file cannot be
+    opened. Of a failed write nobody knows what it left behind: it always counts as the disk's."""
+    return error.errno not in _NOT_OF_THE_DISK
 
 
 class File(Protocol):

@@ -152,6 +152,11 @@ class IndexEntries:
         """Bytes of the file; -1 when it is missing."""
         return self._file.size_bytes() if self._file_system.exists(self.path) else -1
 
+    def has_whole_file(self) -> bool:
+        """Whether the file is there and made of whole entries."""
+        size = self.size_in_file()
+        return size >= 0 and size % self._struct.size == 0
+
     def _load(self) -> None:
         size = self.size_in_file()
         self._count = self._filled(size // self._struct.size) if size > 0 else 0

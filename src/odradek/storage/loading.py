@@ -3,18 +3,17 @@
 .deleted                 its delay is cut short: removed
 .cleaned, .tmp           written by halves: removed
 .swap                    a compaction that was complete but for its names: finished, its sources removed
-index without its log    belongs to nothing: removed
+index without its log    belongs to nothing: removed, and reported
 log without an index     whatever is missing is built again from the log
 """
 
 from dataclasses import dataclass, field
 
 from odradek.base.ids import Offset, TopicPartition
-from odradek.storage import file_names, offset_index, time_index
+from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_headers
 from odradek.storage.checkpoint import Damage
 from odradek.storage.files import FileSystem
-from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
 
 
@@ -49,7 +48,7 @@ class LogRecovery:
     """Where the log ends because of a cut; None when nothing was cut."""
     cuts: list[Cut] = field(default_factory=list)
     rebuilt_indexes: list[str] = field(default_factory=list)
-    """Paths of the logs whose indexes were missing or damaged."""
+    """One sentence for each segment whose indexes were missing or damaged."""
     damages: list[Damage] = field(default_factory=list)
 
     def is_uneventful(self) -> bool:
@@ -57,8 +56,8 @@ class LogRecovery:
         return not (self.cuts or self.rebuilt_indexes or self.damages)
 
 
-def clear_leftovers(file_system: FileSystem, directory: str) -> None:
-    """Finish or remove what an earlier stop interrupted."""
+def clear_leftovers(file_system: FileSystem, directory: str) -> bool:
+    """Finish or remove what an earlier stop interrupted. Returns whether a compaction was finished."""
     names = [name for name, _ in file_system.list_directory(directory)]
     cleaned = [name for name in names if name.endswith(file_names.CLEANED)]
     for name in names:
@@ -72,6 +71,7 @@ def clear_leftovers(file_system: FileSystem, directory: str) -> None:
             file_system.remove(f"{directory}/{name}")
             swaps.remove(name)
     _finish_swaps(file_system, directory, names, swaps)
+    return bool(swaps)
 
 
 def _finish_swaps(file_system: FileSystem, directory: str, names: list[str], swaps: list[str]) -> None:
@@ -101,13 +101,11 @@ def _end_of_swap(file_system: FileSystem, path: str, base_offset: Offset) -> Off
     return end_offset
 
 
-def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> list[Segment]:
-    """Take up every segment in the directory; those whose indexes are missing or damaged are returned.
-
-    Of closed segments only the sizes are looked at; that an entry leads nowhere shows when it is used.
-    """
+def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> list[Damage]:
+    """Take up every segment in the directory; the index files without a log are removed and returned."""
     directory = segments.directory
     sizes = dict(file_system.list_directory(directory))
+    strays = []
     for name, size_bytes in sizes.items():
         found = file_names.offset_and_suffix(name)
         if found is None or size_bytes < 0:
@@ -117,22 +115,8 @@ def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> l
             segments.add_existing(base_offset, size_bytes, now_ms)
         elif _is_segment_part(suffix) and file_names.segment_file(base_offset, file_names.LOG) not in sizes:
             file_system.remove(f"{directory}/{name}")
-    return [segment for segment in segments if not _has_indexes(segment, segments, sizes)]
-
-
-def _has_indexes(segment: Segment, segments: Segments, sizes: dict[str, int]) -> bool:
-    by_offset = sizes.get(file_names.segment_file(segment.base_offset, file_names.OFFSET_INDEX), -1)
-    by_time = sizes.get(file_names.segment_file(segment.base_offset, file_names.TIME_INDEX), -1)
-    if (
-        by_offset < 0
-        or by_offset % offset_index.ENTRY_BYTES
-        or by_time < 0
-        or by_time % time_index.ENTRY_BYTES
-    ):
-        return segment.size_bytes == 0
-    return segment is not segments.active or (
-        segment.offset_index.is_plausible(segment.size_bytes) and segment.time_index.is_plausible()
-    )
+            strays.append(Damage(f"{directory}/{name}", "its segment has no .log file", "was removed"))
+    return strays
 
 
 def _is_segment_part(suffix: str) -> bool:

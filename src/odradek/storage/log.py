@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, OffsetOutOfRange, RecordListTooLarge
+from odradek.base.errors import ApiError, FileUnavailable, OffsetOutOfRange, RecordListTooLarge
 from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.header import BatchHeader
@@ -24,7 +24,7 @@ from odradek.records.validation import rules_of, validate
 from odradek.storage import file_names
 from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches
 from odradek.storage.checkpoint import write_epochs
-from odradek.storage.files import Buffer
+from odradek.storage.files import Buffer, is_of_the_disk
 from odradek.storage.flushing import FlushState, PendingFlush
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
@@ -57,6 +57,22 @@ def _on_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Concaten
             return method(log, *args, **kwargs)
         except OSError as error:
             raise log.place.fail(error) from error
+
+    return cast("Callable[Concatenate[Log, _P], _R]", guarded)
+
+
+def _reads_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Concatenate[Log, _P], _R]":
+    """A method that only reads: FileUnavailable where a file cannot be read though the disk works."""
+
+    @wraps(method)
+    def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        log.place.check_online()
+        try:
+            return method(log, *args, **kwargs)
+        except OSError as error:
+            if is_of_the_disk(error):
+                raise log.place.fail(error) from error
+            raise FileUnavailable(f"{log.topic_partition} cannot be read: {error}") from error
 
     return cast("Callable[Concatenate[Log, _P], _R]", guarded)
 
@@ -221,7 +237,7 @@ class Log:
 
     # Reading.
 
-    @_on_disk
+    @_reads_disk
     def read(
         self,
         start_offset: Offset,
@@ -249,18 +265,18 @@ class Log:
             found.aborted_transactions = aborted_among(self._segments, found, self.end_offset)
         return found
 
-    @_on_disk
+    @_reads_disk
     def position_of(self, offset: Offset) -> LogPosition:
         """Where `offset` lies; OffsetOutOfRange below the log start or above LEO."""
         self._check_in_range(offset)
         return self._locate(offset)
 
-    @_on_disk
+    @_reads_disk
     def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
         """L6: the first record whose timestamp is at least `timestamp_ms`."""
         return offset_for_timestamp(self._segments, timestamp_ms, self.log_start_offset)
 
-    @_on_disk
+    @_reads_disk
     def max_timestamp_offset(self) -> TimestampOffset | None:
         """L6 (-3): the first record that has the largest timestamp of the log."""
         return max_timestamp_offset(self._segments, self.log_start_offset)

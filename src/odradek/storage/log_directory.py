@@ -29,6 +29,7 @@ class LogDirectory:
         "path",
         "producer_expiration_ms",
         "removals",
+        "repairs",
         "stopped_cleanly",
     )
 
@@ -49,6 +50,8 @@ class LogDirectory:
         self.producer_expiration_ms = producer_expiration_ms
         self.directory_id = directory_id  # from meta.properties; a wiped directory gets another one (R15)
         self.removals = Removals(file_system, clock)
+        # What was found damaged in an index and made again, one sentence each, until `take_repairs`.
+        self.repairs: list[str] = []
         self.failure: str | None = None  # why it is offline, in words; None while it is online
         self.log_count = 0  # logs in it that are hosted; new ones go where the fewest are
         self.lock: DirectoryLock | None = None  # held from opening to closing
@@ -64,6 +67,12 @@ class LogDirectory:
         if self.failure is None:
             self.failure = str(reason)
         return StorageFailure(f"log directory {self.path} is offline: {self.failure}")
+
+    def take_repairs(self) -> list[str]:
+        """The repairs of indexes since the last call, one sentence each."""
+        taken = list(self.repairs)
+        self.repairs.clear()
+        return taken
 
     def take_clean_shutdown_mark(self) -> None:
         """Note how the last stop was, and forget it on disk: from here on only a clean stop is clean."""

@@ -53,7 +53,7 @@ class OpeningReport:
         for log in self.logs:
             lines += [str(cut) for cut in log.cuts]
             lines += [str(damage) for damage in log.damages]
-            lines += [f"the indexes of {path} were made again" for path in log.rebuilt_indexes]
+            lines += log.rebuilt_indexes
         return lines
 
 
@@ -234,6 +234,10 @@ class LogManager:
             if directory.failure is None
             for removal in directory.removals.take_due()
         ]
+
+    def take_repairs(self) -> list[str]:
+        """The indexes that were found damaged since the last call and made again, one sentence each."""
+        return [sentence for directory in self.directories for sentence in directory.take_repairs()]
 
     def close(self, broker_epoch: int = NO_BROKER_EPOCH) -> None:
         """The clean stop: flush, snapshots, checkpoints, `.kafka_cleanshutdown`, locks released.

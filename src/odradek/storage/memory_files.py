@@ -79,6 +79,8 @@ class MemoryFile:
         """See `File.read_at`."""
         node = self._opened()
         self._disk.check("read", self.path)
+        if position < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self.path)
         return bytes(node.content[position : position + size_bytes])
 
     def write_at(self, data: Buffer, position: int) -> None:

@@ -77,14 +77,6 @@ class OffsetIndex:
         """See `IndexEntries.seal`."""
         return self.entries.seal()
 
-    def is_plausible(self, log_size_bytes: int) -> bool:
-        """Whether the file can be an index of a log of that size: whole entries that end inside it."""
-        size = self.entries.size_in_file()
-        if size < 0 or size % ENTRY_BYTES:
-            return False
-        last = self.entries.last()
-        return last is None or (last[0] >= 0 and 0 < last[1] < log_size_bytes)
-
     def _read_last_relative(self) -> int:
         last = self.entries.last()
         return -1 if last is None else last[0]

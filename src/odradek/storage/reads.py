@@ -56,8 +56,8 @@ def aborted_among(segments: Segments, found: LogRead, log_end_offset: Offset) ->
     start = found.position.offset
     segment = segments.floor(found.position.segment_base_offset)
     assert segment is not None, f"what was read at {found.position} lies in no segment"
-    entry = segment.offset_index.first_at_or_after(found.position.byte_position + len(found.records))
-    end = segments.end_of(segment, log_end_offset) if entry is None else entry.offset
+    indexed = segment.offset_at_or_after(found.position.byte_position + len(found.records))
+    end = segments.end_of(segment, log_end_offset) if indexed is None else indexed
     aborted: list[AbortedTransaction] = []
     for behind in segments.from_offset(segment.base_offset):
         if behind.transaction_index.collect(start, end, aborted):

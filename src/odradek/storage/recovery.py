@@ -72,14 +72,17 @@ def load_log(
     file_system = directory.file_system
     path = f"{directory.path}/{topic_partition}"
     file_system.make_directory(path)
-    clear_leftovers(file_system, path)
+    was_compacted |= clear_leftovers(file_system, path)
     report = LogRecovery(topic_partition, clean)
-    segments = Segments(file_system, path, config, directory.removals)
+    repairs_before = len(directory.repairs)
+    segments = Segments(file_system, path, config, directory.removals, directory.repairs)
     loader = _Loader(directory, segments, report, was_compacted=was_compacted)
     loader.load(recovery_point, log_start_offset)
     topic_id, damage = read_topic_id(file_system, f"{path}/{file_names.PARTITION_METADATA}")
     if damage is not None:
         report.damages.append(damage)
+    report.rebuilt_indexes += directory.repairs[repairs_before:]
+    del directory.repairs[repairs_before:]
     return LoadedLog(
         segments,
         loader.producers,
@@ -113,13 +116,13 @@ class _Loader:
         self._may_have_gaps = was_compacted or "compact" in segments.config.cleanup_policy
 
     def load(self, recovery_point: Offset, log_start_offset: Offset) -> None:
-        without_indexes = self._load_segments(log_start_offset)
+        self._load_segments(log_start_offset)
         epochs_on_disk = self._load_epochs()
+        trusted = list(self.segments)
         if not self.report.clean:
-            # Verifying makes the indexes of what it verifies.
             verified = self._unverified(recovery_point)[0].base_offset
-            without_indexes = [segment for segment in without_indexes if segment.base_offset < verified]
-        damaged_from = self._rebuild_indexes(without_indexes)
+            trusted = [segment for segment in trusted if segment.base_offset < verified]
+        damaged_from = self._check_ends(trusted)
         if damaged_from is not None:
             self.report.clean, recovery_point = False, min(recovery_point, damaged_from)
         if self.report.clean:
@@ -127,7 +130,7 @@ class _Loader:
                 self._take_as_it_is()
             except CorruptRecord as damage:
                 self.report.clean, recovery_point = False, 0
-                self.report.damages.append(Damage(self.segments.directory, str(damage)))
+                self.report.damages.append(Damage(self.segments.directory, str(damage), "was verified"))
         if not self.report.clean:
             self._verify_from(recovery_point)
         self.log_start_offset = max(log_start_offset, self.segments.first.base_offset)
@@ -141,25 +144,39 @@ class _Loader:
             write_epochs(self._file_system, self._epochs_path, self.epochs.entries())
         remove_stray_snapshots(self.segments, self._file_system, self.end_offset)
 
-    def _load_segments(self, log_start_offset: Offset) -> list[Segment]:
-        without_indexes = load_segments(self.segments, self._file_system, self._wall_ms)
+    def _load_segments(self, log_start_offset: Offset) -> None:
+        self.report.damages += load_segments(self.segments, self._file_system, self._wall_ms)
         if len(self.segments) == 0:
             self.segments.add_new(log_start_offset, self._wall_ms)
             self.report.clean = self.is_new = True
-        return without_indexes
 
-    def _rebuild_indexes(self, segments: Sequence[Segment]) -> Offset | None:
-        """Make missing indexes again; the base of the first segment that is itself damaged, or None."""
+    def _check_ends(self, segments: Sequence[Segment]) -> Offset | None:
+        """Look at the last batches of each segment, which is otherwise taken as it is, and at its indexes.
+
+        Returns the offset from which on the log has to be verified, because a segment is damaged or does not
+        reach the next one; None when there is none.
+        """
         for segment in segments:
-            self.report.rebuilt_indexes.append(segment.file.path)
+            self.end_offset = segment.base_offset
             try:
-                segment.rebuild_indexes()
+                self.end_offset = segment.check_end()
             except CorruptRecord as damage:
-                self.report.damages.append(
-                    Damage(segment.file.path, _without_path(damage, segment.file.path))
-                )
+                self._note_damage(segment, damage)
                 return segment.base_offset
+            following = self.segments.after(segment)
+            if following is None:
+                break
+            segment.close()
+            next_base = following.base_offset
+            if self.end_offset > next_base or (self.end_offset < next_base and not self._may_have_gaps):
+                reason = f"it ends at offset {self.end_offset}, not at {next_base}"
+                self.report.damages.append(Damage(segment.file.path, reason, "was verified"))
+                return next_base
         return None
+
+    def _note_damage(self, segment: Segment, damage: CorruptRecord) -> None:
+        path = segment.file.path
+        self.report.damages.append(Damage(path, _without_path(damage, path), "was verified"))
 
     @property
     def _epochs_path(self) -> str:
@@ -175,7 +192,6 @@ class _Loader:
     def _take_as_it_is(self) -> None:
         for segment in self.segments:
             segment.transaction_index.entries()
-        self.end_offset = self.segments.active.next_offset()
         self._rebuild_producers(self.end_offset)
 
     def _rebuild_producers(self, end: Offset) -> None:

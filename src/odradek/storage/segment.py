@@ -3,6 +3,10 @@
 The segment's size is what has been written whole; bytes behind it, left by a write that failed, do not
 exist for anybody. Its newest batches' positions are kept in memory, because that is where consumers that
 keep up read and where followers' offsets point to.
+
+Index files may be damaged. So an index entry is only a hint: it is used when the batch that it names is
+where it says, with the timestamp that it says. Otherwise both indexes are made again from the batches, which
+is told in `repairs`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,6 +39,8 @@ class Segment:
         "_first_timestamp",
         "_newest",
         "_recent",
+        "_repairs",
+        "_was_repaired",
         "base_offset",
         "created_ms",
         "directory",
@@ -57,6 +63,7 @@ class Segment:
         created_ms: int,
         index_interval_bytes: int,
         ending: str = "",
+        repairs: list[str] | None = None,
     ) -> None:
         self.base_offset = base_offset
         self.ending = ending  # behind the names of its files, while it is not part of the log yet (L5)
@@ -80,6 +87,10 @@ class Segment:
         self._bytes_since_index = 0  # written since the last entry of the offset index
         # Base offset -> byte of the newest batches, oldest first.
         self._recent: dict[Offset, int] = {}
+        # One sentence for each time that the indexes were found damaged and made again; shared by all
+        # segments of a log directory, emptied by whoever reports it.
+        self._repairs: list[str] = [] if repairs is None else repairs
+        self._was_repaired = False  # a second time would find nothing else: the batches are damaged
 
     def path(self, suffix: str) -> str:
         """The path of one of the segment's files."""
@@ -145,10 +156,35 @@ class Segment:
         if recent is not None:
             return recent
         entry = self.offset_index.floor(offset)
-        if entry.byte_position and not self._index_holds(entry):
-            self.rebuild_indexes()
+        if entry.byte_position and not (entry.offset <= offset and self._index_holds(entry)):
+            self._repair(f"{self.offset_index.entries.path} names no batch at byte {entry.byte_position}")
             entry = self.offset_index.floor(offset)
-        return self._scan(offset, entry.byte_position)
+        try:
+            return self._scan(offset, entry.byte_position)
+        except CorruptRecord:
+            if entry.byte_position == 0 or self._was_repaired:
+                raise
+        self._repair(f"{self.offset_index.entries.path} names a batch in the middle of another")
+        return self._scan(offset, self.offset_index.floor(offset).byte_position)
+
+    def find_time(self, timestamp_ms: int) -> Offset:
+        """An offset before which no record is younger than `timestamp_ms`, by the time index."""
+        entry = self.time_index.floor(timestamp_ms)
+        is_entry = entry != (-1, self.base_offset)
+        if is_entry and not (entry.timestamp_ms <= timestamp_ms and self._time_holds(entry)):
+            self._repair(f"{self.time_index.entries.path} names no batch of time {entry.timestamp_ms}")
+            entry = self.time_index.floor(timestamp_ms)
+        return entry.offset
+
+    def offset_at_or_after(self, byte_position: int) -> Offset | None:
+        """An offset above all records that lie before that byte, by the offset index; None for no entry."""
+        entry = self.offset_index.first_at_or_after(byte_position)
+        if entry is None:
+            return None
+        if entry.byte_position < byte_position or not self._index_holds(entry):
+            self._repair(f"{self.offset_index.entries.path} names no batch at byte {entry.byte_position}")
+            entry = self.offset_index.first_at_or_after(byte_position)
+        return None if entry is None else entry.offset
 
     def batch_size_at(self, position: int) -> int:
         """The size of the batch at `position`."""
@@ -167,13 +203,35 @@ class Segment:
         """Position and header of each batch from `position` on."""
         return walk_headers(self._file, position, self.size_bytes)
 
-    def next_offset(self) -> Offset:
-        """The offset behind the last batch; the base offset of an empty segment."""
-        position = self.offset_index.floor(self.base_offset + RELATIVE_OFFSET_MAX).byte_position
-        next_offset = self.base_offset
-        for _, header in self.headers(position):
-            next_offset = header.next_offset
+    def check_end(self) -> Offset:
+        """The offset behind the last batch, the base offset of an empty segment; after the files were opened.
+
+        Indexes whose last entries do not agree with the batches are made again. CorruptRecord where the
+        batches behind the last entry are damaged.
+        """
+        missing = self.index_files_missing()
+        fault = f"{missing} is missing" if missing else None
+        next_offset, newest_ms = self.base_offset, -1
+        if fault is None:
+            try:
+                next_offset, newest_ms, fault = self._walk_end()
+            except CorruptRecord as damage:
+                fault = str(damage)
+        if fault is None:
+            fault = self._time_index_fault(next_offset, newest_ms)
+        if fault is not None:
+            self._repair(fault)
+            next_offset = self._walk_end()[0]
         return next_offset
+
+    def index_files_missing(self) -> str | None:
+        """The path of an index file that is missing or cannot be one by its size; None when there is none."""
+        if self.size_bytes == 0:
+            return None
+        for entries in (self.offset_index.entries, self.time_index.entries):
+            if not entries.has_whole_file():
+                return entries.path
+        return None
 
     def can_hold(self, offset: Offset) -> bool:
         """Whether an offset fits in the 32 bits of the indexes (L2)."""
@@ -219,7 +277,11 @@ class Segment:
         self._newest = None if position else TimeEntry(-1, self.base_offset)
         self._first_timestamp = None
         self._bytes_since_index = 0
-        self._find_newest_behind_index()
+        last = self.offset_index.floor(self.base_offset + RELATIVE_OFFSET_MAX)
+        if last.byte_position and (last.offset >= offset or not self._index_holds(last)):
+            self._repair(f"{self.offset_index.entries.path} is out of order")
+        else:
+            self._find_newest_behind_index()
 
     def seal(self) -> None:
         """No more batches will come: complete the indexes and give their memory back."""
@@ -249,8 +311,58 @@ class Segment:
         self.time_index.entries.close()
         self.transaction_index.close()
 
+    def _repair(self, fault: str) -> None:
+        """Make the indexes again because of a fault. CorruptRecord when the batches are damaged too."""
+        self._was_repaired = True
+        self.rebuild_indexes()
+        self._repairs.append(f"{fault}: the indexes of {self._file.path} were made again")
+
+    def _walk_end(self) -> tuple[Offset, int, str | None]:
+        """Next offset and largest timestamp of the batches from the offset index's last entry on; its fault.
+
+        CorruptRecord where there is no batch.
+        """
+        path = self.offset_index.entries.path
+        last = self.offset_index.floor(self.base_offset + RELATIVE_OFFSET_MAX)
+        next_offset, newest_ms = self.base_offset, -1
+        if last.byte_position and not self._index_holds(last):
+            return next_offset, newest_ms, f"{path} names no batch at byte {last.byte_position}"
+        bytes_since, needs_entry = 0, False
+        for _, header in self.headers(last.byte_position):
+            needs_entry |= bytes_since > self.index_interval_bytes
+            bytes_since += header.size_bytes
+            next_offset, newest_ms = header.next_offset, max(newest_ms, header.max_timestamp)
+        if last.byte_position and last.offset >= next_offset:
+            return next_offset, newest_ms, f"{path} ends behind the log"
+        if last.byte_position == 0 and needs_entry:
+            return next_offset, newest_ms, f"{path} has no entries"
+        return next_offset, newest_ms, None
+
+    def _time_index_fault(self, next_offset: Offset, newest_ms: int) -> str | None:
+        """What is wrong with the time index's last entry, whose time must be the segment's largest."""
+        last = self.time_index.last()
+        path = self.time_index.entries.path
+        if last.timestamp_ms < newest_ms:
+            return f"{path} ends before the youngest record"
+        is_entry = last != (-1, self.base_offset)
+        if is_entry and not (last.offset < next_offset and self._time_holds(last)):
+            return f"{path} names no batch of time {last.timestamp_ms}"
+        return None
+
+    def _time_holds(self, entry: TimeEntry) -> bool:
+        """Whether the batch with an entry's offset has the timestamp that the entry says."""
+        if entry.offset < self.base_offset:
+            return False
+        position = self.find(entry.offset)
+        if position is None:
+            return False
+        header = next(self.headers(position))[1]
+        return header.base_offset <= entry.offset and header.max_timestamp == entry.timestamp_ms
+
     def _index_holds(self, entry: OffsetEntry) -> bool:
         """Whether the batch that an index entry speaks of is where it says."""
+        if not 0 <= entry.byte_position < self.size_bytes:
+            return False
         data = self._file.read_at(_SCAN.size, entry.byte_position)
         if len(data) < _SCAN.size:
             return False

@@ -16,13 +16,19 @@ from odradek.storage.segment import Segment
 class Segments:
     """The list, and what happens to its members as a whole."""
 
-    __slots__ = ("_bases", "_file_system", "_list", "_removals", "config", "directory")
+    __slots__ = ("_bases", "_file_system", "_list", "_removals", "config", "directory", "repairs")
 
     def __init__(
-        self, file_system: FileSystem, directory: str, config: TopicConfig, removals: Removals
+        self,
+        file_system: FileSystem,
+        directory: str,
+        config: TopicConfig,
+        removals: Removals,
+        repairs: list[str],
     ) -> None:
         self._file_system = file_system
         self._removals = removals
+        self.repairs = repairs  # of indexes, one sentence each, for whoever reports them
         self.directory = directory
         self.config = config
         self._list: list[Segment] = []
@@ -157,6 +163,7 @@ class Segments:
             is_new=is_new,
             created_ms=created_ms,
             index_interval_bytes=self.config.index_interval_bytes,
+            repairs=self.repairs,
         )
 
     def _discard_files(self, segment: Segment, suffixes: Sequence[str]) -> None:

@@ -68,14 +68,6 @@ class TimeIndex:
         """See `IndexEntries.seal`."""
         return self.entries.seal()
 
-    def is_plausible(self) -> bool:
-        """Whether the file can be a time index: whole entries, the last one not before the first."""
-        size = self.entries.size_in_file()
-        if size < 0 or size % ENTRY_BYTES:
-            return False
-        last = self.entries.last()
-        return last is None or (last[0] >= self.entries.entry(0)[0] and last[1] >= 0)
-
     def _entry(self, number: int) -> TimeEntry:
         timestamp_ms, relative = self.entries.entry(number)
         return TimeEntry(timestamp_ms, self._base_offset + relative)

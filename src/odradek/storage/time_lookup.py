@@ -32,8 +32,9 @@ def max_timestamp_offset(segments: Iterable[Segment], log_start_offset: Offset) 
 
 def _first_in(segment: Segment, timestamp_ms: int, log_start_offset: Offset) -> TimestampOffset | None:
     # Of the last entry below the time, so that a batch which brought exactly this time is not passed by.
-    entry = segment.time_index.floor(timestamp_ms - 1)
-    position = segment.offset_index.floor(max(entry.offset, log_start_offset)).byte_position
+    position = segment.find(max(segment.find_time(timestamp_ms - 1), log_start_offset))
+    if position is None:
+        return None
     for at, header in segment.headers(position):
         if header.max_timestamp < timestamp_ms or header.last_offset < log_start_offset:
             continue

@@ -11,8 +11,10 @@ from odradek.base.execution import Background
 from odradek.base.settings.definition import LONG_MAX
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.schedule import Schedule
+from odradek.storage import LogManager
 
 REMOVAL_INTERVAL_MS: Final = 5_000
+REPAIR_REPORT_INTERVAL_MS: Final = 5_000
 
 _log = logging.getLogger(__name__)
 
@@ -23,11 +25,6 @@ def schedule_housekeeping(
     """Schedule every periodic task of a node."""
     every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
     first_ms = settings.log_initial_task_delay_ms
-
-    def remove_files() -> None:
-        """Files are renamed when they are deleted; what is behind a name takes time to go."""
-        for removal in logs.take_due_removals():
-            background.submit(removal, lambda done: None, _warn)
 
     every(
         settings.log_retention_check_interval_ms,
@@ -80,8 +77,20 @@ def schedule_housekeeping(
         "offset-expiration",
         core.groups.expire_offsets,
     )
-    every(REMOVAL_INTERVAL_MS, "file-deletion", remove_files)
+    every(REMOVAL_INTERVAL_MS, "file-deletion", lambda: _remove_files(logs, background))
+    every(REPAIR_REPORT_INTERVAL_MS, "index-repair-report", lambda: _report_repairs(logs))
     every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
+
+
+def _remove_files(logs: LogManager, background: Background) -> None:
+    """Files are renamed when they are deleted; what is behind a name takes time to go."""
+    for removal in logs.take_due_removals():
+        background.submit(removal, lambda done: None, _warn)
+
+
+def _report_repairs(logs: LogManager) -> None:
+    for sentence in logs.take_repairs():
+        _log.warning("%s", sentence)
 
 
 def _warn(error: Exception) -> None:
