@@ -29,6 +29,14 @@ def test_without_listeners_a_port_is_on_loopback() -> None:
     assert properties_of("--port", "9093") == {"listeners": "PLAINTEXT://127.0.0.1:9093"}
 
 
+def test_a_port_is_that_of_the_first_listener_for_clients() -> None:
+    found = properties_of(
+        *("--set", "listeners=CONTROLLER://:9093, PLAINTEXT://:9092,INSIDE://:9094"),
+        *("--set", "controller.listener.names=CONTROLLER", "--port", "0"),
+    )
+    assert found["listeners"] == "CONTROLLER://:9093,PLAINTEXT://:0,INSIDE://:9094"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from odradek.base.errors import DataDirectoryError, SettingError
@@ -44,20 +44,27 @@ def collect_properties(options: argparse.Namespace) -> dict[str, str]:
         properties.pop("log.dir", None)
         properties["log.dirs"] = str(options.data_dir)
     if options.port is not None:
-        properties["listeners"] = _with_port(properties.get("listeners", ""), options.port)
+        properties["listeners"] = _with_port(properties, options.port)
     if options.admin_port is not None:
         properties["odradek.admin.port"] = str(options.admin_port)
     return properties
 
 
-def _with_port(listeners: str, port: int) -> str:
-    """The listeners with the first one's port replaced; loopback where there are none."""
+def _with_port(properties: Mapping[str, str], port: int) -> str:
+    """The listeners with the port of the first one for clients replaced; loopback where there are none."""
     if not 0 <= port <= 65535:
         raise SettingError(f"--port must be between 0 and 65535, not {port}")
-    if not listeners.strip():
+    listeners = [given.strip() for given in properties.get("listeners", "").split(",") if given.strip()]
+    if not listeners:
         return f"PLAINTEXT://127.0.0.1:{port}"
-    first, comma, others = listeners.partition(",")
-    return f"{first.rpartition(':')[0]}:{port}{comma}{others}"
+    controllers = {
+        name.strip().upper() for name in properties.get("controller.listener.names", "").split(",")
+    }
+    for position, listener in enumerate(listeners):
+        if listener.partition("://")[0].upper() not in controllers:
+            listeners[position] = f"{listener.rpartition(':')[0]}:{port}"
+            break
+    return ",".join(listeners)
 
 
 def _parser() -> argparse.ArgumentParser:

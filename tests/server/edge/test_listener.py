@@ -7,36 +7,18 @@ import pytest
 from odradek.base.clock import ManualClock
 from odradek.base.errors import SettingError
 from odradek.base.settings import BrokerSettings
-from odradek.server.edge.listener import CannotListen, ListenerAddress, Listeners, parse_listener
+from odradek.server.edge.listener import CannotListen, Listeners
 
 
 def settings(*listeners: str, **more: Any) -> BrokerSettings:
     return replace(BrokerSettings(), listeners=listeners, **more)
 
 
-@pytest.mark.parametrize(
-    ("text", "parsed"),
-    [
-        ("PLAINTEXT://127.0.0.1:9092", ListenerAddress("PLAINTEXT", "127.0.0.1", 9092)),
-        (" plaintext://:0 ", ListenerAddress("PLAINTEXT", "", 0)),
-        ("INSIDE://[::1]:7", ListenerAddress("INSIDE", "::1", 7)),
-    ],
-)
-def test_listeners_are_written_as_in_kafka(text: str, parsed: ListenerAddress) -> None:
-    assert parse_listener(text) == parsed
-
-
-@pytest.mark.parametrize("text", ["", "9092", "PLAINTEXT://host", "://h:1", "P://h:99999", "P://h:x"])
-def test_what_is_no_listener_is_said_in_a_sentence(text: str) -> None:
-    with pytest.raises(SettingError, match="a listener is written NAME://host:port"):
-        parse_listener(text)
-
-
 @pytest.mark.asyncio
 async def test_port_0_is_advertised_as_what_it_became() -> None:
     listeners = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock())
     await listeners.bind()
-    (endpoint,) = listeners.advertised()
+    (endpoint,) = listeners.endpoints()
     assert (endpoint.listener, endpoint.host) == ("PLAINTEXT", "127.0.0.1")
     assert endpoint.port == listeners.bound[0].port > 0
     listeners.stop_accepting()
@@ -49,9 +31,48 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
         ManualClock(),
     )
     await listeners.bind()
-    assert [tuple(endpoint) for endpoint in listeners.advertised()] == [
+    assert [tuple(endpoint) for endpoint in listeners.endpoints()] == [
         ("PLAINTEXT", "PLAINTEXT", "kafka.example", 443)
     ]
+    port = listeners.bound[0].port
+    assert listeners.describe() == f"on 127.0.0.1:{port}, advertised as kafka.example:443"
+    listeners.stop_accepting()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("host", ["0.0.0.0", ""])
+async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
+    listeners = Listeners(settings(f"PLAINTEXT://{host}:0"), ManualClock(), own_host=lambda: "kafka.example")
+    await listeners.bind()
+    (address,) = listeners.bound
+    assert listeners.describe() == f"on 0.0.0.0:{address.port}, advertised as kafka.example:{address.port}"
+    assert listeners.endpoints()[0].host == "kafka.example"
+    listeners.stop_accepting()
+
+
+@pytest.mark.asyncio
+async def test_port_0_of_all_addresses_is_one_port_for_both_families() -> None:
+    listeners = Listeners(settings("PLAINTEXT://:0"), ManualClock(), own_host=lambda: "kafka.example")
+    await listeners.bind()
+    ports = {socket.getsockname()[1] for server in listeners._servers for socket in server.sockets}
+    assert ports == {listeners.bound[0].port}
+    listeners.stop_accepting()
+
+
+@pytest.mark.asyncio
+async def test_a_listener_for_controllers_is_not_opened(caplog: pytest.LogCaptureFixture) -> None:
+    asked = settings(
+        "CONTROLLER://127.0.0.1:0",
+        "PLAINTEXT://127.0.0.1:0",
+        controller_listener_names=("CONTROLLER",),
+        advertised_listeners=("PLAINTEXT://localhost:9092", "CONTROLLER://localhost:9093"),
+    )
+    listeners = Listeners(asked, ManualClock())
+    await listeners.bind()
+    assert [address.name for address in listeners.bound] == ["PLAINTEXT"]
+    assert [endpoint.listener for endpoint in listeners.endpoints()] == ["PLAINTEXT"]
+    (said,) = caplog.messages
+    assert said.startswith("the listener CONTROLLER is not opened: ")
     listeners.stop_accepting()
 
 

@@ -42,17 +42,81 @@ def test_a_start_loads_nothing_that_can_wait() -> None:
 
 
 @pytest.mark.slow
-def test_it_says_where_it_listens_and_stops_cleanly_on_sigterm(
-    process: "subprocess.Popen[str]", tmp_path: Path
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_it_says_where_it_listens_and_stops_cleanly_on_a_signal(
+    process: "subprocess.Popen[str]", tmp_path: Path, number: signal.Signals
 ) -> None:
     assert process.stdout is not None
     line = process.stdout.readline()
     assert line.startswith("odradek: listening on 127.0.0.1:")
     port = int(line.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), 10):
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(number)
         assert process.wait(10) == 0
     assert (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.slow
+def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
+    command = ["nohup", *SERVE, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        port = int(running.stdout.readline().rpartition(":")[2])
+        running.send_signal(signal.SIGHUP)
+        with BrokerConnection("127.0.0.1", port) as client:
+            client.ask(
+                CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=5000), CreateTopicsResponse
+            )
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(10) == 0
+
+
+# What config/server.properties of Apache Kafka 4.3 sets, but for the directory.
+KAFKA_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+num.partitions=1
+num.recovery.threads.per.data.dir=2
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+
+
+@pytest.mark.slow
+def test_kafka_s_own_settings_file_starts_a_broker_and_what_it_ignores_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text(KAFKA_PROPERTIES)
+    command = [*SERVE, str(tmp_path / "data"), "--config", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        line = running.stdout.readline()
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(10) == 0
+        said = running.stderr.read()
+    port = line.removeprefix("odradek: listening on 0.0.0.0:").partition(",")[0]
+    assert line == f"odradek: listening on 0.0.0.0:{port}, advertised as localhost:9092\n"
+    assert port != "9092", "--port wins over the file"
+    assert "num.network.threads, num.io.threads have no effect here" in said
+    assert "the listener CONTROLLER is not opened" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.slow

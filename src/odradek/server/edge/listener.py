@@ -1,37 +1,34 @@
 """Listeners: where clients connect, which of them may, and under which addresses the broker is advertised.
 
-Law: it binds sockets and admits connections; what a connection then asks goes to the dispatcher, unread.
-
-    listeners=PLAINTEXT://127.0.0.1:0        bound to a free port, say 40123
-    advertised.listeners=                    advertised as bound: 127.0.0.1:40123
-    listeners=PLAINTEXT://0.0.0.0:9092       advertised under this machine's name, for 0.0.0.0 is no address
+It binds sockets and admits connections; what a connection then asks goes to the dispatcher, unread. Which
+addresses are meant stands in `addresses`.
 """
 
 import asyncio
 import logging
 import os
 import socket
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Protocol
 
 from odradek.base.clock import Clock
-from odradek.base.errors import OdradekError, SettingError
+from odradek.base.errors import OdradekError
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.image import Endpoint
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.net.framing import SCRATCH_BYTES, Buffer
 from odradek.net.server_connection import ServerConnection
+from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.open_files import connections_affordable
 
 _log = logging.getLogger(__name__)
 
-PLAINTEXT: Final = "PLAINTEXT"
 # Kafka's default of 50 is for a broker with a thread that does nothing but accept. One loop accepts between
 # requests; a wave that overflows the queue waits a second for the system to try again.
 BACKLOG_MIN: Final = 1024
-_ANY_ADDRESS: Final = frozenset({"", "0.0.0.0", "::"})
 
 
 class CannotListen(OdradekError):
@@ -45,24 +42,6 @@ def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
     else:
         reason = os.strerror(error.errno)
     return CannotListen(f"cannot listen on {host}:{port}: {reason[:1].lower()}{reason[1:]}")
-
-
-@dataclass(frozen=True, slots=True)
-class ListenerAddress:
-    """One entry of `listeners` or `advertised.listeners`."""
-
-    name: str
-    host: str
-    port: int
-
-
-def parse_listener(text: str) -> ListenerAddress:
-    """`PLAINTEXT://host:port`; raises SettingError."""
-    name, separator, address = text.strip().partition("://")
-    host, colon, port = address.rpartition(":")
-    if not (name and separator and colon and port.isdigit() and int(port) <= 65535):
-        raise SettingError(f"a listener is written NAME://host:port, not '{text}'")
-    return ListenerAddress(name.upper(), host.strip("[]"), int(port))
 
 
 def limits_of(settings: BrokerSettings) -> ConnectionLimits:
@@ -84,13 +63,19 @@ class FrameDispatcher(Protocol):
 class Listeners:
     """All listeners of one broker, and the connections that came through them."""
 
-    def __init__(self, settings: BrokerSettings, clock: Clock) -> None:
+    def __init__(
+        self, settings: BrokerSettings, clock: Clock, *, own_host: Callable[[], str] = own_host
+    ) -> None:
+        """`own_host` says how others reach this machine; it is asked where the settings do not."""
         self.table = ConnectionTable(limits_of(settings))
         self._settings = settings
         self._complaints = Complaints(_log, clock)
         self._servers: list[asyncio.Server] = []
-        # As bound, in the order of the setting: what port 0 became.
+        self._own_host = own_host
         self.bound: list[ListenerAddress] = []
+        """As bound, in the order of the setting: what port 0 became."""
+        self.advertised: list[ListenerAddress] = []
+        """What clients are told to connect to; never empty after `bind`, never a wildcard."""
         # Where all connections' bytes arrive first; they take turns on one thread.
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         # Requests go here; set before the first connection is accepted.
@@ -98,37 +83,63 @@ class Listeners:
 
     async def bind(self) -> None:
         """Take the ports, without accepting anybody. Raises SettingError, CannotListen."""
-        loop = asyncio.get_running_loop()
-        for address in map(parse_listener, self._settings.listeners):
-            _refuse_other_protocols(self._settings, address)
-            try:
-                server = await loop.create_server(
-                    lambda name=address.name: self._connection(name),
-                    address.host or None,
-                    address.port,
-                    backlog=max(BACKLOG_MIN, self._settings.socket_listen_backlog_size),
-                    reuse_address=True,
-                    start_serving=False,
-                )
-            except OSError as error:
-                raise cannot_listen(address.host, address.port, error) from error
-            self._servers.append(server)
-            port = server.sockets[0].getsockname()[1]
-            self.bound.append(ListenerAddress(address.name, address.host, port))
-
-    def advertised(self) -> tuple[Endpoint, ...]:
-        """Where clients are told to connect."""
-        given = [parse_listener(text) for text in self._settings.advertised_listeners]
-        ports = {address.name: address.port for address in self.bound}
-        return tuple(
-            Endpoint(
-                address.name,
-                PLAINTEXT,
-                socket.getfqdn() if address.host in _ANY_ADDRESS else address.host,
-                address.port or ports.get(address.name, 0),
+        plan = plan_listeners(self._settings)
+        for name in plan.for_controllers:
+            _log.warning(
+                "the listener %s is not opened: it is for KRaft controllers, here there are none", name
             )
-            for address in given or self.bound
+        for address in plan.opened:
+            self.bound.append(replace(address, port=await self._open(address)))
+        given = plan.advertised or self.bound
+        host = self._own_host() if any(address.is_wildcard for address in given) else ""
+        ports = {address.name: address.port for address in self.bound}
+        for address in given:
+            self.advertised.append(
+                replace(
+                    address,
+                    host=host if address.is_wildcard else address.host,
+                    port=address.port or ports[address.name],
+                )
+            )
+
+    async def _open(self, address: ListenerAddress) -> int:
+        """Bind one listener and return its port: the same one for IPv4 and IPv6."""
+        try:
+            if address.host or address.port:
+                return await self._bind_to(address.name, address.host or None, address.port)
+            port = await self._bind_to(address.name, "0.0.0.0", 0)
+        except OSError as error:
+            raise cannot_listen(address.host, address.port, error) from error
+        try:
+            await self._bind_to(address.name, "::", port)
+        except OSError as error:
+            _log.info("the listener %s is opened for IPv4 only: %s", address.name, error)
+        return port
+
+    async def _bind_to(self, name: str, host: str | None, port: int) -> int:
+        server = await asyncio.get_running_loop().create_server(
+            lambda: self._connection(name),
+            host,
+            port,
+            backlog=max(BACKLOG_MIN, self._settings.socket_listen_backlog_size),
+            reuse_address=True,
+            start_serving=False,
         )
+        self._servers.append(server)
+        return int(server.sockets[0].getsockname()[1])
+
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """Where clients are told to connect, for the cluster's metadata; after `bind`."""
+        return tuple(
+            Endpoint(address.name, PLAINTEXT, address.host, address.port) for address in self.advertised
+        )
+
+    def describe(self) -> str:
+        """What is open, and what clients are told if that is another: `on A and B, advertised as C and D`."""
+        opened, advertised = (
+            " and ".join(map(str, addresses)) for addresses in (self.bound, self.advertised)
+        )
+        return f"on {opened}" if opened == advertised else f"on {opened}, advertised as {advertised}"
 
     async def accept(self, dispatcher: FrameDispatcher) -> None:
         """Let clients in."""
@@ -176,12 +187,3 @@ class Listeners:
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         """See `FrameHandler.frame_refused`."""
         self._complaints.say("closing the connection of %s: %s", connection.peer_host, reason)
-
-
-def _refuse_other_protocols(settings: BrokerSettings, address: ListenerAddress) -> None:
-    protocols = dict(entry.partition(":")[::2] for entry in settings.listener_security_protocol_map)
-    protocol = protocols.get(address.name)
-    if protocol is None:
-        raise SettingError(f"listener.security.protocol.map does not name the listener {address.name}")
-    if protocol != PLAINTEXT:
-        raise SettingError(f"the listener {address.name} wants {protocol}; only {PLAINTEXT} is served yet")

@@ -99,5 +99,4 @@ class Broker:
     @property
     def bootstrap_servers(self) -> str:
         """host:port of the first listener as advertised."""
-        endpoint = self.listeners.advertised()[0]
-        return f"{endpoint.host}:{endpoint.port}"
+        return str(self.listeners.advertised[0])

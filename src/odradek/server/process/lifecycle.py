@@ -115,7 +115,7 @@ def _discard(handle: asyncio.Handle) -> None:
 async def _join_cluster(broker: Broker) -> None:
     joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     broker.node.join(
-        broker.listeners.advertised(),
+        broker.listeners.endpoints(),
         lambda error: joined.set_result(None) if error is None else joined.set_exception(error),
     )
     await joined

@@ -20,6 +20,9 @@ from odradek.server.process.event_loop import new_event_loop
 EXIT_FAILED: Final = 1
 EXIT_STOPPED_TWICE: Final = 130
 
+# SIGHUP: the terminal that it was started from is gone. Kafka stops then too.
+STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
 # A broker at work makes little garbage in cycles; what a start leaves behind need not be looked at again.
 _GC_THRESHOLDS: Final = (50_000, 20, 50)
 
@@ -27,10 +30,11 @@ _log = logging.getLogger(__name__)
 
 
 def serve(layers: SettingLayers) -> int:
-    """Run a broker until SIGTERM or SIGINT and return the exit code; a second signal does not wait.
+    """Run a broker until one of `STOPPING` and return the exit code; a second signal does not wait.
 
-    Prints `listening on host:port` (and `, admin on host:port`) once clients may connect. Raises
-    SettingError, DataDirectoryError before anything was changed on disk.
+    Prints one line once clients may connect: `listening on host:port`, `, advertised as host:port` where that
+    is another, `, admin on host:port` where there is one. Raises SettingError, DataDirectoryError before
+    anything was changed on disk.
     """
     raise_limit()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -59,15 +63,16 @@ async def _run(layers: SettingLayers) -> int:
         if not ended.done():
             ended.set_result(reason)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, on_signal, number)
+    for number in STOPPING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored, and is obeyed
+            loop.add_signal_handler(number, on_signal, number)
     broker = Broker(layers, on_failure=on_failure)
     await lifecycle.start(broker)
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
-    print(f"odradek: listening on {broker.bootstrap_servers}{admin}", flush=True)  # noqa: T201 - for whoever started it
+    print(f"odradek: listening {broker.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for whoever started it
     _warm_up(loop, broker.handlers)
     reason = await ended
     if reason:

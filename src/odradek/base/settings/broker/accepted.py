@@ -47,7 +47,6 @@ class AcceptedSettings:
         "controller.listener.names",
         (),
         "The listeners that only KRaft controllers have; they are not opened.",
-        no_effect="this broker is its own controller, without a KRaft quorum",
     )
     controller_quorum_bootstrap_servers: tuple[str, ...] = setting(
         Kind.LIST,

@@ -23,7 +23,7 @@ class ListenerSettings:
         Kind.LIST,
         "advertised.listeners",
         (),
-        "What clients are told to connect to; empty: the listeners as bound.",
+        "What clients are told to connect to; empty: the listeners as bound, a machine's name for 0.0.0.0.",
     )
     inter_broker_listener_name: str | None = setting(
         Kind.STRING,

@@ -1,0 +1,110 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from odradek.base.errors import SettingError
+from odradek.base.settings import BrokerSettings
+from odradek.server.edge.addresses import ListenerAddress, own_host, parse_listener, plan_listeners
+
+
+def settings(**given: Any) -> BrokerSettings:
+    return replace(BrokerSettings(), **given)
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("PLAINTEXT://127.0.0.1:9092", ListenerAddress("PLAINTEXT", "127.0.0.1", 9092)),
+        (" plaintext://:0 ", ListenerAddress("PLAINTEXT", "", 0)),
+        ("INSIDE://[::1]:7", ListenerAddress("INSIDE", "::1", 7)),
+    ],
+)
+def test_listeners_are_written_as_in_kafka(text: str, parsed: ListenerAddress) -> None:
+    assert parse_listener(text) == parsed
+
+
+@pytest.mark.parametrize(
+    "text", ["", "9092", "PLAINTEXT://host", "://h:1", "P://h:99999", "P://h:x", "P://h:²"]
+)
+def test_what_is_no_listener_is_said_in_a_sentence(text: str) -> None:
+    with pytest.raises(SettingError, match="a listener is written NAME://host:port"):
+        parse_listener(text)
+
+
+@pytest.mark.parametrize(
+    ("host", "is_wildcard", "shown"),
+    [
+        ("", True, "0.0.0.0:1"),
+        ("0.0.0.0", True, "0.0.0.0:1"),
+        ("::", True, "[::]:1"),
+        ("0:0::0", True, "[0:0::0]:1"),
+        ("::1", False, "[::1]:1"),
+        ("kafka.example", False, "kafka.example:1"),
+    ],
+)
+def test_an_address_of_all_interfaces_is_a_wildcard(host: str, is_wildcard: bool, shown: str) -> None:
+    address = ListenerAddress("PLAINTEXT", host, 1)
+    assert (address.is_wildcard, str(address)) == (is_wildcard, shown)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (
+            {"advertised_listeners": ("PLAINTEXT://0.0.0.0:9092",)},
+            "cannot hold 0.0.0.0: clients cannot connect",
+        ),
+        ({"advertised_listeners": ("PLAINTEXT://[::]:9092",)}, "cannot hold ::: clients cannot connect"),
+        ({"advertised_listeners": ("INSIDE://h:1",)}, "names INSIDE, which listeners does not"),
+        ({"advertised_listeners": ("PLAINTEXT://h:1", "PLAINTEXT://i:1")}, "names PLAINTEXT more than once"),
+        ({"listeners": ("PLAINTEXT://h:1", "plaintext://i:1")}, "listeners names PLAINTEXT more than once"),
+        ({"listeners": ()}, "there is no listener for clients: listeners is empty"),
+        ({"listeners": ("SSL://h:1",)}, "wants SSL; only PLAINTEXT is served yet"),
+        ({"listeners": ("INSIDE://h:1",)}, "does not name the listener INSIDE"),
+        (
+            {"controller_listener_names": ("plaintext",)},
+            "there is no listener for clients: controller.listener.names names all of listeners",
+        ),
+        (
+            {
+                "listeners": ("PLAINTEXT://h:1", "CONTROLLER://h:2"),
+                "controller_listener_names": ("CONTROLLER",),
+                "advertised_listeners": ("CONTROLLER://h:2",),
+            },
+            "advertised.listeners names no listener for clients",
+        ),
+    ],
+)
+def test_what_kafka_refuses_is_refused_in_a_sentence(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        plan_listeners(settings(**given))
+
+
+def test_names_are_told_apart_without_case_as_in_kafka() -> None:
+    plan = plan_listeners(
+        settings(
+            listeners=("Inside://h:1", "controller://h:2"),
+            controller_listener_names=("Controller",),
+            listener_security_protocol_map=("inside:plaintext",),
+        )
+    )
+    assert [address.name for address in plan.opened] == ["INSIDE"]
+    assert plan.for_controllers == ("CONTROLLER",)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "outward", "found"),
+    [
+        (["10.0.0.5"], None, "kafka.example"),
+        (["127.0.1.1", "10.0.0.5"], None, "kafka.example"),
+        (["127.0.1.1"], "10.0.0.5", "10.0.0.5"),
+        (["::1"], "10.0.0.5", "10.0.0.5"),
+        ([], "10.0.0.5", "10.0.0.5"),
+        (["127.0.0.1"], None, "localhost"),
+    ],
+)
+def test_a_machine_is_known_by_what_others_can_reach(
+    addresses: list[str], outward: str | None, found: str
+) -> None:
+    assert own_host(lambda: "kafka.example", lambda name: addresses, lambda: outward) == found
