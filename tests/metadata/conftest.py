@@ -94,15 +94,21 @@ class Cluster:
         )
         self._request_ids = 0
 
+    def connect(self, broker_id: BrokerId, settings: ControllerSettings | None = None) -> MemorySession:
+        """Give a broker a session with which `start` will let it join."""
+        controller = Controller(settings or ControllerSettings(), ManualClock(), SeededChance(broker_id))
+        member = self.members[broker_id] = Member(self, controller)
+        member.session = self.store.connect(member.on_store_event)
+        return member.session
+
     def start(
         self, *broker_ids: BrokerId, settings: ControllerSettings | None = None, **fields: object
     ) -> None:
         for broker_id in broker_ids:
-            chance = SeededChance(broker_id)
-            controller = Controller(settings or ControllerSettings(), ManualClock(), chance)
-            member = self.members[broker_id] = Member(self, controller)
-            member.session = self.store.connect(member.on_store_event)
-            member.event(Started(make_broker(broker_id, **fields)))
+            known = self.members.get(broker_id)
+            is_connected = known is not None and known.session is not None and known.controller.broker is None
+            session = known.session if is_connected else self.connect(broker_id, settings)
+            self.members[broker_id].event(Started(make_broker(broker_id, **fields), session.session_id))
 
     def kill(self, broker_id: BrokerId) -> None:
         session = self.members[broker_id].session

@@ -59,20 +59,20 @@ def test_a_store_that_kafka_began_is_completed(store, run, write):
     assert set(paths.ROOTS) <= set(store.table.snapshot())
 
 
-def test_a_broker_s_epoch_is_the_making_of_its_node(run, write, make_broker):
+def test_a_broker_s_epoch_is_the_making_of_its_node(run, session, write, make_broker):
     run(found_cluster(SeededChance(1)))
-    first = run(register_broker(make_broker(1), 5))
+    first = run(register_broker(make_broker(1), session.session_id, 5))
     write(Delete(paths.broker(1)))
-    second = run(register_broker(make_broker(1), 6))
+    second = run(register_broker(make_broker(1), session.session_id, 6))
     assert second.epoch > first.epoch > 0
     assert run(load_image()).brokers == {1: second}
 
 
-def test_an_id_is_registered_once(run, make_broker):
+def test_an_id_is_registered_once(run, session, make_broker):
     run(found_cluster(SeededChance(1)))
-    run(register_broker(make_broker(1), 5))
+    run(register_broker(make_broker(1), session.session_id, 5))
     with pytest.raises(ApiError) as refused:
-        run(register_broker(make_broker(1), 5))
+        run(register_broker(make_broker(1), session.session_id + 1, 5))
     assert refused.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
 
 

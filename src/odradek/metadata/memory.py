@@ -13,6 +13,7 @@ Operations of all sessions are executed in the order of submission, also under `
 
 from collections import deque
 from collections.abc import Callable
+from itertools import count
 
 from odradek.metadata.store import (
     Failed,
@@ -185,7 +186,7 @@ class MemoryStore:
             self._sessions[session_id].on_event(event)
 
     def _execute(self, session: "MemorySession", operation: Operation) -> Result:
-        loss = session.losses.popleft() if session.losses else None
+        loss = session.take_loss(operation)
         if loss is False:
             return _connection_loss(operation)
         applied = self.engine.apply(session.session_id, operation)
@@ -196,23 +197,40 @@ class MemoryStore:
 class MemorySession:
     """A `MetadataStore`: one session with a `MemoryStore`."""
 
-    __slots__ = ("_store", "losses", "on_event", "session_id")
+    __slots__ = ("_losses", "_session_id", "_store", "on_event")
 
     def __init__(self, store: MemoryStore, session_id: int, on_event: Callable[[StoreEvent], None]) -> None:
         self._store = store
-        self.session_id = session_id
+        self._session_id = session_id
         self.on_event = on_event
-        # For each of the next operations whose answer gets lost: whether it is done all the same.
-        self.losses: deque[bool | None] = deque()
+        # Whose answers get lost: the first operation of which this holds, done or not.
+        self._losses: list[tuple[Callable[[Operation], bool], bool]] = []
+
+    @property
+    def session_id(self) -> int:
+        """See `MetadataStore.session_id`."""
+        return self._session_id
 
     def submit(self, operation: Operation, done: Callable[[Result], None]) -> None:
         """See `MetadataStore.submit`."""
         self._store.enqueue(self, operation, done)
 
+    def lose_answer(self, of: Callable[[Operation], bool], *, executed: bool) -> None:
+        """Lose the answer of the next operation of which `of` holds, whether `executed` or not."""
+        self._losses.append((of, executed))
+
     def lose_connection(self, *, executed: bool, after: int = 0) -> None:
         """Lose the answer of the operation that comes `after` so many more, whether `executed` or not."""
-        self.losses.extend([None] * after)
-        self.losses.append(executed)
+        numbers = count()
+        self.lose_answer(lambda operation: next(numbers) == after, executed=executed)
+
+    def take_loss(self, operation: Operation) -> bool | None:
+        """Whether this operation, whose answer gets lost, is done all the same; None for any other."""
+        for loss in self._losses:
+            if loss[0](operation):
+                self._losses.remove(loss)
+                return loss[1]
+        return None
 
     def expire(self) -> None:
         """Be found dead by the store."""

@@ -85,26 +85,27 @@ def read_document(
         raise codec.MalformedNode(f"{path}: {malformed}") from None
 
 
-def register_broker(broker: BrokerImage, timestamp_ms: int) -> Process[BrokerImage]:
-    """Announce a broker for as long as the session lives; returns it with its epoch.
+def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Process[BrokerImage]:
+    """Announce a broker for as long as its session lives; returns it with its epoch.
 
-    Raises ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
+    A node that this session made already, with its answer lost, is ours. Raises
+    ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
     """
     path = paths.broker(broker.broker_id)
     result = yield Create(path, data := codec.encode_broker(broker, timestamp_ms), ephemeral=True)
-    if isinstance(result, Failed):
-        if result.fault is not Fault.NODE_EXISTS:
-            raise StoreRefused(result)
-        raise ApiError(
-            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
-            f"a broker with the id {broker.broker_id} is running already, or stopped a moment ago",
-        )
+    if isinstance(result, Failed) and result.fault not in (Fault.NODE_EXISTS, Fault.CONNECTION_LOSS):
+        raise StoreRefused(result)
     existence = yield Exists(path)
     if isinstance(existence, Failed):
         raise StoreRefused(existence)
     assert isinstance(existence, Existence), existence
     if existence.stat is None:
-        raise StoreRefused(Failed(Fault.SESSION_EXPIRED, path))
+        raise StoreRefused(Failed(Fault.CONNECTION_LOSS, path))
+    if existence.stat.owner != session:
+        raise ApiError(
+            ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+            f"a broker with the id {broker.broker_id} is running already, or stopped a moment ago",
+        )
     return codec.decode_broker(broker.broker_id, data, existence.stat.created_at)
 
 

@@ -240,6 +240,10 @@ StoreEvent: TypeAlias = WatchFired | SessionExpired
 class MetadataStore(Protocol):
     """One session with the store, as cores and servers hold it."""
 
+    @property
+    def session_id(self) -> int:
+        """The session, as `NodeStat.owner` names it."""
+
     def submit(self, operation: Operation, done: Callable[[Result], None]) -> None:
         """Take an operation; `done` is called once with its result, in the order of submission.
 

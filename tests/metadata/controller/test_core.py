@@ -145,7 +145,7 @@ def test_the_cluster_keeps_its_id_over_restarts(cluster):
 
 def test_a_session_that_ends_answers_what_was_asked(make_broker):
     controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
-    assert isinstance(controller.on_event(Started(make_broker(1)))[0], StoreCall)
+    assert isinstance(controller.on_event(Started(make_broker(1), 1))[0], StoreCall)
     assert controller.on_event(RequestArrived(2, AllocateProducerIds(1))) == []
     (response,) = controller.on_event(SessionEnded())
     assert isinstance(response, Respond)
@@ -154,7 +154,7 @@ def test_a_session_that_ends_answers_what_was_asked(make_broker):
 
 def test_a_reply_from_before_the_session_ended_is_ignored(make_broker):
     controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
-    (call,) = controller.on_event(Started(make_broker(1)))
+    (call,) = controller.on_event(Started(make_broker(1), 1))
     controller.on_event(SessionEnded())
     assert controller.on_event(StoreReplied(call.call_id, Created("/"))) == []
 
@@ -500,7 +500,8 @@ def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_brok
 
     def run(engine, events):
         controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
-        session, answers, pending = engine.open_session(), [], deque(events)
+        session, answers = engine.open_session(), []
+        pending = deque([Started(make_broker(1), session), *events])
         while pending:
             for effect in controller.on_event(pending.popleft()):
                 match effect:
@@ -515,11 +516,9 @@ def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_brok
         return controller, answers
 
     flights = CreateTopics((NewTopic("flights", 3, 1),))
-    first, answers = run(
-        EmbeddedEngine(tmp_path / "metadata"), [Started(make_broker(1)), RequestArrived(1, flights)]
-    )
+    first, answers = run(EmbeddedEngine(tmp_path / "metadata"), [RequestArrived(1, flights)])
     assert [outcome.error for outcome in answers[0].topics] == [ErrorCode.NONE]
-    second, _ = run(EmbeddedEngine(tmp_path / "metadata"), [Started(make_broker(1))])
+    second, _ = run(EmbeddedEngine(tmp_path / "metadata"), [])
     assert second.image.cluster_id == first.image.cluster_id
     assert second.image.topics["flights"].topic_id == first.image.topics["flights"].topic_id
     for number, state in second.image.topics["flights"].partitions.items():

@@ -44,7 +44,7 @@ from odradek.metadata.controller.events import (
 from odradek.metadata.controller.requests import Refused
 from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import Fault, Process, Result, StoreRefused
+from odradek.metadata.store import NO_SESSION, Fault, Process, Result, StoreRefused
 
 REQUESTS_WAITING_MAX = 1000
 
@@ -60,6 +60,8 @@ class Controller:
         self.image = ClusterImage()
         # This broker as it registered, with its epoch; None before that and after the session ended.
         self.broker: BrokerImage | None = None
+        # The session with the store that this broker joined with; NO_SESSION while it has none.
+        self._session = NO_SESSION
         # What the elected controller does; None while another broker, or none, is the controller.
         self._active: ActiveController | None = None
         # The event in hand with its process; both None when there is none, never one alone.
@@ -134,8 +136,8 @@ class Controller:
         if self._is_stale and not isinstance(event, Started):
             yield from self._read_again()
         match event:
-            case Started(registration):
-                yield from self._join(registration)
+            case Started(registration, session):
+                yield from self._join(registration, session)
             case WatchSeen(paths.CONTROLLER):
                 yield from self._controller_changed()
             case WatchSeen(paths.BROKER_IDS) if self._active is not None:
@@ -168,8 +170,11 @@ class Controller:
 
     # --- joining, winning, losing
 
-    def _join(self, registration: BrokerImage) -> Process[None]:
-        cluster_id, broker = yield from membership.join(registration, self._chance, self._clock.wall_ms())
+    def _join(self, registration: BrokerImage, session: int) -> Process[None]:
+        self._session = session
+        cluster_id, broker = yield from membership.join(
+            registration, session, self._chance, self._clock.wall_ms()
+        )
         self.broker = broker
         self.image.apply(ClusterNamed(cluster_id))
         yield from self._compete(broker.broker_id)
@@ -179,13 +184,13 @@ class Controller:
             return
         broker_id = self.broker.broker_id
         if self._active is not None:
-            if (yield from membership.is_held_by(broker_id)):
+            if (yield from membership.is_held_by(self._session)):
                 return
             self._resign()
         yield from self._compete(broker_id)
 
     def _compete(self, broker_id: BrokerId) -> Process[None]:
-        epoch_version = yield from membership.compete(broker_id, self._clock.wall_ms())
+        epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
         if epoch_version is not None:
             yield from self._take_over(epoch_version)
 
@@ -209,7 +214,7 @@ class Controller:
     def _read_again(self) -> Process[None]:
         """After a write of unknown outcome: the same controller, with what the store has now."""
         assert self.broker is not None
-        if (yield from membership.is_held_by(self.broker.broker_id)):
+        if (yield from membership.is_held_by(self._session)):
             yield from self._take_over(self._epoch_version)
         else:
             self._resign()
@@ -231,6 +236,7 @@ class Controller:
         self._requests_waiting = 0
         self._resign()
         self.broker = None
+        self._session = NO_SESSION
         for event in abandoned:
             if isinstance(event, RequestArrived):
                 lost = Refused(ErrorCode.NOT_CONTROLLER, "the session with the metadata store ended")

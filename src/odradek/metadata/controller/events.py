@@ -20,6 +20,8 @@ class Started:
     """The broker has a session with the store and wants to join; its epoch is still to be given."""
 
     registration: BrokerImage
+    # The session, as the store numbers it: the owner of the nodes that say what this broker is.
+    session: int
 
 
 @dataclass(frozen=True, slots=True)

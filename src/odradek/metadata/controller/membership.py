@@ -3,6 +3,10 @@
 The controllership is the ephemeral node `/controller`, taken in one write with the next controller epoch,
 so that no two controllers ever have the same epoch. Whoever loses watches the node and tries again when it
 is gone.
+
+Whose a node is, its owner says: the session that it lives and dies with. So a broker whose claim was done,
+while the answer was lost, recognises its own node; and it does not take the node of its own earlier life,
+which names the same broker and is about to vanish, for its own.
 """
 
 from odradek.base.chance import Chance
@@ -13,8 +17,6 @@ from odradek.metadata.startup import found_cluster, read_document, register_brok
 from odradek.metadata.store import (
     Committed,
     Create,
-    Existence,
-    Exists,
     Failed,
     Fault,
     Multi,
@@ -22,21 +24,27 @@ from odradek.metadata.store import (
     SetData,
     StoreRefused,
     WriteOperation,
+    read_data,
 )
 
 ATTEMPTS_MAX = 10
 
+_CLAIM_MAY_STAND = (Fault.NODE_EXISTS, Fault.BAD_VERSION, Fault.CONNECTION_LOSS)
+"""A claim that failed like this may have been done before, with its answer lost."""
 
-def join(registration: BrokerImage, chance: Chance, timestamp_ms: int) -> Process[tuple[str, BrokerImage]]:
+
+def join(
+    registration: BrokerImage, session: int, chance: Chance, timestamp_ms: int
+) -> Process[tuple[str, BrokerImage]]:
     """Found the cluster if there is none, and register; returns the cluster's id, the broker with its epoch.
 
     Raises ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
     """
     cluster_id = yield from found_cluster(chance)
-    return cluster_id, (yield from register_broker(registration, timestamp_ms))
+    return cluster_id, (yield from register_broker(registration, session, timestamp_ms))
 
 
-def compete(broker_id: BrokerId, timestamp_ms: int) -> Process[int | None]:
+def compete(broker_id: BrokerId, session: int, timestamp_ms: int) -> Process[int | None]:
     """Become the controller, or learn that another one is; returns the version of the epoch's node, or None.
 
     Either way a watch on `/controller` tells when that changes.
@@ -51,21 +59,24 @@ def compete(broker_id: BrokerId, timestamp_ms: int) -> Process[int | None]:
             data = codec.encode_controller_epoch(epoch.value + 1)
             raised = SetData(paths.CONTROLLER_EPOCH, data, epoch.stat.version)
         result = yield Multi((claim, raised))
-        if isinstance(result, Failed) and result.fault not in (Fault.NODE_EXISTS, Fault.BAD_VERSION):
+        if isinstance(result, Failed) and result.fault not in _CLAIM_MAY_STAND:
             raise StoreRefused(result)
-        holder = yield Exists(paths.CONTROLLER, watch=True)
-        if isinstance(holder, Failed):
-            raise StoreRefused(holder)
-        assert isinstance(holder, Existence), holder
-        if holder.stat is None:
+        holder = yield from read_data(paths.CONTROLLER, watch=True)
+        if holder is None:
             continue  # the holder went in between
+        if holder.stat.owner != session:
+            return None
         if isinstance(result, Committed):
             return 0 if epoch is None else epoch.stat.version + 1
-        return None
+        # An earlier claim of this session was done, and its answer was lost. Nobody else can have raised the
+        # epoch since: that is done together with making the node which we hold.
+        epoch = yield from read_document(paths.CONTROLLER_EPOCH, codec.decode_controller_epoch)
+        assert epoch is not None, "the epoch is written together with the claim, and nobody deletes it"
+        return epoch.stat.version
     raise StoreRefused(Failed(Fault.NODE_EXISTS, paths.CONTROLLER))
 
 
-def is_held_by(broker_id: BrokerId) -> Process[bool]:
-    """Whether that broker is the controller still; leaves a watch when somebody is."""
-    holder = yield from read_document(paths.CONTROLLER, codec.decode_controller, watch=True)
-    return holder is not None and holder.value == broker_id
+def is_held_by(session: int) -> Process[bool]:
+    """Whether the broker of that session is the controller still; leaves a watch when somebody is."""
+    holder = yield from read_data(paths.CONTROLLER, watch=True)
+    return holder is not None and holder.stat.owner == session

@@ -91,7 +91,7 @@ class ControllerHost:
         Or with the error that keeps it from joining.
         """
         self._when_joined = joined
-        self._take(Started(registration))
+        self._take(Started(registration, self._store.session_id))
 
     def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
         """Ask the controller; `answered` is called once, never before this call has begun to return."""

@@ -37,6 +37,11 @@ class EngineSession:
         self.on_event: Callable[[StoreEvent], None] = lambda event: None
         """Takes what watches saw, and the end of the session."""
 
+    @property
+    def session_id(self) -> int:
+        """See `MetadataStore.session_id`."""
+        return self._session
+
     async def open(self) -> None:
         """Begin the session."""
         self._session = await self._executor.run(self._engine.open_session)
