@@ -89,7 +89,7 @@ def test_the_console_producer_is_read_by_a_client(
         "headers.delimiter=|",
         "key.separator=:",
     ]
-    arguments = [argument for each in properties for argument in ("--property", each)]
+    arguments = [argument for each in properties for argument in ("--reader-property", each)]
     stdin = "h1:v1,h2:v2|key 1:value 1\nh1:v1|key 2:value 2\n"
     tools.on_broker(
         "console-producer", "--topic", topic, f"--compression-codec={codec}", *arguments, stdin=stdin
@@ -107,7 +107,7 @@ def test_the_console_consumer_reads_a_client(
     records = [Record(key=f"k{number}".encode(), value=f"v{number}".encode()) for number in range(20)]
     confluent.write(topic, records, codec=codec)
     place = ("--topic", topic, "--partition", "0", "--offset", "5", "--max-messages", "10")
-    shown = ("--property", "print.key=true", "--property", "print.offset=true")
+    shown = ("--formatter-property", "print.key=true", "--formatter-property", "print.offset=true")
     printed = tools.on_broker("console-consumer", *place, *shown).splitlines()
     assert printed == [f"Offset:{number}\tk{number}\tv{number}" for number in range(5, 15)]
 

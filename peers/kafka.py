@@ -104,6 +104,8 @@ class KafkaBroker(BrokerProcess):
             "share.coordinator.state.topic.replication.factor": "1",
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            # Kafka waits a second between the assignments of a consumer group (KIP-1263), from 4.3 on.
+            "group.consumer.assignment.interval.ms": "0",
         }
 
 

@@ -27,7 +27,7 @@ class KafkaTools:
         "consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
         "consumer-performance": "org.apache.kafka.tools.ConsumerPerformance",
         "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
-        "dump-log": "kafka.tools.DumpLogSegments",
+        "dump-log": "org.apache.kafka.tools.DumpLogSegments",
         "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
         "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
         "producer-performance": "org.apache.kafka.tools.ProducerPerformance",

@@ -138,7 +138,7 @@ def _consumers(crowd: Crowd, topic: str) -> dict[int, _Consumer]:
                 group.group_id,
                 member.generation,
                 member.member_id,
-                topics=[OffsetCommitRequestTopic(topic, offsets)],
+                topics=[OffsetCommitRequestTopic(topic, partitions=offsets)],
             )
             frame = frame_of(request, OFFSET_COMMIT_VERSION)
             consumers[member.connection] = _Consumer(frame, frame.index(OFFSET.pack(PLACEHOLDER)))

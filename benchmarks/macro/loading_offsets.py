@@ -107,7 +107,9 @@ def _commit_all(broker: BrokerProcess, topic: str, groups: int) -> None:
 
 def _commit(group: int, topic: str) -> bytearray:
     offsets = [OffsetCommitRequestPartition(part, _offset(group, part)) for part in range(PARTITIONS)]
-    request = OffsetCommitRequest(_group_id(group), topics=[OffsetCommitRequestTopic(topic, offsets)])
+    request = OffsetCommitRequest(
+        _group_id(group), topics=[OffsetCommitRequestTopic(topic, partitions=offsets)]
+    )
     return frame_of(request, OFFSET_COMMIT_VERSION)
 
 
@@ -137,7 +139,9 @@ def _wait_until_served(broker: BrokerProcess, topic: str, groups: int) -> None:
 
 def _fetched(crowd: Crowd, group: int, topic: str, partition: int, connection: int = 0) -> int | None:
     """A committed offset; -1 where there is none, None while the coordinator cannot tell."""
-    wanted = OffsetFetchRequestGroup(_group_id(group), topics=[OffsetFetchRequestTopics(topic, [partition])])
+    wanted = OffsetFetchRequestGroup(
+        _group_id(group), topics=[OffsetFetchRequestTopics(topic, partition_indexes=[partition])]
+    )
     answer = crowd.ask(connection, frame_of(OffsetFetchRequest(groups=[wanted]), OFFSET_FETCH_VERSION))
     _, position = decode_response_header(answer, OffsetFetchRequest.API_KEY, OFFSET_FETCH_VERSION)
     told = OffsetFetchResponse.decode(answer, OFFSET_FETCH_VERSION, position).groups[0]

@@ -443,7 +443,8 @@ class World:
             instance_id,
             [
                 OffsetCommitRequestTopic(
-                    key.topic, [OffsetCommitRequestPartition(key.partition, offset, 5, metadata)]
+                    key.topic,
+                    partitions=[OffsetCommitRequestPartition(key.partition, offset, 5, metadata)],
                 )
                 for key, offset in offsets.items()
             ],

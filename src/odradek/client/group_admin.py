@@ -33,6 +33,8 @@ from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRe
 
 # The versions whose layout names one group; later ones only add others to the same question.
 _OFFSET_FETCH_VERSION_MAX = 7
+# The last version that names topics by name; later ones only name them by id.
+_OFFSET_COMMIT_VERSION_MAX = 9
 _DESCRIBE_VERSION_MAX = 5
 
 
@@ -138,7 +140,7 @@ class GroupAdmin(AdminConnection):
             ],
         )
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
-            answer = connection.ask(request, OffsetCommitResponse)
+            answer = connection.ask(request, OffsetCommitResponse, _OFFSET_COMMIT_VERSION_MAX)
         for answered in answer.topics:
             for one in answered.partitions:
                 refused = ErrorCode(one.error_code)

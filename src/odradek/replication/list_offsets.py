@@ -22,6 +22,7 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
 
 
 def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
@@ -30,7 +31,7 @@ def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -
     if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
         return ListedOffset(offset=start, leader_epoch=log.epoch_of(start))
-    if timestamp_ms == LATEST_TIERED:
+    if timestamp_ms in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):  # nothing is tiered
         return ListedOffset()
     readable_end = partition.bound(isolation).offset
     leadership = partition.leadership

@@ -166,7 +166,7 @@ def parse(text: str) -> SchemaFile:
             continue
         if depth > len(owners):
             raise SchemaError(f"indented below nothing: {line!r}")
-        added = _parse_field(stripped, schema.structs)
+        added = parse_field(stripped, schema.structs)
         owners[depth - 1].fields.append(added)
         owners[depth:] = [] if added.struct is None else [added.struct]
     return schema
@@ -185,7 +185,8 @@ def _parse_message(line: str) -> MessageSchema:
     )
 
 
-def _parse_field(line: str, structs: dict[str, Struct]) -> Field:
+def parse_field(line: str, structs: dict[str, Struct]) -> Field:
+    """One line's field; a structure that it names is taken from `structs`, or added. Raises SchemaError."""
     match = _FIELD.fullmatch(line)
     if match is None:
         raise SchemaError(f"not a field: {line!r}")

@@ -281,7 +281,7 @@ def test_members_commit_and_fetch_at_their_epoch(world: Any) -> None:
 
 def committed(world: Any, member_id: str, epoch: int, version: int) -> ErrorCode:
     replies: list[Any] = []
-    topics = [OffsetCommitRequestTopic("t", [OffsetCommitRequestPartition(0, 7, -1, "")])]
+    topics = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 7, -1, "")])]
     request = OffsetCommitRequest("g", epoch, member_id, -1, None, topics)
     world.coordinator.commit_offsets(request, replies.append, version)
     world.run()

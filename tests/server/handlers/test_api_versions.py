@@ -10,7 +10,7 @@ from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 
 
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(6))
 def test_what_is_served_is_told_and_nothing_else(node: Any, version: int) -> None:
     answer = node.ask(ApiVersionsRequest("kafka-python", "3.0"), version)
     told = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
@@ -42,6 +42,21 @@ def test_software_without_a_proper_name_is_refused(node: Any, name: str) -> None
     """KIP-511"""
     answer = node.ask(ApiVersionsRequest(name, "1"), 3)
     assert (answer.error_code, answer.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+
+
+@pytest.mark.parametrize(
+    ("named", "node_id", "is_meant"),
+    [(None, -1, True), ("ours", -1, True), ("ours", 0, True), ("other", 0, False), ("ours", 7, False)],
+)
+def test_a_client_that_means_another_broker_is_sent_back(
+    node: Any, named: str | None, node_id: int, is_meant: bool
+) -> None:
+    """KIP-1242: a client whose broker's address is another's now bootstraps again."""
+    assert node.core.broker_id == 0
+    cluster_id = node.core.image.cluster_id if named == "ours" else named
+    answer = node.ask(ApiVersionsRequest("a", "1", cluster_id, node_id), 5)
+    assert answer.error_code == (0 if is_meant else ErrorCode.REBOOTSTRAP_REQUIRED)
+    assert bool(answer.api_keys) == is_meant
 
 
 def test_an_unknown_version_is_answered_with_all_that_is_known() -> None:

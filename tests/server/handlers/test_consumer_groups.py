@@ -54,7 +54,7 @@ def parts(answer: Any) -> dict[UUID, list[int]]:
 
 
 def commit(node: Any, epoch: int, version: int = 9) -> ErrorCode:
-    topics = [OffsetCommitRequestTopic("t", [OffsetCommitRequestPartition(0, 5)])]
+    topics = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5)])]
     asked = node.send(OffsetCommitRequest("g", epoch, "a", topics=topics), version)
     node.turns.run()
     return ErrorCode(asked.answer.topics[0].partitions[0].error_code)
@@ -149,8 +149,10 @@ def test_offsets_go_by_epochs(groups: Any) -> None:
     assert commit(groups, 1, 8) is ErrorCode.UNSUPPORTED_VERSION
 
     def fetch(member_id: str | None, epoch: int) -> tuple[int, list[int]]:
-        asked = OffsetFetchRequestGroup("g", member_id, epoch, [OffsetFetchRequestTopics("t", [0])])
-        (told,) = groups.ask(OffsetFetchRequest(groups=[asked])).groups
+        asked = OffsetFetchRequestGroup(
+            "g", member_id, epoch, [OffsetFetchRequestTopics("t", partition_indexes=[0])]
+        )
+        (told,) = groups.ask(OffsetFetchRequest(groups=[asked]), 9).groups
         return told.error_code, [one.committed_offset for topic in told.topics for one in topic.partitions]
 
     assert fetch("a", 1) == fetch(None, -1) == (0, [5])

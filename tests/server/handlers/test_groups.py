@@ -65,7 +65,9 @@ def stable(node: Any) -> str:
 
 def commit(node: Any, version: int = 9, group_id: str = "g", **fields: Any) -> Any:
     parts = [OffsetCommitRequestPartition(index, 7 + index, 3, "m") for index in range(2)]
-    request = OffsetCommitRequest(group_id, topics=[OffsetCommitRequestTopic("t", parts)], **fields)
+    request = OffsetCommitRequest(
+        group_id, topics=[OffsetCommitRequestTopic("t", partitions=parts)], **fields
+    )
     return [part.error_code for part in node.ask(request, version).topics[0].partitions]
 
 
@@ -170,7 +172,7 @@ def test_offsets_are_fetched_of_several_groups(groups: Any) -> None:
     commit(groups)
     asked = [
         OffsetFetchRequestGroup("g", topics=None),
-        OffsetFetchRequestGroup("h", topics=[OffsetFetchRequestTopics("t", [0])]),
+        OffsetFetchRequestGroup("h", topics=[OffsetFetchRequestTopics("t", partition_indexes=[0])]),
         OffsetFetchRequestGroup("i", topics=None),
     ]
     everything, nothing, nobody = groups.ask(OffsetFetchRequest(groups=asked), 9).groups
@@ -208,7 +210,7 @@ def test_offsets_go_with_their_topic(groups: Any) -> None:
     commit(groups)
     groups.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
     groups.advance(0)
-    (group,) = groups.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)])).groups
+    (group,) = groups.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=None)]), 9).groups
     assert group.topics == []
 
 
@@ -232,6 +234,7 @@ def test_groups_are_listed_described_and_deleted(groups: Any) -> None:
         0,
         ErrorCode.GROUP_ID_NOT_FOUND,
     ]
+    assert [bool(one.error_message) for one in results] == [True, False, True]
     results = groups.ask(DeleteGroupsRequest(["x", "y", "x"])).results
     assert [one.group_id for one in results] == ["x", "y"]
 

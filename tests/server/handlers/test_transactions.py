@@ -245,7 +245,9 @@ def test_every_api_names_a_fenced_producer_as_its_clients_know_it(
 
 def commit_offset(node: Any, producer: tuple[int, int], *, version: int, topic: str = "t") -> int:
     part = TxnOffsetCommitRequestPartition(0, 42, committed_metadata="note")
-    request = TxnOffsetCommitRequest(ID, "g", *producer, topics=[TxnOffsetCommitRequestTopic(topic, [part])])
+    request = TxnOffsetCommitRequest(
+        ID, "g", *producer, topics=[TxnOffsetCommitRequestTopic(topic, partitions=[part])]
+    )
     (answer,) = node.ask(request, version).topics[0].partitions
     code: int = answer.error_code
     return code
@@ -253,7 +255,9 @@ def commit_offset(node: Any, producer: tuple[int, int], *, version: int, topic: 
 
 def test_a_group_without_a_name_is_refused_before_the_transaction_is_looked_at(ready: Any) -> None:
     part = TxnOffsetCommitRequestPartition(0, 42)
-    request = TxnOffsetCommitRequest(ID, "", 7, 0, topics=[TxnOffsetCommitRequestTopic("t", [part])])
+    request = TxnOffsetCommitRequest(
+        ID, "", 7, 0, topics=[TxnOffsetCommitRequestTopic("t", partitions=[part])]
+    )
     (answer,) = ready.ask(request, 4).topics[0].partitions
     assert answer.error_code == ErrorCode.INVALID_GROUP_ID
 

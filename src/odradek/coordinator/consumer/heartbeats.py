@@ -127,11 +127,8 @@ def _member(
         released = group.static_member(request.instance_id)
         if released is not None:
             return take_over(draft, released, member_id)
-    known = group.members.get(member_id)
-    if known is None:
-        return Member(member_id, MemberMetadata())
-    check_epoch(known, JOINING_EPOCH, owned)
-    return known
+    # A member that joins again has lost its state; it keeps its place and epoch (as from Kafka 4.3 on).
+    return group.members.get(member_id) or Member(member_id, MemberMetadata())
 
 
 def _told(request: ConsumerGroupHeartbeatRequest, before: MemberMetadata, caller: Caller) -> MemberMetadata:

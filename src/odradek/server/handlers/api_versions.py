@@ -16,12 +16,14 @@ from odradek.wire.messages.api_versions import (
     SupportedFeatureKey,
 )
 
-SERVES: Final = Serves(18, 0, 4, kips={0: 35, 3: 511})
+SERVES: Final = Serves(18, 0, 5, kips={0: 35, 3: 511, 5: 1242})
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_WITH_SOFTWARE: Final = 3
 _FIRST_WITH_FEATURES_FROM_0: Final = 4
 """Before it, clients fail at a feature whose lowest level is 0."""
+
+_ANY_NODE: Final = -1
 
 FEATURES: Final = {"group.version": 1, "transaction.version": 2}
 """Levels in force by feature; all from 0 up are supported. Clients use transactions v2 and
@@ -38,6 +40,8 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
         response.error_code = ErrorCode.INVALID_REQUEST
+    elif not _is_meant_here(core, request):
+        response.error_code = ErrorCode.REBOOTSTRAP_REQUIRED
     else:
         response.api_keys = _served()
         if context.api_version >= _FIRST_WITH_FEATURES_FROM_0:
@@ -50,6 +54,12 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
             for name, level in FEATURES.items()
         ]
     respond(response)
+
+
+def _is_meant_here(core: BrokerCore, request: ApiVersionsRequest) -> bool:
+    """Whether this is the broker that the client takes it for, as far as the client says (KIP-1242)."""
+    is_cluster = request.cluster_id is None or request.cluster_id == core.image.cluster_id
+    return is_cluster and request.node_id in (_ANY_NODE, core.broker_id)
 
 
 def unsupported_version() -> ApiVersionsResponse:

@@ -13,7 +13,12 @@ from odradek.wire.messages.delete_groups import (
     DeleteGroupsResponse,
 )
 
-SERVES: Final = Serves(42, 0, 2, kips={0: 229, 2: 482})
+SERVES: Final = Serves(42, 0, 3, kips={0: 229, 2: 482})
+
+_REASONS: Final = {
+    ErrorCode.GROUP_ID_NOT_FOUND: "There is no group of that name.",
+    ErrorCode.NON_EMPTY_GROUP: "The group has members.",
+}
 
 
 def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsRequest, respond: Respond) -> None:
@@ -21,7 +26,7 @@ def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsReque
 
     def deleted(codes: Mapping[str, ErrorCode]) -> None:
         results = [
-            DeletableGroupResult(group_id, codes[group_id])
+            DeletableGroupResult(group_id, codes[group_id], _words(codes[group_id]))
             for group_id in dict.fromkeys(request.groups_names)
         ]
         respond(DeleteGroupsResponse(results=results))
@@ -29,8 +34,12 @@ def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsReque
     core.groups.coordinator.delete_groups(request.groups_names, deleted)
 
 
+def _words(code: ErrorCode) -> str | None:
+    return None if code is ErrorCode.NONE else _REASONS.get(code, code.name)
+
+
 def refuse(request: DeleteGroupsRequest, code: ErrorCode) -> DeleteGroupsResponse:
     """The same error for every group."""
     return DeleteGroupsResponse(
-        results=[DeletableGroupResult(group_id, code) for group_id in request.groups_names]
+        results=[DeletableGroupResult(group_id, code, _words(code)) for group_id in request.groups_names]
     )

@@ -15,7 +15,7 @@ from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
-SERVES: Final = Serves(35, 1, 4, kips={1: 113, 2: 482, 4: 827})
+SERVES: Final = Serves(35, 1, 5, kips={1: 113, 2: 482, 4: 827, 5: 1066})
 
 
 def handle(

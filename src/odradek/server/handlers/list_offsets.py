@@ -17,13 +17,13 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 
-SERVES: Final = Serves(2, 1, 10, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9: 1005, 10: 1075})
+SERVES: Final = Serves(2, 1, 11, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9: 1005, 10: 1075, 11: 1023})
 
 _READ_COMMITTED: Final = 1
 
 # From which version on a negative timestamp may be asked for: latest, earliest, maximum timestamp, earliest
 # local, latest tiered.
-_NAMED_SINCE: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9}
+_NAMED_SINCE: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
 
 
 def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsRequest, respond: Respond) -> None:

@@ -9,6 +9,7 @@ from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequest,
@@ -23,7 +24,9 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
-SERVES: Final = Serves(9, 1, 9, kips={5: 320, 6: 482, 7: 447, 8: 709, 9: 848})
+SERVES: Final = Serves(9, 1, 10, kips={5: 320, 6: 482, 7: 447, 8: 709, 9: 848, 10: 848})
+
+_FIRST_WITH_IDS: Final = 10
 
 _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2
@@ -32,7 +35,8 @@ _FIRST_WITH_GROUP_ERROR: Final = 2
 def handle(core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
     """Answer at once."""
     if context.api_version >= _FIRST_WITH_SEVERAL:
-        groups = [_group(core, asked, require_stable=request.require_stable) for asked in request.groups]
+        answer = _group_by_ids if context.api_version >= _FIRST_WITH_IDS else _group
+        groups = [answer(core, asked, require_stable=request.require_stable) for asked in request.groups]
         respond(OffsetFetchResponse(groups=groups))
     else:
         respond(_only_group(core, context, request))
@@ -61,7 +65,7 @@ def _group(
     topics = [
         OffsetFetchResponseTopics(
             name,
-            [
+            partitions=[
                 OffsetFetchResponsePartitions(
                     row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
                 )
@@ -71,6 +75,36 @@ def _group(
         for name, rows in _by_topic(found)
     ]
     return OffsetFetchResponseGroup(asked.group_id, topics)
+
+
+def _group_by_ids(
+    core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
+) -> OffsetFetchResponseGroup:
+    """As `_group`, with topics by id. Offsets of all topics leave those out that are gone, as in Kafka."""
+    unknown = []
+    if asked.topics is not None:
+        known = with_names(core, asked.topics)
+        unknown = [topic for topic in asked.topics if not topic.name]
+        asked.topics = known
+    response = _group(core, asked, require_stable=require_stable)
+    found = []
+    for topic in response.topics:
+        described = core.image.topic(topic.name)
+        if described is not None:
+            topic.topic_id = described.topic_id
+            found.append(topic)
+    response.topics = found
+    if response.error_code == ErrorCode.NONE:
+        response.topics += [_unknown_topic(topic) for topic in unknown]
+    return response
+
+
+def _unknown_topic(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    rows = [
+        OffsetFetchResponsePartitions(index, NO_OFFSET, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        for index in topic.partition_indexes
+    ]
+    return OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=rows)
 
 
 def _only_group(

@@ -1,6 +1,6 @@
 """TxnOffsetCommit: a group's offsets as part of a producer's transaction (KIP-98, KIP-447)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
@@ -11,17 +11,20 @@ from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalPro
 from odradek.coordinator.transactions import Producer
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.transaction_admission import Ability, Refused, admit
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 
-SERVES: Final = Serves(28, 0, 5, kips={0: 98, 2: 320, 3: 447, 4: 890, 5: 890})
+SERVES: Final = Serves(28, 0, 6, kips={0: 98, 2: 320, 3: 447, 4: 890, 5: 890, 6: 1319})
 
+_FIRST_WITH_IDS: Final = 6
 _FIRST_WITH_ABORTABLE: Final = 4
 _FIRST_THAT_KNOWS_LOADING: Final = 2
 """Producers before it fail at COORDINATOR_LOAD_IN_PROGRESS."""
@@ -34,7 +37,11 @@ def handle(
     if not request.group_id:
         respond(refuse(request, ErrorCode.INVALID_GROUP_ID))
         return
-    offsets = _offsets_of(request, core.clock.wall_ms())
+    known = with_names(core, request.topics) if context.api_version >= _FIRST_WITH_IDS else request.topics
+    if request.topics and not known:
+        respond(_response(request, {}))
+        return
+    offsets = _offsets_of(known, core.clock.wall_ms())
     group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
 
     def answered(codes: Codes) -> None:
@@ -69,15 +76,17 @@ def handle(
 
 def refuse(request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
     """The same error for every partition."""
-    return _response(request, dict.fromkeys(_offsets_of(request, 0), code))
+    return _response(request, dict.fromkeys(_offsets_of(request.topics, 0), code))
 
 
-def _offsets_of(request: TxnOffsetCommitRequest, now_ms: int) -> dict[TopicPartition, CommittedOffset]:
+def _offsets_of(
+    topics: Sequence[TxnOffsetCommitRequestTopic], now_ms: int
+) -> dict[TopicPartition, CommittedOffset]:
     return {
         TopicPartition(topic.name, part.partition_index): CommittedOffset(
             part.committed_offset, part.committed_leader_epoch, part.committed_metadata or "", now_ms
         )
-        for topic in request.topics
+        for topic in topics
         for part in topic.partitions
     }
 
@@ -95,9 +104,13 @@ def _response(
         topics=[
             TxnOffsetCommitResponseTopic(
                 topic.name,
+                topic.topic_id,
                 [
                     TxnOffsetCommitResponsePartition(
-                        part.partition_index, codes[TopicPartition(topic.name, part.partition_index)]
+                        part.partition_index,
+                        codes.get(
+                            TopicPartition(topic.name, part.partition_index), ErrorCode.UNKNOWN_TOPIC_ID
+                        ),
                     )
                     for part in topic.partitions
                 ],

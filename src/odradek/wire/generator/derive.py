@@ -15,6 +15,7 @@ from types import ModuleType, NoneType, UnionType
 from typing import Any, Final, TypeAlias, get_args, get_origin
 
 from odradek.wire.apis import APIS, Api
+from odradek.wire.generator.later_versions import add_later_version, known_to_kio
 from odradek.wire.schema import Field, MessageSchema, SchemaFile, Struct, render
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
@@ -43,12 +44,15 @@ def derive(api: Api) -> SchemaFile:
     """The field table of one API."""
     structs: dict[str, Struct] = {}
     messages = [_derive_message(api, kind, structs) for kind in ("request", "response")]
-    return SchemaFile(api.name, api.key, messages, structs)
+    schema = SchemaFile(api.name, api.key, messages, structs)
+    add_later_version(schema)
+    return schema
 
 
 def _derive_message(api: Api, kind: str, structs: dict[str, Struct]) -> MessageSchema:
     classes: _Classes = {}
-    for version in api.versions.span():
+    versions = known_to_kio(api.name, api.versions)
+    for version in versions.span():
         module = _kio_module(api, version, kind)
         classes[version] = getattr(module, api.name + kind.capitalize())
     flexible = [version for version, one in classes.items() if one.__flexible__]
@@ -56,9 +60,9 @@ def _derive_message(api: Api, kind: str, structs: dict[str, Struct]) -> MessageS
     structs_here: dict[str, Struct] = {}
     message = MessageSchema(
         name=api.name + kind.capitalize(),
-        fields=_merge_fields(classes, api.versions, structs_here),
+        fields=_merge_fields(classes, versions, structs_here),
         kind=kind,
-        versions=api.versions,
+        versions=versions,
         flexible_from=min(flexible, default=VERSION_LIMIT),
     )
     for one in message.fields:

@@ -12,24 +12,34 @@ from odradek.wire.decoding import (
     Undecodable,
     new,
     read_compact_count,
+    read_compact_nullable_string,
     read_compact_string,
     read_count,
     read_tag,
     read_tag_count,
     skip_tags,
 )
-from odradek.wire.encoding import Payloads, write_compact_count, write_compact_string, write_count, write_tag
+from odradek.wire.encoding import (
+    Payloads,
+    write_compact_count,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_count,
+    write_tag,
+)
 from odradek.wire.message import Decoder, Encoder, Message, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
 api 18 ApiVersions
 
-request ApiVersionsRequest 0-4 flexible 3+
+request ApiVersionsRequest 0-5 flexible 3+
     client_software_name: string @3+
     client_software_version: string @3+
+    cluster_id: string? @5+ = null
+    node_id: int32 @5+ = -1
 
-response ApiVersionsResponse 0-4 flexible 3+
+response ApiVersionsResponse 0-5 flexible 3+
     error_code: int16
     api_keys: [ApiVersion]
         api_key: int16
@@ -63,6 +73,7 @@ _pack_hht: Final = Struct(">hhB").pack
 _pack_hhh: Final = Struct(">hhh").pack
 _pack_hhht: Final = Struct(">hhhB").pack
 _pack_i: Final = Struct(">i").pack
+_pack_it: Final = Struct(">iB").pack
 _pack_q: Final = Struct(">q").pack
 
 
@@ -72,6 +83,8 @@ def _read_api_versions_request_v0(
     item = new(ApiVersionsRequest)
     item.client_software_name = ""
     item.client_software_version = ""
+    item.cluster_id = None
+    item.node_id = -1
     return item, at
 
 
@@ -83,6 +96,8 @@ def _read_api_versions_request_v3(
     buffer: Buffer, at: int, budget: ElementBudget
 ) -> tuple[ApiVersionsRequest, int]:
     item = new(ApiVersionsRequest)
+    item.cluster_id = None
+    item.node_id = -1
     item.client_software_name, at = read_compact_string(buffer, at)
     item.client_software_version, at = read_compact_string(buffer, at)
     tags = buffer[at]
@@ -98,12 +113,33 @@ def _write_api_versions_request_v3(out: bytearray, item: ApiVersionsRequest, pay
     out.append(0)
 
 
+def _read_api_versions_request_v5(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[ApiVersionsRequest, int]:
+    item = new(ApiVersionsRequest)
+    item.client_software_name, at = read_compact_string(buffer, at)
+    item.client_software_version, at = read_compact_string(buffer, at)
+    item.cluster_id, at = read_compact_nullable_string(buffer, at)
+    item.node_id, tags = _unpack_it(buffer, at)
+    at += 5
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_api_versions_request_v5(out: bytearray, item: ApiVersionsRequest, payloads: Payloads) -> None:
+    write_compact_string(out, item.client_software_name)
+    write_compact_string(out, item.client_software_version)
+    write_compact_nullable_string(out, item.cluster_id)
+    out += _pack_it(item.node_id, 0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class ApiVersionsRequest(Message):
-    """Versions 0 to 4, flexible from 3."""
+    """Versions 0 to 5, flexible from 3."""
 
     API_KEY: ClassVar[int] = 18
-    VERSIONS: ClassVar[Versions] = Versions(0, 4)
+    VERSIONS: ClassVar[Versions] = Versions(0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -112,6 +148,7 @@ class ApiVersionsRequest(Message):
         2: _read_api_versions_request_v0,
         3: _read_api_versions_request_v3,
         4: _read_api_versions_request_v3,
+        5: _read_api_versions_request_v5,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         0: _write_api_versions_request_v0,
@@ -119,10 +156,13 @@ class ApiVersionsRequest(Message):
         2: _write_api_versions_request_v0,
         3: _write_api_versions_request_v3,
         4: _write_api_versions_request_v3,
+        5: _write_api_versions_request_v5,
     }
 
     client_software_name: str = ""  # v3+
     client_software_version: str = ""  # v3+
+    cluster_id: str | None = None  # v5+
+    node_id: int = -1  # v5+
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -348,10 +388,10 @@ def _write_api_versions_response_v3(out: bytearray, item: ApiVersionsResponse, p
 
 @dataclass(slots=True, eq=False, repr=False)
 class ApiVersionsResponse(Message):
-    """Versions 0 to 4, flexible from 3."""
+    """Versions 0 to 5, flexible from 3."""
 
     API_KEY: ClassVar[int] = 18
-    VERSIONS: ClassVar[Versions] = Versions(0, 4)
+    VERSIONS: ClassVar[Versions] = Versions(0, 5)
     FLEXIBLE_FROM: ClassVar[int] = 3
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -360,6 +400,7 @@ class ApiVersionsResponse(Message):
         2: _read_api_versions_response_v1,
         3: _read_api_versions_response_v3,
         4: _read_api_versions_response_v3,
+        5: _read_api_versions_response_v3,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         0: _write_api_versions_response_v0,
@@ -367,6 +408,7 @@ class ApiVersionsResponse(Message):
         2: _write_api_versions_response_v1,
         3: _write_api_versions_response_v3,
         4: _write_api_versions_response_v3,
+        5: _write_api_versions_response_v3,
     }
 
     error_code: int = 0

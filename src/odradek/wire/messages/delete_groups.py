@@ -11,6 +11,7 @@ from odradek.wire.decoding import (
     ElementBudget,
     new,
     read_compact_count,
+    read_compact_nullable_string,
     read_compact_string,
     read_compact_strings,
     read_count,
@@ -21,6 +22,7 @@ from odradek.wire.decoding import (
 from odradek.wire.encoding import (
     Payloads,
     write_compact_count,
+    write_compact_nullable_string,
     write_compact_string,
     write_compact_strings,
     write_count,
@@ -33,14 +35,15 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 42 DeleteGroups
 
-request DeleteGroupsRequest 0-2 flexible 2+
+request DeleteGroupsRequest 0-3 flexible 2+
     groups_names: [string]
 
-response DeleteGroupsResponse 0-2 flexible 2+
+response DeleteGroupsResponse 0-3 flexible 2+
     throttle_time_ms: int32
     results: [DeletableGroupResult]
         group_id: string
         error_code: int16
+        error_message: string? @3+ = null
 """
 
 
@@ -87,21 +90,23 @@ def _write_delete_groups_request_v2(out: bytearray, item: DeleteGroupsRequest, p
 
 @dataclass(slots=True, eq=False, repr=False)
 class DeleteGroupsRequest(Message):
-    """Versions 0 to 2, flexible from 2."""
+    """Versions 0 to 3, flexible from 2."""
 
     API_KEY: ClassVar[int] = 42
-    VERSIONS: ClassVar[Versions] = Versions(0, 2)
+    VERSIONS: ClassVar[Versions] = Versions(0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
         0: _read_delete_groups_request_v0,
         1: _read_delete_groups_request_v0,
         2: _read_delete_groups_request_v2,
+        3: _read_delete_groups_request_v2,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         0: _write_delete_groups_request_v0,
         1: _write_delete_groups_request_v0,
         2: _write_delete_groups_request_v2,
+        3: _write_delete_groups_request_v2,
     }
 
     groups_names: list[str] = field(default_factory=list)
@@ -113,6 +118,7 @@ class DeletableGroupResult(Structure):
 
     group_id: str = ""
     error_code: int = 0
+    error_message: str | None = None  # v3+
 
 
 def _read_deletable_group_result_v0_array(
@@ -121,6 +127,7 @@ def _read_deletable_group_result_v0_array(
     items = []
     for _ in range(elements):
         item = new(DeletableGroupResult)
+        item.error_message = None
         item.group_id, at = read_string(buffer, at)
         (item.error_code,) = _unpack_h(buffer, at)
         at += 2
@@ -140,6 +147,7 @@ def _read_deletable_group_result_v2_array(
     items = []
     for _ in range(elements):
         item = new(DeletableGroupResult)
+        item.error_message = None
         item.group_id, at = read_compact_string(buffer, at)
         item.error_code, tags = _unpack_ht(buffer, at)
         at += 3
@@ -153,6 +161,32 @@ def _write_deletable_group_result_v2_array(out: bytearray, items: list[Deletable
     for item in items:
         write_compact_string(out, item.group_id)
         out += _pack_ht(item.error_code, 0)
+
+
+def _read_deletable_group_result_v3_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[DeletableGroupResult], int]:
+    items = []
+    for _ in range(elements):
+        item = new(DeletableGroupResult)
+        item.group_id, at = read_compact_string(buffer, at)
+        (item.error_code,) = _unpack_h(buffer, at)
+        at += 2
+        item.error_message, at = read_compact_nullable_string(buffer, at)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_deletable_group_result_v3_array(out: bytearray, items: list[DeletableGroupResult]) -> None:
+    for item in items:
+        write_compact_string(out, item.group_id)
+        out += _pack_h(item.error_code)
+        write_compact_nullable_string(out, item.error_message)
+        out.append(0)
 
 
 def _read_delete_groups_response_v0(
@@ -194,23 +228,47 @@ def _write_delete_groups_response_v2(out: bytearray, item: DeleteGroupsResponse,
     out.append(0)
 
 
+def _read_delete_groups_response_v3(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[DeleteGroupsResponse, int]:
+    item = new(DeleteGroupsResponse)
+    (item.throttle_time_ms,) = _unpack_i(buffer, at)
+    at += 4
+    count, at = read_compact_count(buffer, at, 5, budget)
+    item.results, at = _read_deletable_group_result_v3_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_delete_groups_response_v3(out: bytearray, item: DeleteGroupsResponse, payloads: Payloads) -> None:
+    out += _pack_i(item.throttle_time_ms)
+    write_compact_count(out, item.results)
+    _write_deletable_group_result_v3_array(out, item.results)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class DeleteGroupsResponse(Message):
-    """Versions 0 to 2, flexible from 2."""
+    """Versions 0 to 3, flexible from 2."""
 
     API_KEY: ClassVar[int] = 42
-    VERSIONS: ClassVar[Versions] = Versions(0, 2)
+    VERSIONS: ClassVar[Versions] = Versions(0, 3)
     FLEXIBLE_FROM: ClassVar[int] = 2
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
         0: _read_delete_groups_response_v0,
         1: _read_delete_groups_response_v0,
         2: _read_delete_groups_response_v2,
+        3: _read_delete_groups_response_v3,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         0: _write_delete_groups_response_v0,
         1: _write_delete_groups_response_v0,
         2: _write_delete_groups_response_v2,
+        3: _write_delete_groups_response_v3,
     }
 
     throttle_time_ms: int = 0

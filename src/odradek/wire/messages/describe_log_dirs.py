@@ -34,12 +34,12 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 35 DescribeLogDirs
 
-request DescribeLogDirsRequest 1-4 flexible 2+
+request DescribeLogDirsRequest 1-5 flexible 2+
     topics: [DescribableLogDirTopic]?
         topic: string
         partitions: [int32]
 
-response DescribeLogDirsResponse 1-4 flexible 2+
+response DescribeLogDirsResponse 1-5 flexible 2+
     throttle_time_ms: int32
     error_code: int16 @3+
     results: [DescribeLogDirsResult]
@@ -54,6 +54,7 @@ response DescribeLogDirsResponse 1-4 flexible 2+
                 is_future_key: bool
         total_bytes: int64 @4+ = -1
         usable_bytes: int64 @4+ = -1
+        is_cordoned: bool @5+
 """
 
 
@@ -62,12 +63,14 @@ _unpack_i: Final = Struct(">i").unpack_from
 _unpack_ih: Final = Struct(">ih").unpack_from
 _unpack_iqqo: Final = Struct(">iqq?").unpack_from
 _unpack_iqqot: Final = Struct(">iqq?B").unpack_from
+_unpack_qqot: Final = Struct(">qq?B").unpack_from
 _unpack_qqt: Final = Struct(">qqB").unpack_from
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_iqqo: Final = Struct(">iqq?").pack
 _pack_iqqot: Final = Struct(">iqq?B").pack
+_pack_qqot: Final = Struct(">qq?B").pack
 _pack_qqt: Final = Struct(">qqB").pack
 
 
@@ -175,10 +178,10 @@ def _write_describe_log_dirs_request_v2(
 
 @dataclass(slots=True, eq=False, repr=False)
 class DescribeLogDirsRequest(Message):
-    """Versions 1 to 4, flexible from 2."""
+    """Versions 1 to 5, flexible from 2."""
 
     API_KEY: ClassVar[int] = 35
-    VERSIONS: ClassVar[Versions] = Versions(1, 4)
+    VERSIONS: ClassVar[Versions] = Versions(1, 5)
     FLEXIBLE_FROM: ClassVar[int] = 2
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -186,12 +189,14 @@ class DescribeLogDirsRequest(Message):
         2: _read_describe_log_dirs_request_v2,
         3: _read_describe_log_dirs_request_v2,
         4: _read_describe_log_dirs_request_v2,
+        5: _read_describe_log_dirs_request_v2,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         1: _write_describe_log_dirs_request_v1,
         2: _write_describe_log_dirs_request_v2,
         3: _write_describe_log_dirs_request_v2,
         4: _write_describe_log_dirs_request_v2,
+        5: _write_describe_log_dirs_request_v2,
     }
 
     topics: list[DescribableLogDirTopic] | None = field(default_factory=list)
@@ -224,6 +229,7 @@ class DescribeLogDirsResult(Structure):
     topics: list[DescribeLogDirsTopic] = field(default_factory=list)
     total_bytes: int = -1  # v4+
     usable_bytes: int = -1  # v4+
+    is_cordoned: bool = False  # v5+
 
 
 def _read_describe_log_dirs_partition_v1_array(
@@ -323,6 +329,7 @@ def _read_describe_log_dirs_result_v1_array(
         item = new(DescribeLogDirsResult)
         item.total_bytes = -1
         item.usable_bytes = -1
+        item.is_cordoned = False
         (item.error_code,) = _unpack_h(buffer, at)
         at += 2
         item.log_dir, at = read_string(buffer, at)
@@ -348,6 +355,7 @@ def _read_describe_log_dirs_result_v2_array(
         item = new(DescribeLogDirsResult)
         item.total_bytes = -1
         item.usable_bytes = -1
+        item.is_cordoned = False
         (item.error_code,) = _unpack_h(buffer, at)
         at += 2
         item.log_dir, at = read_compact_string(buffer, at)
@@ -376,6 +384,7 @@ def _read_describe_log_dirs_result_v4_array(
     items = []
     for _ in range(elements):
         item = new(DescribeLogDirsResult)
+        item.is_cordoned = False
         (item.error_code,) = _unpack_h(buffer, at)
         at += 2
         item.log_dir, at = read_compact_string(buffer, at)
@@ -396,6 +405,34 @@ def _write_describe_log_dirs_result_v4_array(out: bytearray, items: list[Describ
         write_compact_count(out, item.topics)
         _write_describe_log_dirs_topic_v2_array(out, item.topics)
         out += _pack_qqt(item.total_bytes, item.usable_bytes, 0)
+
+
+def _read_describe_log_dirs_result_v5_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[DescribeLogDirsResult], int]:
+    items = []
+    for _ in range(elements):
+        item = new(DescribeLogDirsResult)
+        (item.error_code,) = _unpack_h(buffer, at)
+        at += 2
+        item.log_dir, at = read_compact_string(buffer, at)
+        count, at = read_compact_count(buffer, at, 3, budget)
+        item.topics, at = _read_describe_log_dirs_topic_v2_array(buffer, at, count, budget)
+        item.total_bytes, item.usable_bytes, item.is_cordoned, tags = _unpack_qqot(buffer, at)
+        at += 18
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_describe_log_dirs_result_v5_array(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
+    for item in items:
+        out += _pack_h(item.error_code)
+        write_compact_string(out, item.log_dir)
+        write_compact_count(out, item.topics)
+        _write_describe_log_dirs_topic_v2_array(out, item.topics)
+        out += _pack_qqot(item.total_bytes, item.usable_bytes, item.is_cordoned, 0)
 
 
 def _read_describe_log_dirs_response_v1(
@@ -491,12 +528,36 @@ def _write_describe_log_dirs_response_v4(
     out.append(0)
 
 
+def _read_describe_log_dirs_response_v5(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[DescribeLogDirsResponse, int]:
+    item = new(DescribeLogDirsResponse)
+    item.throttle_time_ms, item.error_code = _unpack_ih(buffer, at)
+    at += 6
+    count, at = read_compact_count(buffer, at, 22, budget)
+    item.results, at = _read_describe_log_dirs_result_v5_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_describe_log_dirs_response_v5(
+    out: bytearray, item: DescribeLogDirsResponse, payloads: Payloads
+) -> None:
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    write_compact_count(out, item.results)
+    _write_describe_log_dirs_result_v5_array(out, item.results)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class DescribeLogDirsResponse(Message):
-    """Versions 1 to 4, flexible from 2."""
+    """Versions 1 to 5, flexible from 2."""
 
     API_KEY: ClassVar[int] = 35
-    VERSIONS: ClassVar[Versions] = Versions(1, 4)
+    VERSIONS: ClassVar[Versions] = Versions(1, 5)
     FLEXIBLE_FROM: ClassVar[int] = 2
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -504,12 +565,14 @@ class DescribeLogDirsResponse(Message):
         2: _read_describe_log_dirs_response_v2,
         3: _read_describe_log_dirs_response_v3,
         4: _read_describe_log_dirs_response_v4,
+        5: _read_describe_log_dirs_response_v5,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         1: _write_describe_log_dirs_response_v1,
         2: _write_describe_log_dirs_response_v2,
         3: _write_describe_log_dirs_response_v3,
         4: _write_describe_log_dirs_response_v4,
+        5: _write_describe_log_dirs_response_v5,
     }
 
     throttle_time_ms: int = 0

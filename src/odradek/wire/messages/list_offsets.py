@@ -29,7 +29,7 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 2 ListOffsets
 
-request ListOffsetsRequest 1-10 flexible 6+
+request ListOffsetsRequest 1-11 flexible 6+
     replica_id: int32
     isolation_level: int8 @2+
     topics: [ListOffsetsTopic]
@@ -40,7 +40,7 @@ request ListOffsetsRequest 1-10 flexible 6+
             timestamp: int64
     timeout_ms: int32 @10+
 
-response ListOffsetsResponse 1-10 flexible 6+
+response ListOffsetsResponse 1-11 flexible 6+
     throttle_time_ms: int32 @2+
     topics: [ListOffsetsTopicResponse]
         name: string
@@ -311,10 +311,10 @@ def _write_list_offsets_request_v10(out: bytearray, item: ListOffsetsRequest, pa
 
 @dataclass(slots=True, eq=False, repr=False)
 class ListOffsetsRequest(Message):
-    """Versions 1 to 10, flexible from 6."""
+    """Versions 1 to 11, flexible from 6."""
 
     API_KEY: ClassVar[int] = 2
-    VERSIONS: ClassVar[Versions] = Versions(1, 10)
+    VERSIONS: ClassVar[Versions] = Versions(1, 11)
     FLEXIBLE_FROM: ClassVar[int] = 6
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -328,6 +328,7 @@ class ListOffsetsRequest(Message):
         8: _read_list_offsets_request_v6,
         9: _read_list_offsets_request_v6,
         10: _read_list_offsets_request_v10,
+        11: _read_list_offsets_request_v10,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         1: _write_list_offsets_request_v1,
@@ -340,6 +341,7 @@ class ListOffsetsRequest(Message):
         8: _write_list_offsets_request_v6,
         9: _write_list_offsets_request_v6,
         10: _write_list_offsets_request_v10,
+        11: _write_list_offsets_request_v10,
     }
 
     replica_id: int = 0
@@ -579,10 +581,10 @@ def _write_list_offsets_response_v6(out: bytearray, item: ListOffsetsResponse, p
 
 @dataclass(slots=True, eq=False, repr=False)
 class ListOffsetsResponse(Message):
-    """Versions 1 to 10, flexible from 6."""
+    """Versions 1 to 11, flexible from 6."""
 
     API_KEY: ClassVar[int] = 2
-    VERSIONS: ClassVar[Versions] = Versions(1, 10)
+    VERSIONS: ClassVar[Versions] = Versions(1, 11)
     FLEXIBLE_FROM: ClassVar[int] = 6
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -596,6 +598,7 @@ class ListOffsetsResponse(Message):
         8: _read_list_offsets_response_v6,
         9: _read_list_offsets_response_v6,
         10: _read_list_offsets_response_v6,
+        11: _read_list_offsets_response_v6,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         1: _write_list_offsets_response_v1,
@@ -608,6 +611,7 @@ class ListOffsetsResponse(Message):
         8: _write_list_offsets_response_v6,
         9: _write_list_offsets_response_v6,
         10: _write_list_offsets_response_v6,
+        11: _write_list_offsets_response_v6,
     }
 
     throttle_time_ms: int = 0  # v2+

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final
+from uuid import UUID
 
+from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.decoding import (
     Buffer,
     ElementBudget,
@@ -16,6 +18,7 @@ from odradek.wire.decoding import (
     read_count,
     read_nullable_string,
     read_string,
+    read_uuid,
     skip_tags,
 )
 from odradek.wire.encoding import (
@@ -26,6 +29,7 @@ from odradek.wire.encoding import (
     write_count,
     write_nullable_string,
     write_string,
+    write_uuid,
 )
 from odradek.wire.message import Decoder, Encoder, Message, Structure
 from odradek.wire.versions import Versions
@@ -33,24 +37,26 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 8 OffsetCommit
 
-request OffsetCommitRequest 2-9 flexible 8+
+request OffsetCommitRequest 2-10 flexible 8+
     group_id: string
     generation_id_or_member_epoch: int32 = -1
     member_id: string
     retention_time_ms: int64 @0-4 = -1
     group_instance_id: string? @7+ = null
     topics: [OffsetCommitRequestTopic]
-        name: string
+        name: string @0-9
+        topic_id: uuid @10+
         partitions: [OffsetCommitRequestPartition]
             partition_index: int32
             committed_offset: int64
             committed_leader_epoch: int32 @6+ = -1
             committed_metadata: string?
 
-response OffsetCommitResponse 2-9 flexible 8+
+response OffsetCommitResponse 2-10 flexible 8+
     throttle_time_ms: int32 @3+
     topics: [OffsetCommitResponseTopic]
-        name: string
+        name: string @0-9
+        topic_id: uuid @10+
         partitions: [OffsetCommitResponsePartition]
             partition_index: int32
             error_code: int16
@@ -85,7 +91,8 @@ class OffsetCommitRequestPartition(Structure):
 class OffsetCommitRequestTopic(Structure):
     """OffsetCommitRequest.topics[]"""
 
-    name: str = ""
+    name: str = ""  # up to v9
+    topic_id: UUID = NO_TOPIC_ID  # v10+
     partitions: list[OffsetCommitRequestPartition] = field(default_factory=list)
 
 
@@ -164,6 +171,7 @@ def _read_offset_commit_request_topic_v2_array(
     items = []
     for _ in range(elements):
         item = new(OffsetCommitRequestTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_string(buffer, at)
         count, at = read_count(buffer, at, 14, budget)
         item.partitions, at = _read_offset_commit_request_partition_v2_array(buffer, at, count, budget)
@@ -186,6 +194,7 @@ def _read_offset_commit_request_topic_v6_array(
     items = []
     for _ in range(elements):
         item = new(OffsetCommitRequestTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_string(buffer, at)
         count, at = read_count(buffer, at, 18, budget)
         item.partitions, at = _read_offset_commit_request_partition_v6_array(buffer, at, count, budget)
@@ -208,6 +217,7 @@ def _read_offset_commit_request_topic_v8_array(
     items = []
     for _ in range(elements):
         item = new(OffsetCommitRequestTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_compact_string(buffer, at)
         count, at = read_compact_count(buffer, at, 18, budget)
         item.partitions, at = _read_offset_commit_request_partition_v8_array(buffer, at, count, budget)
@@ -224,6 +234,34 @@ def _write_offset_commit_request_topic_v8_array(
 ) -> None:
     for item in items:
         write_compact_string(out, item.name)
+        write_compact_count(out, item.partitions)
+        _write_offset_commit_request_partition_v8_array(out, item.partitions)
+        out.append(0)
+
+
+def _read_offset_commit_request_topic_v10_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[OffsetCommitRequestTopic], int]:
+    items = []
+    for _ in range(elements):
+        item = new(OffsetCommitRequestTopic)
+        item.name = ""
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 18, budget)
+        item.partitions, at = _read_offset_commit_request_partition_v8_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_offset_commit_request_topic_v10_array(
+    out: bytearray, items: list[OffsetCommitRequestTopic]
+) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
         write_compact_count(out, item.partitions)
         _write_offset_commit_request_partition_v8_array(out, item.partitions)
         out.append(0)
@@ -353,12 +391,41 @@ def _write_offset_commit_request_v8(out: bytearray, item: OffsetCommitRequest, p
     out.append(0)
 
 
+def _read_offset_commit_request_v10(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[OffsetCommitRequest, int]:
+    item = new(OffsetCommitRequest)
+    item.retention_time_ms = -1
+    item.group_id, at = read_compact_string(buffer, at)
+    (item.generation_id_or_member_epoch,) = _unpack_i(buffer, at)
+    at += 4
+    item.member_id, at = read_compact_string(buffer, at)
+    item.group_instance_id, at = read_compact_nullable_string(buffer, at)
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.topics, at = _read_offset_commit_request_topic_v10_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_offset_commit_request_v10(out: bytearray, item: OffsetCommitRequest, payloads: Payloads) -> None:
+    write_compact_string(out, item.group_id)
+    out += _pack_i(item.generation_id_or_member_epoch)
+    write_compact_string(out, item.member_id)
+    write_compact_nullable_string(out, item.group_instance_id)
+    write_compact_count(out, item.topics)
+    _write_offset_commit_request_topic_v10_array(out, item.topics)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class OffsetCommitRequest(Message):
-    """Versions 2 to 9, flexible from 8."""
+    """Versions 2 to 10, flexible from 8."""
 
     API_KEY: ClassVar[int] = 8
-    VERSIONS: ClassVar[Versions] = Versions(2, 9)
+    VERSIONS: ClassVar[Versions] = Versions(2, 10)
     FLEXIBLE_FROM: ClassVar[int] = 8
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -370,6 +437,7 @@ class OffsetCommitRequest(Message):
         7: _read_offset_commit_request_v7,
         8: _read_offset_commit_request_v8,
         9: _read_offset_commit_request_v8,
+        10: _read_offset_commit_request_v10,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         2: _write_offset_commit_request_v2,
@@ -380,6 +448,7 @@ class OffsetCommitRequest(Message):
         7: _write_offset_commit_request_v7,
         8: _write_offset_commit_request_v8,
         9: _write_offset_commit_request_v8,
+        10: _write_offset_commit_request_v10,
     }
 
     group_id: str = ""
@@ -402,7 +471,8 @@ class OffsetCommitResponsePartition(Structure):
 class OffsetCommitResponseTopic(Structure):
     """OffsetCommitResponse.topics[]"""
 
-    name: str = ""
+    name: str = ""  # up to v9
+    topic_id: UUID = NO_TOPIC_ID  # v10+
     partitions: list[OffsetCommitResponsePartition] = field(default_factory=list)
 
 
@@ -452,6 +522,7 @@ def _read_offset_commit_response_topic_v2_array(
     items = []
     for _ in range(elements):
         item = new(OffsetCommitResponseTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_string(buffer, at)
         count, at = read_count(buffer, at, 6, budget)
         item.partitions, at = _read_offset_commit_response_partition_v2_array(buffer, at, count, budget)
@@ -474,6 +545,7 @@ def _read_offset_commit_response_topic_v8_array(
     items = []
     for _ in range(elements):
         item = new(OffsetCommitResponseTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_compact_string(buffer, at)
         count, at = read_compact_count(buffer, at, 7, budget)
         item.partitions, at = _read_offset_commit_response_partition_v8_array(buffer, at, count, budget)
@@ -490,6 +562,34 @@ def _write_offset_commit_response_topic_v8_array(
 ) -> None:
     for item in items:
         write_compact_string(out, item.name)
+        write_compact_count(out, item.partitions)
+        _write_offset_commit_response_partition_v8_array(out, item.partitions)
+        out.append(0)
+
+
+def _read_offset_commit_response_topic_v10_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[OffsetCommitResponseTopic], int]:
+    items = []
+    for _ in range(elements):
+        item = new(OffsetCommitResponseTopic)
+        item.name = ""
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 7, budget)
+        item.partitions, at = _read_offset_commit_response_partition_v8_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_offset_commit_response_topic_v10_array(
+    out: bytearray, items: list[OffsetCommitResponseTopic]
+) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
         write_compact_count(out, item.partitions)
         _write_offset_commit_response_partition_v8_array(out, item.partitions)
         out.append(0)
@@ -549,12 +649,34 @@ def _write_offset_commit_response_v8(out: bytearray, item: OffsetCommitResponse,
     out.append(0)
 
 
+def _read_offset_commit_response_v10(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[OffsetCommitResponse, int]:
+    item = new(OffsetCommitResponse)
+    (item.throttle_time_ms,) = _unpack_i(buffer, at)
+    at += 4
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.topics, at = _read_offset_commit_response_topic_v10_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_offset_commit_response_v10(out: bytearray, item: OffsetCommitResponse, payloads: Payloads) -> None:
+    out += _pack_i(item.throttle_time_ms)
+    write_compact_count(out, item.topics)
+    _write_offset_commit_response_topic_v10_array(out, item.topics)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class OffsetCommitResponse(Message):
-    """Versions 2 to 9, flexible from 8."""
+    """Versions 2 to 10, flexible from 8."""
 
     API_KEY: ClassVar[int] = 8
-    VERSIONS: ClassVar[Versions] = Versions(2, 9)
+    VERSIONS: ClassVar[Versions] = Versions(2, 10)
     FLEXIBLE_FROM: ClassVar[int] = 8
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -566,6 +688,7 @@ class OffsetCommitResponse(Message):
         7: _read_offset_commit_response_v3,
         8: _read_offset_commit_response_v8,
         9: _read_offset_commit_response_v8,
+        10: _read_offset_commit_response_v10,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         2: _write_offset_commit_response_v2,
@@ -576,6 +699,7 @@ class OffsetCommitResponse(Message):
         7: _write_offset_commit_response_v3,
         8: _write_offset_commit_response_v8,
         9: _write_offset_commit_response_v8,
+        10: _write_offset_commit_response_v10,
     }
 
     throttle_time_ms: int = 0  # v3+

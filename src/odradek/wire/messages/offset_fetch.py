@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final
+from uuid import UUID
 
+from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.decoding import (
     Buffer,
     ElementBudget,
@@ -19,6 +21,7 @@ from odradek.wire.decoding import (
     read_nullable_count,
     read_nullable_string,
     read_string,
+    read_uuid,
     skip_tags,
 )
 from odradek.wire.encoding import (
@@ -31,6 +34,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_nullable_string,
     write_string,
+    write_uuid,
 )
 from odradek.wire.message import Decoder, Encoder, Message, Structure
 from odradek.wire.versions import Versions
@@ -38,7 +42,7 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 9 OffsetFetch
 
-request OffsetFetchRequest 1-9 flexible 6+
+request OffsetFetchRequest 1-10 flexible 6+
     group_id: string @0-7
     topics: [OffsetFetchRequestTopic]?2+ @0-7
         name: string
@@ -48,11 +52,12 @@ request OffsetFetchRequest 1-9 flexible 6+
         member_id: string? @9+ = null
         member_epoch: int32 @9+ = -1
         topics: [OffsetFetchRequestTopics]?
-            name: string
+            name: string @0-9
+            topic_id: uuid @10+
             partition_indexes: [int32]
     require_stable: bool @7+
 
-response OffsetFetchResponse 1-9 flexible 6+
+response OffsetFetchResponse 1-10 flexible 6+
     throttle_time_ms: int32 @3+
     topics: [OffsetFetchResponseTopic] @0-7
         name: string
@@ -66,7 +71,8 @@ response OffsetFetchResponse 1-9 flexible 6+
     groups: [OffsetFetchResponseGroup] @8+
         group_id: string
         topics: [OffsetFetchResponseTopics]
-            name: string
+            name: string @0-9
+            topic_id: uuid @10+
             partitions: [OffsetFetchResponsePartitions]
                 partition_index: int32
                 committed_offset: int64
@@ -103,7 +109,8 @@ class OffsetFetchRequestTopic(Structure):
 class OffsetFetchRequestTopics(Structure):
     """OffsetFetchRequest.groups[].topics[]"""
 
-    name: str = ""
+    name: str = ""  # up to v9
+    topic_id: UUID = NO_TOPIC_ID  # v10+
     partition_indexes: list[int] = field(default_factory=list)
 
 
@@ -168,6 +175,7 @@ def _read_offset_fetch_request_topics_v8_array(
     items = []
     for _ in range(elements):
         item = new(OffsetFetchRequestTopics)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_compact_string(buffer, at)
         count, at = read_compact_count(buffer, at, 4, budget)
         item.partition_indexes, at = read_int32s(buffer, at, count)
@@ -184,6 +192,34 @@ def _write_offset_fetch_request_topics_v8_array(
 ) -> None:
     for item in items:
         write_compact_string(out, item.name)
+        write_compact_count(out, item.partition_indexes)
+        write_int32s(out, item.partition_indexes)
+        out.append(0)
+
+
+def _read_offset_fetch_request_topics_v10_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[OffsetFetchRequestTopics], int]:
+    items = []
+    for _ in range(elements):
+        item = new(OffsetFetchRequestTopics)
+        item.name = ""
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 4, budget)
+        item.partition_indexes, at = read_int32s(buffer, at, count)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_offset_fetch_request_topics_v10_array(
+    out: bytearray, items: list[OffsetFetchRequestTopics]
+) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
         write_compact_count(out, item.partition_indexes)
         write_int32s(out, item.partition_indexes)
         out.append(0)
@@ -255,6 +291,42 @@ def _write_offset_fetch_request_group_v9_array(out: bytearray, items: list[Offse
         else:
             write_compact_count(out, item.topics)
             _write_offset_fetch_request_topics_v8_array(out, item.topics)
+        out.append(0)
+
+
+def _read_offset_fetch_request_group_v10_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[OffsetFetchRequestGroup], int]:
+    items = []
+    for _ in range(elements):
+        item = new(OffsetFetchRequestGroup)
+        item.group_id, at = read_compact_string(buffer, at)
+        item.member_id, at = read_compact_nullable_string(buffer, at)
+        (item.member_epoch,) = _unpack_i(buffer, at)
+        at += 4
+        count, at = read_compact_nullable_count(buffer, at, 18, budget)
+        if count < 0:
+            item.topics = None
+        else:
+            item.topics, at = _read_offset_fetch_request_topics_v10_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_offset_fetch_request_group_v10_array(out: bytearray, items: list[OffsetFetchRequestGroup]) -> None:
+    for item in items:
+        write_compact_string(out, item.group_id)
+        write_compact_nullable_string(out, item.member_id)
+        out += _pack_i(item.member_epoch)
+        if item.topics is None:
+            out.append(0)
+        else:
+            write_compact_count(out, item.topics)
+            _write_offset_fetch_request_topics_v10_array(out, item.topics)
         out.append(0)
 
 
@@ -400,12 +472,33 @@ def _write_offset_fetch_request_v9(out: bytearray, item: OffsetFetchRequest, pay
     out += _pack_ot(item.require_stable, 0)
 
 
+def _read_offset_fetch_request_v10(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[OffsetFetchRequest, int]:
+    item = new(OffsetFetchRequest)
+    item.group_id = ""
+    item.topics = []
+    count, at = read_compact_count(buffer, at, 8, budget)
+    item.groups, at = _read_offset_fetch_request_group_v10_array(buffer, at, count, budget)
+    item.require_stable, tags = _unpack_ot(buffer, at)
+    at += 2
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_offset_fetch_request_v10(out: bytearray, item: OffsetFetchRequest, payloads: Payloads) -> None:
+    write_compact_count(out, item.groups)
+    _write_offset_fetch_request_group_v10_array(out, item.groups)
+    out += _pack_ot(item.require_stable, 0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class OffsetFetchRequest(Message):
-    """Versions 1 to 9, flexible from 6."""
+    """Versions 1 to 10, flexible from 6."""
 
     API_KEY: ClassVar[int] = 9
-    VERSIONS: ClassVar[Versions] = Versions(1, 9)
+    VERSIONS: ClassVar[Versions] = Versions(1, 10)
     FLEXIBLE_FROM: ClassVar[int] = 6
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -418,6 +511,7 @@ class OffsetFetchRequest(Message):
         7: _read_offset_fetch_request_v7,
         8: _read_offset_fetch_request_v8,
         9: _read_offset_fetch_request_v9,
+        10: _read_offset_fetch_request_v10,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         1: _write_offset_fetch_request_v1,
@@ -429,6 +523,7 @@ class OffsetFetchRequest(Message):
         7: _write_offset_fetch_request_v7,
         8: _write_offset_fetch_request_v8,
         9: _write_offset_fetch_request_v9,
+        10: _write_offset_fetch_request_v10,
     }
 
     group_id: str = ""  # up to v7
@@ -471,7 +566,8 @@ class OffsetFetchResponsePartitions(Structure):
 class OffsetFetchResponseTopics(Structure):
     """OffsetFetchResponse.groups[].topics[]"""
 
-    name: str = ""
+    name: str = ""  # up to v9
+    topic_id: UUID = NO_TOPIC_ID  # v10+
     partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)
 
 
@@ -662,6 +758,7 @@ def _read_offset_fetch_response_topics_v8_array(
     items = []
     for _ in range(elements):
         item = new(OffsetFetchResponseTopics)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_compact_string(buffer, at)
         count, at = read_compact_count(buffer, at, 20, budget)
         item.partitions, at = _read_offset_fetch_response_partitions_v8_array(buffer, at, count, budget)
@@ -678,6 +775,34 @@ def _write_offset_fetch_response_topics_v8_array(
 ) -> None:
     for item in items:
         write_compact_string(out, item.name)
+        write_compact_count(out, item.partitions)
+        _write_offset_fetch_response_partitions_v8_array(out, item.partitions)
+        out.append(0)
+
+
+def _read_offset_fetch_response_topics_v10_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[OffsetFetchResponseTopics], int]:
+    items = []
+    for _ in range(elements):
+        item = new(OffsetFetchResponseTopics)
+        item.name = ""
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 20, budget)
+        item.partitions, at = _read_offset_fetch_response_partitions_v8_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_offset_fetch_response_topics_v10_array(
+    out: bytearray, items: list[OffsetFetchResponseTopics]
+) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
         write_compact_count(out, item.partitions)
         _write_offset_fetch_response_partitions_v8_array(out, item.partitions)
         out.append(0)
@@ -707,6 +832,33 @@ def _write_offset_fetch_response_group_v8_array(
         write_compact_string(out, item.group_id)
         write_compact_count(out, item.topics)
         _write_offset_fetch_response_topics_v8_array(out, item.topics)
+        out += _pack_ht(item.error_code, 0)
+
+
+def _read_offset_fetch_response_group_v10_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[OffsetFetchResponseGroup], int]:
+    items = []
+    for _ in range(elements):
+        item = new(OffsetFetchResponseGroup)
+        item.group_id, at = read_compact_string(buffer, at)
+        count, at = read_compact_count(buffer, at, 18, budget)
+        item.topics, at = _read_offset_fetch_response_topics_v10_array(buffer, at, count, budget)
+        item.error_code, tags = _unpack_ht(buffer, at)
+        at += 3
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_offset_fetch_response_group_v10_array(
+    out: bytearray, items: list[OffsetFetchResponseGroup]
+) -> None:
+    for item in items:
+        write_compact_string(out, item.group_id)
+        write_compact_count(out, item.topics)
+        _write_offset_fetch_response_topics_v10_array(out, item.topics)
         out += _pack_ht(item.error_code, 0)
 
 
@@ -835,12 +987,36 @@ def _write_offset_fetch_response_v8(out: bytearray, item: OffsetFetchResponse, p
     out.append(0)
 
 
+def _read_offset_fetch_response_v10(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[OffsetFetchResponse, int]:
+    item = new(OffsetFetchResponse)
+    item.topics = []
+    item.error_code = 0
+    (item.throttle_time_ms,) = _unpack_i(buffer, at)
+    at += 4
+    count, at = read_compact_count(buffer, at, 5, budget)
+    item.groups, at = _read_offset_fetch_response_group_v10_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_offset_fetch_response_v10(out: bytearray, item: OffsetFetchResponse, payloads: Payloads) -> None:
+    out += _pack_i(item.throttle_time_ms)
+    write_compact_count(out, item.groups)
+    _write_offset_fetch_response_group_v10_array(out, item.groups)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class OffsetFetchResponse(Message):
-    """Versions 1 to 9, flexible from 6."""
+    """Versions 1 to 10, flexible from 6."""
 
     API_KEY: ClassVar[int] = 9
-    VERSIONS: ClassVar[Versions] = Versions(1, 9)
+    VERSIONS: ClassVar[Versions] = Versions(1, 10)
     FLEXIBLE_FROM: ClassVar[int] = 6
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -853,6 +1029,7 @@ class OffsetFetchResponse(Message):
         7: _read_offset_fetch_response_v6,
         8: _read_offset_fetch_response_v8,
         9: _read_offset_fetch_response_v8,
+        10: _read_offset_fetch_response_v10,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         1: _write_offset_fetch_response_v1,
@@ -864,6 +1041,7 @@ class OffsetFetchResponse(Message):
         7: _write_offset_fetch_response_v6,
         8: _write_offset_fetch_response_v8,
         9: _write_offset_fetch_response_v8,
+        10: _write_offset_fetch_response_v10,
     }
 
     throttle_time_ms: int = 0  # v3+

@@ -33,10 +33,11 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 79 ShareAcknowledge
 
-request ShareAcknowledgeRequest 1 flexible 1+
+request ShareAcknowledgeRequest 1-2 flexible 1+
     group_id: string? = null
     member_id: string?
     share_session_epoch: int32
+    is_renew_ack: bool @2+
     topics: [AcknowledgeTopic]
         topic_id: uuid
         partitions: [AcknowledgePartition]
@@ -46,10 +47,11 @@ request ShareAcknowledgeRequest 1 flexible 1+
                 last_offset: int64
                 acknowledge_types: [int8]
 
-response ShareAcknowledgeResponse 1 flexible 1+
+response ShareAcknowledgeResponse 1-2 flexible 1+
     throttle_time_ms: int32
     error_code: int16
     error_message: string? = null
+    acquisition_lock_timeout_ms: int32 @2+
     responses: [ShareAcknowledgeTopicResponse]
         topic_id: uuid
         partitions: [PartitionData]
@@ -68,10 +70,12 @@ response ShareAcknowledgeResponse 1 flexible 1+
 
 
 _unpack_i: Final = Struct(">i").unpack_from
+_unpack_io: Final = Struct(">i?").unpack_from
 _unpack_ih: Final = Struct(">ih").unpack_from
 _unpack_iit: Final = Struct(">iiB").unpack_from
 _unpack_qq: Final = Struct(">qq").unpack_from
 _pack_i: Final = Struct(">i").pack
+_pack_io: Final = Struct(">i?").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_iit: Final = Struct(">iiB").pack
 _pack_qq: Final = Struct(">qq").pack
@@ -183,6 +187,7 @@ def _read_share_acknowledge_request_v1(
     buffer: Buffer, at: int, budget: ElementBudget
 ) -> tuple[ShareAcknowledgeRequest, int]:
     item = new(ShareAcknowledgeRequest)
+    item.is_renew_ack = False
     item.group_id, at = read_compact_nullable_string(buffer, at)
     item.member_id, at = read_compact_nullable_string(buffer, at)
     (item.share_session_epoch,) = _unpack_i(buffer, at)
@@ -207,20 +212,55 @@ def _write_share_acknowledge_request_v1(
     out.append(0)
 
 
+def _read_share_acknowledge_request_v2(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[ShareAcknowledgeRequest, int]:
+    item = new(ShareAcknowledgeRequest)
+    item.group_id, at = read_compact_nullable_string(buffer, at)
+    item.member_id, at = read_compact_nullable_string(buffer, at)
+    item.share_session_epoch, item.is_renew_ack = _unpack_io(buffer, at)
+    at += 5
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.topics, at = _read_acknowledge_topic_v1_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_share_acknowledge_request_v2(
+    out: bytearray, item: ShareAcknowledgeRequest, payloads: Payloads
+) -> None:
+    write_compact_nullable_string(out, item.group_id)
+    write_compact_nullable_string(out, item.member_id)
+    out += _pack_io(item.share_session_epoch, item.is_renew_ack)
+    write_compact_count(out, item.topics)
+    _write_acknowledge_topic_v1_array(out, item.topics)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class ShareAcknowledgeRequest(Message):
-    """Version 1, flexible."""
+    """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 79
-    VERSIONS: ClassVar[Versions] = Versions(1, 1)
+    VERSIONS: ClassVar[Versions] = Versions(1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
     SCHEMA: ClassVar[str] = FIELD_TABLE
-    DECODERS: ClassVar[dict[int, Decoder]] = {1: _read_share_acknowledge_request_v1}
-    ENCODERS: ClassVar[dict[int, Encoder]] = {1: _write_share_acknowledge_request_v1}
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_share_acknowledge_request_v1,
+        2: _read_share_acknowledge_request_v2,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_share_acknowledge_request_v1,
+        2: _write_share_acknowledge_request_v2,
+    }
 
     group_id: str | None = None
     member_id: str | None = ""
     share_session_epoch: int = 0
+    is_renew_ack: bool = False  # v2+
     topics: list[AcknowledgeTopic] = field(default_factory=list)
 
 
@@ -361,6 +401,7 @@ def _read_share_acknowledge_response_v1(
     buffer: Buffer, at: int, budget: ElementBudget
 ) -> tuple[ShareAcknowledgeResponse, int]:
     item = new(ShareAcknowledgeResponse)
+    item.acquisition_lock_timeout_ms = 0
     item.throttle_time_ms, item.error_code = _unpack_ih(buffer, at)
     at += 6
     item.error_message, at = read_compact_nullable_string(buffer, at)
@@ -387,19 +428,59 @@ def _write_share_acknowledge_response_v1(
     out.append(0)
 
 
+def _read_share_acknowledge_response_v2(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[ShareAcknowledgeResponse, int]:
+    item = new(ShareAcknowledgeResponse)
+    item.throttle_time_ms, item.error_code = _unpack_ih(buffer, at)
+    at += 6
+    item.error_message, at = read_compact_nullable_string(buffer, at)
+    (item.acquisition_lock_timeout_ms,) = _unpack_i(buffer, at)
+    at += 4
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.responses, at = _read_share_acknowledge_topic_response_v1_array(buffer, at, count, budget)
+    count, at = read_compact_count(buffer, at, 11, budget)
+    item.node_endpoints, at = _read_node_endpoint_v1_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_share_acknowledge_response_v2(
+    out: bytearray, item: ShareAcknowledgeResponse, payloads: Payloads
+) -> None:
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    write_compact_nullable_string(out, item.error_message)
+    out += _pack_i(item.acquisition_lock_timeout_ms)
+    write_compact_count(out, item.responses)
+    _write_share_acknowledge_topic_response_v1_array(out, item.responses)
+    write_compact_count(out, item.node_endpoints)
+    _write_node_endpoint_v1_array(out, item.node_endpoints)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class ShareAcknowledgeResponse(Message):
-    """Version 1, flexible."""
+    """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 79
-    VERSIONS: ClassVar[Versions] = Versions(1, 1)
+    VERSIONS: ClassVar[Versions] = Versions(1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
     SCHEMA: ClassVar[str] = FIELD_TABLE
-    DECODERS: ClassVar[dict[int, Decoder]] = {1: _read_share_acknowledge_response_v1}
-    ENCODERS: ClassVar[dict[int, Encoder]] = {1: _write_share_acknowledge_response_v1}
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_share_acknowledge_response_v1,
+        2: _read_share_acknowledge_response_v2,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_share_acknowledge_response_v1,
+        2: _write_share_acknowledge_response_v2,
+    }
 
     throttle_time_ms: int = 0
     error_code: int = 0
     error_message: str | None = None
+    acquisition_lock_timeout_ms: int = 0  # v2+
     responses: list[ShareAcknowledgeTopicResponse] = field(default_factory=list)
     node_endpoints: list[NodeEndpoint] = field(default_factory=list)

@@ -37,7 +37,7 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 78 ShareFetch
 
-request ShareFetchRequest 1 flexible 1+
+request ShareFetchRequest 1-2 flexible 1+
     group_id: string? = null
     member_id: string?
     share_session_epoch: int32
@@ -46,6 +46,8 @@ request ShareFetchRequest 1 flexible 1+
     max_bytes: int32 = 2147483647
     max_records: int32
     batch_size: int32
+    share_acquire_mode: int8 @2+
+    is_renew_ack: bool @2+
     topics: [FetchTopic]
         topic_id: uuid
         partitions: [FetchPartition]
@@ -58,7 +60,7 @@ request ShareFetchRequest 1 flexible 1+
         topic_id: uuid
         partitions: [int32]
 
-response ShareFetchResponse 1 flexible 1+
+response ShareFetchResponse 1-2 flexible 1+
     throttle_time_ms: int32
     error_code: int16
     error_message: string? = null
@@ -92,6 +94,7 @@ _unpack_i: Final = Struct(">i").unpack_from
 _unpack_ih: Final = Struct(">ih").unpack_from
 _unpack_iit: Final = Struct(">iiB").unpack_from
 _unpack_iiiiii: Final = Struct(">iiiiii").unpack_from
+_unpack_iiiiiibo: Final = Struct(">iiiiiib?").unpack_from
 _unpack_qq: Final = Struct(">qq").unpack_from
 _unpack_qqht: Final = Struct(">qqhB").unpack_from
 _pack_h: Final = Struct(">h").pack
@@ -99,6 +102,7 @@ _pack_i: Final = Struct(">i").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_iit: Final = Struct(">iiB").pack
 _pack_iiiiii: Final = Struct(">iiiiii").pack
+_pack_iiiiiibo: Final = Struct(">iiiiiib?").pack
 _pack_qq: Final = Struct(">qq").pack
 _pack_qqht: Final = Struct(">qqhB").pack
 
@@ -242,6 +246,8 @@ def _read_share_fetch_request_v1(
     buffer: Buffer, at: int, budget: ElementBudget
 ) -> tuple[ShareFetchRequest, int]:
     item = new(ShareFetchRequest)
+    item.share_acquire_mode = 0
+    item.is_renew_ack = False
     item.group_id, at = read_compact_nullable_string(buffer, at)
     item.member_id, at = read_compact_nullable_string(buffer, at)
     (
@@ -282,16 +288,70 @@ def _write_share_fetch_request_v1(out: bytearray, item: ShareFetchRequest, paylo
     out.append(0)
 
 
+def _read_share_fetch_request_v2(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[ShareFetchRequest, int]:
+    item = new(ShareFetchRequest)
+    item.group_id, at = read_compact_nullable_string(buffer, at)
+    item.member_id, at = read_compact_nullable_string(buffer, at)
+    (
+        item.share_session_epoch,
+        item.max_wait_ms,
+        item.min_bytes,
+        item.max_bytes,
+        item.max_records,
+        item.batch_size,
+        item.share_acquire_mode,
+        item.is_renew_ack,
+    ) = _unpack_iiiiiibo(buffer, at)
+    at += 26
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.topics, at = _read_fetch_topic_v1_array(buffer, at, count, budget)
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.forgotten_topics_data, at = _read_forgotten_topic_v1_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_share_fetch_request_v2(out: bytearray, item: ShareFetchRequest, payloads: Payloads) -> None:
+    write_compact_nullable_string(out, item.group_id)
+    write_compact_nullable_string(out, item.member_id)
+    out += _pack_iiiiiibo(
+        item.share_session_epoch,
+        item.max_wait_ms,
+        item.min_bytes,
+        item.max_bytes,
+        item.max_records,
+        item.batch_size,
+        item.share_acquire_mode,
+        item.is_renew_ack,
+    )
+    write_compact_count(out, item.topics)
+    _write_fetch_topic_v1_array(out, item.topics)
+    write_compact_count(out, item.forgotten_topics_data)
+    _write_forgotten_topic_v1_array(out, item.forgotten_topics_data)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class ShareFetchRequest(Message):
-    """Version 1, flexible."""
+    """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 78
-    VERSIONS: ClassVar[Versions] = Versions(1, 1)
+    VERSIONS: ClassVar[Versions] = Versions(1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
     SCHEMA: ClassVar[str] = FIELD_TABLE
-    DECODERS: ClassVar[dict[int, Decoder]] = {1: _read_share_fetch_request_v1}
-    ENCODERS: ClassVar[dict[int, Encoder]] = {1: _write_share_fetch_request_v1}
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_share_fetch_request_v1,
+        2: _read_share_fetch_request_v2,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_share_fetch_request_v1,
+        2: _write_share_fetch_request_v2,
+    }
 
     group_id: str | None = None
     member_id: str | None = ""
@@ -301,6 +361,8 @@ class ShareFetchRequest(Message):
     max_bytes: int = 2147483647
     max_records: int = 0
     batch_size: int = 0
+    share_acquire_mode: int = 0  # v2+
+    is_renew_ack: bool = False  # v2+
     topics: list[FetchTopic] = field(default_factory=list)
     forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)
 
@@ -514,14 +576,20 @@ def _write_share_fetch_response_v1(out: bytearray, item: ShareFetchResponse, pay
 
 @dataclass(slots=True, eq=False, repr=False)
 class ShareFetchResponse(Message):
-    """Version 1, flexible."""
+    """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 78
-    VERSIONS: ClassVar[Versions] = Versions(1, 1)
+    VERSIONS: ClassVar[Versions] = Versions(1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
     SCHEMA: ClassVar[str] = FIELD_TABLE
-    DECODERS: ClassVar[dict[int, Decoder]] = {1: _read_share_fetch_response_v1}
-    ENCODERS: ClassVar[dict[int, Encoder]] = {1: _write_share_fetch_response_v1}
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_share_fetch_response_v1,
+        2: _read_share_fetch_response_v1,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_share_fetch_response_v1,
+        2: _write_share_fetch_response_v1,
+    }
 
     throttle_time_ms: int = 0
     error_code: int = 0

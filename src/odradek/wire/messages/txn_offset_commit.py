@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final
+from uuid import UUID
 
+from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.decoding import (
     Buffer,
     ElementBudget,
@@ -16,6 +18,7 @@ from odradek.wire.decoding import (
     read_count,
     read_nullable_string,
     read_string,
+    read_uuid,
     skip_tags,
 )
 from odradek.wire.encoding import (
@@ -26,6 +29,7 @@ from odradek.wire.encoding import (
     write_count,
     write_nullable_string,
     write_string,
+    write_uuid,
 )
 from odradek.wire.message import Decoder, Encoder, Message, Structure
 from odradek.wire.versions import Versions
@@ -33,7 +37,7 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 28 TxnOffsetCommit
 
-request TxnOffsetCommitRequest 0-5 flexible 3+
+request TxnOffsetCommitRequest 0-6 flexible 3+
     transactional_id: string
     group_id: string
     producer_id: int64
@@ -42,17 +46,19 @@ request TxnOffsetCommitRequest 0-5 flexible 3+
     member_id: string @3+
     group_instance_id: string? @3+ = null
     topics: [TxnOffsetCommitRequestTopic]
-        name: string
+        name: string @0-5
+        topic_id: uuid @6+
         partitions: [TxnOffsetCommitRequestPartition]
             partition_index: int32
             committed_offset: int64
             committed_leader_epoch: int32 @2+ = -1
             committed_metadata: string?
 
-response TxnOffsetCommitResponse 0-5 flexible 3+
+response TxnOffsetCommitResponse 0-6 flexible 3+
     throttle_time_ms: int32
     topics: [TxnOffsetCommitResponseTopic]
-        name: string
+        name: string @0-5
+        topic_id: uuid @6+
         partitions: [TxnOffsetCommitResponsePartition]
             partition_index: int32
             error_code: int16
@@ -89,7 +95,8 @@ class TxnOffsetCommitRequestPartition(Structure):
 class TxnOffsetCommitRequestTopic(Structure):
     """TxnOffsetCommitRequest.topics[]"""
 
-    name: str = ""
+    name: str = ""  # up to v5
+    topic_id: UUID = NO_TOPIC_ID  # v6+
     partitions: list[TxnOffsetCommitRequestPartition] = field(default_factory=list)
 
 
@@ -168,6 +175,7 @@ def _read_txn_offset_commit_request_topic_v0_array(
     items = []
     for _ in range(elements):
         item = new(TxnOffsetCommitRequestTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_string(buffer, at)
         count, at = read_count(buffer, at, 14, budget)
         item.partitions, at = _read_txn_offset_commit_request_partition_v0_array(buffer, at, count, budget)
@@ -190,6 +198,7 @@ def _read_txn_offset_commit_request_topic_v2_array(
     items = []
     for _ in range(elements):
         item = new(TxnOffsetCommitRequestTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_string(buffer, at)
         count, at = read_count(buffer, at, 18, budget)
         item.partitions, at = _read_txn_offset_commit_request_partition_v2_array(buffer, at, count, budget)
@@ -212,6 +221,7 @@ def _read_txn_offset_commit_request_topic_v3_array(
     items = []
     for _ in range(elements):
         item = new(TxnOffsetCommitRequestTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_compact_string(buffer, at)
         count, at = read_compact_count(buffer, at, 18, budget)
         item.partitions, at = _read_txn_offset_commit_request_partition_v3_array(buffer, at, count, budget)
@@ -228,6 +238,34 @@ def _write_txn_offset_commit_request_topic_v3_array(
 ) -> None:
     for item in items:
         write_compact_string(out, item.name)
+        write_compact_count(out, item.partitions)
+        _write_txn_offset_commit_request_partition_v3_array(out, item.partitions)
+        out.append(0)
+
+
+def _read_txn_offset_commit_request_topic_v6_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
+    items = []
+    for _ in range(elements):
+        item = new(TxnOffsetCommitRequestTopic)
+        item.name = ""
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 18, budget)
+        item.partitions, at = _read_txn_offset_commit_request_partition_v3_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_txn_offset_commit_request_topic_v6_array(
+    out: bytearray, items: list[TxnOffsetCommitRequestTopic]
+) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
         write_compact_count(out, item.partitions)
         _write_txn_offset_commit_request_partition_v3_array(out, item.partitions)
         out.append(0)
@@ -317,12 +355,44 @@ def _write_txn_offset_commit_request_v3(
     out.append(0)
 
 
+def _read_txn_offset_commit_request_v6(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[TxnOffsetCommitRequest, int]:
+    item = new(TxnOffsetCommitRequest)
+    item.transactional_id, at = read_compact_string(buffer, at)
+    item.group_id, at = read_compact_string(buffer, at)
+    item.producer_id, item.producer_epoch, item.generation_id = _unpack_qhi(buffer, at)
+    at += 14
+    item.member_id, at = read_compact_string(buffer, at)
+    item.group_instance_id, at = read_compact_nullable_string(buffer, at)
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.topics, at = _read_txn_offset_commit_request_topic_v6_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_txn_offset_commit_request_v6(
+    out: bytearray, item: TxnOffsetCommitRequest, payloads: Payloads
+) -> None:
+    write_compact_string(out, item.transactional_id)
+    write_compact_string(out, item.group_id)
+    out += _pack_qhi(item.producer_id, item.producer_epoch, item.generation_id)
+    write_compact_string(out, item.member_id)
+    write_compact_nullable_string(out, item.group_instance_id)
+    write_compact_count(out, item.topics)
+    _write_txn_offset_commit_request_topic_v6_array(out, item.topics)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class TxnOffsetCommitRequest(Message):
-    """Versions 0 to 5, flexible from 3."""
+    """Versions 0 to 6, flexible from 3."""
 
     API_KEY: ClassVar[int] = 28
-    VERSIONS: ClassVar[Versions] = Versions(0, 5)
+    VERSIONS: ClassVar[Versions] = Versions(0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 3
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -332,6 +402,7 @@ class TxnOffsetCommitRequest(Message):
         3: _read_txn_offset_commit_request_v3,
         4: _read_txn_offset_commit_request_v3,
         5: _read_txn_offset_commit_request_v3,
+        6: _read_txn_offset_commit_request_v6,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         0: _write_txn_offset_commit_request_v0,
@@ -340,6 +411,7 @@ class TxnOffsetCommitRequest(Message):
         3: _write_txn_offset_commit_request_v3,
         4: _write_txn_offset_commit_request_v3,
         5: _write_txn_offset_commit_request_v3,
+        6: _write_txn_offset_commit_request_v6,
     }
 
     transactional_id: str = ""
@@ -364,7 +436,8 @@ class TxnOffsetCommitResponsePartition(Structure):
 class TxnOffsetCommitResponseTopic(Structure):
     """TxnOffsetCommitResponse.topics[]"""
 
-    name: str = ""
+    name: str = ""  # up to v5
+    topic_id: UUID = NO_TOPIC_ID  # v6+
     partitions: list[TxnOffsetCommitResponsePartition] = field(default_factory=list)
 
 
@@ -414,6 +487,7 @@ def _read_txn_offset_commit_response_topic_v0_array(
     items = []
     for _ in range(elements):
         item = new(TxnOffsetCommitResponseTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_string(buffer, at)
         count, at = read_count(buffer, at, 6, budget)
         item.partitions, at = _read_txn_offset_commit_response_partition_v0_array(buffer, at, count, budget)
@@ -436,6 +510,7 @@ def _read_txn_offset_commit_response_topic_v3_array(
     items = []
     for _ in range(elements):
         item = new(TxnOffsetCommitResponseTopic)
+        item.topic_id = NO_TOPIC_ID
         item.name, at = read_compact_string(buffer, at)
         count, at = read_compact_count(buffer, at, 7, budget)
         item.partitions, at = _read_txn_offset_commit_response_partition_v3_array(buffer, at, count, budget)
@@ -452,6 +527,34 @@ def _write_txn_offset_commit_response_topic_v3_array(
 ) -> None:
     for item in items:
         write_compact_string(out, item.name)
+        write_compact_count(out, item.partitions)
+        _write_txn_offset_commit_response_partition_v3_array(out, item.partitions)
+        out.append(0)
+
+
+def _read_txn_offset_commit_response_topic_v6_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
+    items = []
+    for _ in range(elements):
+        item = new(TxnOffsetCommitResponseTopic)
+        item.name = ""
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 7, budget)
+        item.partitions, at = _read_txn_offset_commit_response_partition_v3_array(buffer, at, count, budget)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_txn_offset_commit_response_topic_v6_array(
+    out: bytearray, items: list[TxnOffsetCommitResponseTopic]
+) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
         write_compact_count(out, item.partitions)
         _write_txn_offset_commit_response_partition_v3_array(out, item.partitions)
         out.append(0)
@@ -500,12 +603,36 @@ def _write_txn_offset_commit_response_v3(
     out.append(0)
 
 
+def _read_txn_offset_commit_response_v6(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[TxnOffsetCommitResponse, int]:
+    item = new(TxnOffsetCommitResponse)
+    (item.throttle_time_ms,) = _unpack_i(buffer, at)
+    at += 4
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.topics, at = _read_txn_offset_commit_response_topic_v6_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_txn_offset_commit_response_v6(
+    out: bytearray, item: TxnOffsetCommitResponse, payloads: Payloads
+) -> None:
+    out += _pack_i(item.throttle_time_ms)
+    write_compact_count(out, item.topics)
+    _write_txn_offset_commit_response_topic_v6_array(out, item.topics)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class TxnOffsetCommitResponse(Message):
-    """Versions 0 to 5, flexible from 3."""
+    """Versions 0 to 6, flexible from 3."""
 
     API_KEY: ClassVar[int] = 28
-    VERSIONS: ClassVar[Versions] = Versions(0, 5)
+    VERSIONS: ClassVar[Versions] = Versions(0, 6)
     FLEXIBLE_FROM: ClassVar[int] = 3
     SCHEMA: ClassVar[str] = FIELD_TABLE
     DECODERS: ClassVar[dict[int, Decoder]] = {
@@ -515,6 +642,7 @@ class TxnOffsetCommitResponse(Message):
         3: _read_txn_offset_commit_response_v3,
         4: _read_txn_offset_commit_response_v3,
         5: _read_txn_offset_commit_response_v3,
+        6: _read_txn_offset_commit_response_v6,
     }
     ENCODERS: ClassVar[dict[int, Encoder]] = {
         0: _write_txn_offset_commit_response_v0,
@@ -523,6 +651,7 @@ class TxnOffsetCommitResponse(Message):
         3: _write_txn_offset_commit_response_v3,
         4: _write_txn_offset_commit_response_v3,
         5: _write_txn_offset_commit_response_v3,
+        6: _write_txn_offset_commit_response_v6,
     }
 
     throttle_time_ms: int = 0

@@ -22,7 +22,7 @@ from odradek.wire.versions import Versions
 FIELD_TABLE: Final = """
 api 27 WriteTxnMarkers
 
-request WriteTxnMarkersRequest 1 flexible 1+
+request WriteTxnMarkersRequest 1-2 flexible 1+
     markers: [WritableTxnMarker]
         producer_id: int64
         producer_epoch: int16
@@ -31,8 +31,9 @@ request WriteTxnMarkersRequest 1 flexible 1+
             name: string
             partition_indexes: [int32]
         coordinator_epoch: int32
+        transaction_version: int8 @2+
 
-response WriteTxnMarkersResponse 1 flexible 1+
+response WriteTxnMarkersResponse 1-2 flexible 1+
     markers: [WritableTxnMarkerResult]
         producer_id: int64
         topics: [WritableTxnMarkerTopicResult]
@@ -44,10 +45,12 @@ response WriteTxnMarkersResponse 1 flexible 1+
 
 
 _unpack_it: Final = Struct(">iB").unpack_from
+_unpack_ibt: Final = Struct(">ibB").unpack_from
 _unpack_iht: Final = Struct(">ihB").unpack_from
 _unpack_q: Final = Struct(">q").unpack_from
 _unpack_qho: Final = Struct(">qh?").unpack_from
 _pack_it: Final = Struct(">iB").pack
+_pack_ibt: Final = Struct(">ibB").pack
 _pack_iht: Final = Struct(">ihB").pack
 _pack_q: Final = Struct(">q").pack
 _pack_qho: Final = Struct(">qh?").pack
@@ -70,6 +73,7 @@ class WritableTxnMarker(Structure):
     transaction_result: bool = False
     topics: list[WritableTxnMarkerTopic] = field(default_factory=list)
     coordinator_epoch: int = 0
+    transaction_version: int = 0  # v2+
 
 
 def _read_writable_txn_marker_topic_v1_array(
@@ -103,6 +107,7 @@ def _read_writable_txn_marker_v1_array(
     items = []
     for _ in range(elements):
         item = new(WritableTxnMarker)
+        item.transaction_version = 0
         item.producer_id, item.producer_epoch, item.transaction_result = _unpack_qho(buffer, at)
         at += 11
         count, at = read_compact_count(buffer, at, 3, budget)
@@ -121,6 +126,32 @@ def _write_writable_txn_marker_v1_array(out: bytearray, items: list[WritableTxnM
         write_compact_count(out, item.topics)
         _write_writable_txn_marker_topic_v1_array(out, item.topics)
         out += _pack_it(item.coordinator_epoch, 0)
+
+
+def _read_writable_txn_marker_v2_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[WritableTxnMarker], int]:
+    items = []
+    for _ in range(elements):
+        item = new(WritableTxnMarker)
+        item.producer_id, item.producer_epoch, item.transaction_result = _unpack_qho(buffer, at)
+        at += 11
+        count, at = read_compact_count(buffer, at, 3, budget)
+        item.topics, at = _read_writable_txn_marker_topic_v1_array(buffer, at, count, budget)
+        item.coordinator_epoch, item.transaction_version, tags = _unpack_ibt(buffer, at)
+        at += 6
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_writable_txn_marker_v2_array(out: bytearray, items: list[WritableTxnMarker]) -> None:
+    for item in items:
+        out += _pack_qho(item.producer_id, item.producer_epoch, item.transaction_result)
+        write_compact_count(out, item.topics)
+        _write_writable_txn_marker_topic_v1_array(out, item.topics)
+        out += _pack_ibt(item.coordinator_epoch, item.transaction_version, 0)
 
 
 def _read_write_txn_markers_request_v1(
@@ -144,16 +175,43 @@ def _write_write_txn_markers_request_v1(
     out.append(0)
 
 
+def _read_write_txn_markers_request_v2(
+    buffer: Buffer, at: int, budget: ElementBudget
+) -> tuple[WriteTxnMarkersRequest, int]:
+    item = new(WriteTxnMarkersRequest)
+    count, at = read_compact_count(buffer, at, 18, budget)
+    item.markers, at = _read_writable_txn_marker_v2_array(buffer, at, count, budget)
+    tags = buffer[at]
+    at += 1
+    if tags:
+        at = skip_tags(buffer, at - 1, budget)
+    return item, at
+
+
+def _write_write_txn_markers_request_v2(
+    out: bytearray, item: WriteTxnMarkersRequest, payloads: Payloads
+) -> None:
+    write_compact_count(out, item.markers)
+    _write_writable_txn_marker_v2_array(out, item.markers)
+    out.append(0)
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class WriteTxnMarkersRequest(Message):
-    """Version 1, flexible."""
+    """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 27
-    VERSIONS: ClassVar[Versions] = Versions(1, 1)
+    VERSIONS: ClassVar[Versions] = Versions(1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
     SCHEMA: ClassVar[str] = FIELD_TABLE
-    DECODERS: ClassVar[dict[int, Decoder]] = {1: _read_write_txn_markers_request_v1}
-    ENCODERS: ClassVar[dict[int, Encoder]] = {1: _write_write_txn_markers_request_v1}
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_write_txn_markers_request_v1,
+        2: _read_write_txn_markers_request_v2,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_write_txn_markers_request_v1,
+        2: _write_write_txn_markers_request_v2,
+    }
 
     markers: list[WritableTxnMarker] = field(default_factory=list)
 
@@ -279,13 +337,19 @@ def _write_write_txn_markers_response_v1(
 
 @dataclass(slots=True, eq=False, repr=False)
 class WriteTxnMarkersResponse(Message):
-    """Version 1, flexible."""
+    """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 27
-    VERSIONS: ClassVar[Versions] = Versions(1, 1)
+    VERSIONS: ClassVar[Versions] = Versions(1, 2)
     FLEXIBLE_FROM: ClassVar[int] = 1
     SCHEMA: ClassVar[str] = FIELD_TABLE
-    DECODERS: ClassVar[dict[int, Decoder]] = {1: _read_write_txn_markers_response_v1}
-    ENCODERS: ClassVar[dict[int, Encoder]] = {1: _write_write_txn_markers_response_v1}
+    DECODERS: ClassVar[dict[int, Decoder]] = {
+        1: _read_write_txn_markers_response_v1,
+        2: _read_write_txn_markers_response_v1,
+    }
+    ENCODERS: ClassVar[dict[int, Encoder]] = {
+        1: _write_write_txn_markers_response_v1,
+        2: _write_write_txn_markers_response_v1,
+    }
 
     markers: list[WritableTxnMarkerResult] = field(default_factory=list)
