@@ -132,7 +132,7 @@ def decided(new_node: Any) -> Any:
         data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(builder.build()))])]
         (produced,) = node.ask(ProduceRequest(PAYMENTS, -1, 1000, data), 9).responses
         assert produced.partition_responses[0].error_code == 0
-        offsets = [TxnOffsetCommitRequestTopic("t", [TxnOffsetCommitRequestPartition(0, 7)])]
+        offsets = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 7)])]
         node.ask(TxnOffsetCommitRequest(PAYMENTS, "g", *producer, topics=offsets), 3)
         node.core.transactions.write_markers = lambda marker, partitions, written: None
         assert node.ask(EndTxnRequest(PAYMENTS, *producer, committed), 1).error_code == 0
