@@ -1,10 +1,11 @@
 import struct
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.net.framing import FRAME_RESERVED_BYTES, JOINED_BYTES_MAX, FrameReader, FrameRefused, framed
+from odradek.net.framing import JOINED_BYTES_MAX, FrameReader, FrameRefused, framed
 
 FRAME_BYTES_MAX = 1_000_000
 
@@ -54,27 +55,33 @@ def test_readers_share_one_scratch_buffer() -> None:
     assert feed(second, b"\1c") == [b"c"]
 
 
-def test_a_frame_larger_than_the_scratch_buffer_is_received_in_place() -> None:
+def test_a_frame_larger_than_the_scratch_buffer_is_followed_by_the_next_one() -> None:
     frames = reader(scratch_bytes=16)
     payload = bytes(range(200)) * 10
-    head, rest = frame(payload)[:16], frame(payload)[16:]
-    assert feed(frames, head) == []
-    place = frames.writable()
-    assert len(place) == len(rest), "the whole rest of the frame, and nothing of the next"
-    place[:] = rest
-    del place
-    (found,) = frames.received(len(rest))
-    assert isinstance(found, bytearray)
-    assert found == payload
+    found = feed(frames, frame(payload) + frame(b"next"))
+    assert found == [payload, b"next"]
 
 
 def test_a_claimed_length_takes_memory_only_as_bytes_come() -> None:
-    claimed = 64 * FRAME_RESERVED_BYTES
-    frames = reader(frame_bytes_max=claimed)
-    feed(frames, struct.pack(">i", claimed))
-    assert len(frames.writable()) == FRAME_RESERVED_BYTES
-    feed(frames, bytes(FRAME_RESERVED_BYTES))
-    assert len(frames.writable()) == FRAME_RESERVED_BYTES, "doubled, half of it filled"
+    """9,000 connections that each claim 100 MB and send 300 bytes hold what they sent, not 256 KB each."""
+    claimed = 100_000_000
+    frames = FrameReader(memoryview(bytearray(1 << 18)), claimed)
+    tracemalloc.start()
+    try:
+        assert feed(frames, struct.pack(">i", claimed) + bytes(300)) == []
+        assert tracemalloc.get_traced_memory()[0] < 1_000
+        assert feed(frames, bytes(1_000_000)) == []
+        assert tracemalloc.get_traced_memory()[0] < 1_200_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_frame_below_the_least_size_is_refused() -> None:
+    """One read of 256 KB would hold 65,536 empty frames."""
+    frames = FrameReader(memoryview(bytearray(64)), FRAME_BYTES_MAX, frame_bytes_min=8)
+    assert feed(frames, frame(bytes(8))) == [bytes(8)]
+    with pytest.raises(FrameRefused, match="a frame of 7 bytes; the least is 8"):
+        feed(frames, frame(bytes(7)))
 
 
 def test_an_empty_frame_is_a_frame() -> None:

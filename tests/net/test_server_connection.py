@@ -1,10 +1,11 @@
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
 from odradek.net.framing import Buffer, framed
+from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
 
 
@@ -73,16 +74,42 @@ class Recorder:
         self.refused.append(reason)
 
 
+class Turns:
+    """The loop, turned by the test; a request takes as long as the test says."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self.due: list[Callable[[], None]] = []
+        self.ready = ReadyQueue(self.due.append, lambda: self.now_ns)
+
+    def turn(self) -> bool:
+        """Run what is due in this turn; whether there was something."""
+        due, self.due[:] = self.due[:], []
+        for call in due:
+            call()
+        return bool(due)
+
+    def turn_all(self) -> int:
+        """Turn until nothing is due; how often that was."""
+        turns = 0
+        while self.turn():
+            turns += 1
+        return turns
+
+
 class Client:
     """A connection with both of its ends in the test's hands."""
 
-    def __init__(self) -> None:
-        self.handler = Recorder()
+    def __init__(self, turns: Turns | None = None, handler: Recorder | None = None) -> None:
+        self.turns = turns or Turns()
+        self.handler = handler or Recorder()
         self.transport = MemoryTransport()
         self.connection = ServerConnection(
             self.handler,
             "PLAINTEXT",
             memoryview(bytearray(1024)),
+            self.turns.ready,
+            frame_bytes_min=0,
             frame_bytes_max=100_000,
             write_buffer_bytes=1000,
         )
@@ -112,10 +139,13 @@ def frames(*payloads: bytes) -> bytes:
 
 def test_requests_are_handled_one_at_a_time_and_answered_in_order(client: Client) -> None:
     client.send(frames(b"A", b"B", b"C"))
+    client.turns.turn_all()
     assert client.handler.frames == [b"A"], "B waits until A is answered"
     client.connection.answer([b"a"])
+    client.turns.turn_all()
     assert client.handler.frames == [b"A", b"B"]
     client.connection.answer([b"b1", b"b2"])
+    client.turns.turn_all()
     client.connection.answer([b"c"])
     assert client.transport.sent == frames(b"a", b"b1b2", b"c")
 
@@ -124,6 +154,7 @@ def test_requests_answered_at_once_are_served_without_recursion(client: Client) 
     client.handler.echoes = True
     payloads = [b"%d" % number for number in range(5_000)]
     client.send(frames(*payloads))
+    client.turns.turn_all()
     assert client.transport.sent == frames(*payloads)
 
 
@@ -133,12 +164,14 @@ def test_nothing_is_read_while_a_request_waits_behind_another(client: Client) ->
     client.send(frames(b"B"))
     assert not client.transport.is_reading_now
     client.connection.answer([b"a"])
+    client.turns.turn_all()
     assert client.transport.is_reading_now
 
 
 def test_a_request_without_an_answer_lets_the_next_one_through(client: Client) -> None:
     client.send(frames(b"A", b"B"))
     client.connection.answer_nothing()
+    client.turns.turn_all()
     client.connection.answer([b"b"])
     assert client.transport.sent == frames(b"b")
 
@@ -150,6 +183,7 @@ def test_a_client_that_does_not_take_its_answers_is_not_read(client: Client) -> 
     assert client.handler.frames == []
     assert not client.transport.is_reading_now
     client.connection.resume_writing()
+    client.turns.turn_all()
     assert client.transport.sent == frames(b"A")
     assert client.transport.is_reading_now
 
@@ -186,7 +220,100 @@ def test_a_handler_that_closes_gets_no_more_requests(client: Client) -> None:
 def test_it_counts_what_it_moves(client: Client) -> None:
     client.handler.echoes = True
     client.send(frames(b"abc", b"de"))
+    client.turns.turn_all()
     connection = client.connection
     assert (connection.requests, connection.bytes_in, connection.bytes_out) == (2, 13, 13)
     assert (connection.peer_host, connection.peer_port) == ("10.0.0.1", 4000)
     assert client.transport.high == 1000
+
+
+REQUEST_NS = 100_000
+
+
+class SlowRecorder(Recorder):
+    """Answers at once, and every request takes 0.1 ms."""
+
+    def __init__(self, turns: Turns) -> None:
+        super().__init__()
+        self._turns = turns
+        self.echoes = True
+
+    def frame_received(self, connection: ServerConnection, frame: Buffer) -> None:
+        self._turns.now_ns += REQUEST_NS
+        super().frame_received(connection, frame)
+
+
+def test_a_lone_request_is_handled_within_the_callback_that_read_it() -> None:
+    turns = Turns()
+    client = Client(turns, SlowRecorder(turns)).connect()
+    for _ in range(100):
+        client.send(frames(b"A"))
+        turns.now_ns += REQUEST_NS
+        assert not turns.due, "nobody waits: no turn of the loop is paid"
+    assert len(client.handler.frames) == 100
+
+
+def test_others_are_served_between_the_requests_of_one_read() -> None:
+    """6,000 pipelined requests made others wait 20 s."""
+    turns = Turns()
+    handler = SlowRecorder(turns)
+    pipelining, other = Client(turns, handler).connect(), Client(turns, handler).connect()
+    pipelining.connection.get_buffer(-1)
+    scratch = memoryview(bytearray(1 << 16))
+    pipelining.connection._reader._scratch = scratch  # one read brings them all
+    pipelining.send(frames(*[b"p"] * 6_000))
+    turns.turn()
+    other.send(frames(b"other"))
+    assert turns.turn()
+    assert handler.frames.index(b"other") <= 13, "a slice of 10, one before, and one in turn"
+    turns.turn_all()
+    assert handler.frames.count(b"p") == 6_000
+
+
+def test_each_turn_of_the_loop_serves_one_slice() -> None:
+    turns = Turns()
+    clients = [Client(turns, SlowRecorder(turns)).connect() for _ in range(3)]
+    for client in clients:
+        client.send(frames(*[b"p"] * 100))
+    began_ns, served = turns.now_ns, len(clients[0].handler.frames)
+    assert turns.turn()
+    assert turns.now_ns - began_ns == 1_000_000
+    counts = [len(client.handler.frames) for client in clients]
+    assert max(counts) - min(counts) <= 1 + served
+
+
+def test_many_first_requests_of_one_poll_share_a_slice() -> None:
+    turns = Turns()
+    clients = [Client(turns, SlowRecorder(turns)).connect() for _ in range(1_000)]
+    for client in clients:
+        client.send(frames(b"A"))
+    assert turns.now_ns == 1_000_000, "what is above a slice waits for the next turn"
+    turns.turn_all()
+    assert [client.handler.frames for client in clients] == [[b"A"]] * 1_000
+
+
+def test_parked_requests_of_one_client_wait_a_turn_and_not_for_all_of_another_one() -> None:
+    """100 pipelined commits beside three pipelining producers took 14.3 s."""
+    turns = Turns()
+    producers = [Client(turns, SlowRecorder(turns)).connect() for _ in range(3)]
+    committing = Client(turns).connect()
+    committing.send(frames(*[b"c"] * 100))
+    for _ in range(100):
+        for producer in producers:
+            if producer.transport.is_reading_now:
+                producer.send(frames(*[b"p"] * 100))
+        committing.connection.answer([b"done"])
+        turns.turn()
+    assert len(committing.handler.frames) == 100
+    assert turns.now_ns <= 110 * 1_000_000, "a commit costs a slice of the others' time, and no more"
+
+
+def test_a_connection_lost_in_the_queue_is_passed_over() -> None:
+    turns = Turns()
+    client = Client(turns).connect()
+    client.handler.echoes = True
+    client.send(frames(b"A", b"B"))
+    client.connection.connection_lost(None)
+    turns.turn_all()
+    assert client.handler.frames == [b"A"]
+    assert len(turns.ready) == 0

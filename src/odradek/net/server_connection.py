@@ -1,28 +1,33 @@
 """One client's connection: its requests are handled one at a time and answered in order.
 
-Law: it moves frames and knows nothing of what is in them. It never blocks, makes no task and no future.
+Invariant: it moves frames and knows nothing of what is in them. It never blocks, makes no task and no future.
 
-As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection:
+As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection. However
+many requests one read brought, the connections of other clients are served between any two of them: the
+`ReadyQueue`, which all connections of a loop share, decides when.
 
-    received    A B C      A is handled and answers at once; B is handled and parks; C waits
-    answer(B)              B's answer is written; C is handled
+    received    A B C      A is handled at once and answers; B and C wait for their turn
+    serve_next()           B is handled and parks; C waits
+    answer(B)              B's answer is written; C waits for its turn
+    serve_next()           C is handled
 
 The state, and what stops it from handling or reading more:
 
     handling    a frame was handed over and not yet answered        no other frame is handled
-    waiting     frames that came meanwhile                          while there are any, nothing is read
+    waiting     frames that came with it or meanwhile               while there are any, nothing is read
     choked      the peer does not take its answers                  neither handled nor read
+    queued      it waits for its turn, or its turn is now           it is not queued again
 
 So one connection holds at most one request at work, the frames of one read, and, unsent, what the write
 buffer may hold plus one answer.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Sequence
 from typing import Protocol, cast
 
 from odradek.net.framing import Buffer, FrameReader, FrameRefused, framed
+from odradek.net.ready_queue import ReadyQueue
 
 
 class FrameHandler(Protocol):
@@ -48,9 +53,10 @@ class ServerConnection(asyncio.BufferedProtocol):
         "_choked",
         "_handler",
         "_handling",
+        "_is_queued",
         "_is_reading",
         "_reader",
-        "_serving",
+        "_ready",
         "_transport",
         "_waiting",
         "_write_buffer_bytes",
@@ -69,7 +75,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         handler: FrameHandler,
         listener: str,
         scratch: memoryview,
+        ready: ReadyQueue,
         *,
+        frame_bytes_min: int,
         frame_bytes_max: int,
         write_buffer_bytes: int,
     ) -> None:
@@ -86,18 +94,19 @@ class ServerConnection(asyncio.BufferedProtocol):
         self.idle_since_ms = 0
         """When the table first found it idle; meaningless while `was_active`."""
         self._handler = handler
-        self._reader = FrameReader(scratch, frame_bytes_max)
+        self._reader = FrameReader(scratch, frame_bytes_max, frame_bytes_min=frame_bytes_min)
+        self._ready = ready
         self._write_buffer_bytes = write_buffer_bytes
         # None before connection_made and after connection_lost; nothing is sent or handled then.
         self._transport: asyncio.Transport | None = None
         # A frame is with the handler, unanswered.
         self._handling = False
-        # Frames that came while another was handled or the peer was choked; not read from then on.
-        self._waiting: deque[Buffer] = deque()
+        # Frames that are not handled yet, the next one last; nothing is read while there are any.
+        self._waiting: list[Buffer] = []
         # The write buffer is above its limit.
         self._choked = False
-        # The loop in `_serve` is further up the stack and will go on when this call returns.
-        self._serving = False
+        # It waits in the ready queue, or `serve_next` is further up the stack and will tell the queue.
+        self._is_queued = False
         # Whether the transport reads; False exactly while frames wait or the peer is choked.
         self._is_reading = True
 
@@ -134,9 +143,18 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._handler.frame_refused(self, str(refused))
             self.close()
             return
-        if frames:
-            self._waiting.extend(frames)
-            self._serve()
+        if not frames:
+            return
+        waiting = self._waiting
+        if waiting:  # the transport had read more before it was told to stop
+            waiting[:0] = reversed(frames)
+        else:
+            self._waiting = frames
+            frames.reverse()
+            if not (self._is_queued or self._handling or self._choked):
+                self._ready.serve_or_add(self)
+                return
+        self._adjust_reading()
 
     def eof_received(self) -> bool:
         """Close on the client's end of file, also when it only closed its sending half."""
@@ -145,12 +163,14 @@ class ServerConnection(asyncio.BufferedProtocol):
     def pause_writing(self) -> None:
         """See `asyncio.BaseProtocol.pause_writing`."""
         self._choked = True
+        self._adjust_reading()
 
     def resume_writing(self) -> None:
         """See `asyncio.BaseProtocol.resume_writing`."""
         self._choked = False
         self.was_active = True
-        self._serve()
+        self._wait_for_turn()
+        self._adjust_reading()
 
     # --- the handler's side
 
@@ -184,15 +204,13 @@ class ServerConnection(asyncio.BufferedProtocol):
         self.bytes_out += sum(map(len, frame))
         self.was_active = True
         self._transport.writelines(frame)
-        if not self._serving:
-            self._serve()
+        self._wait_for_turn()
 
     def answer_nothing(self) -> None:
         """End the frame at work without an answer (acks=0)."""
         assert self._handling, "no request to end"
         self._handling = False
-        if not self._serving:
-            self._serve()
+        self._wait_for_turn()
 
     def close(self) -> None:
         """Handle no more frames; answers already written are still sent."""
@@ -206,20 +224,37 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _serve(self) -> None:
-        """Hand over what waits, as far as order and the peer allow, and read only when nothing is left."""
-        if self._serving:
-            return
-        waiting = self._waiting
-        self._serving = True
-        while waiting and not self._handling and not self._choked and self.is_open:
+    # --- the ready queue's side
+
+    def serve_next(self) -> bool:
+        """See `Servable.serve_next`."""
+        self._is_queued = True
+        if self._may_serve():
             self._handling = True
             self.requests += 1
-            self._handler.frame_received(self, waiting.popleft())
-        self._serving = False
-        wants_reading = not waiting and not self._choked
-        if wants_reading != self._is_reading:
-            self._set_reading(wants_reading)
+            self._handler.frame_received(self, self._waiting.pop())
+        if self._waiting:
+            self._is_queued = has_more = self._may_serve()
+        else:
+            self._is_queued = has_more = False
+        if self._is_reading is (self._choked or bool(self._waiting)):
+            self._set_reading(not self._is_reading)
+        return has_more
+
+    def _may_serve(self) -> bool:
+        """Whether the next frame may be handed over now."""
+        return bool(self._waiting) and not self._handling and not self._choked and self.is_open
+
+    def _wait_for_turn(self) -> None:
+        """Queue when a frame may be handed over and this connection is not queued yet."""
+        if self._waiting and not self._is_queued and not self._handling and not self._choked:
+            self._is_queued = True
+            self._ready.add(self)
+
+    def _adjust_reading(self) -> None:
+        """Read exactly while no frame waits and the peer takes its answers."""
+        if self._is_reading is (self._choked or bool(self._waiting)):
+            self._set_reading(not self._is_reading)
 
     def _set_reading(self, wanted: bool) -> None:
         if self._transport is None or self._transport.is_closing():

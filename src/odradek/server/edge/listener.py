@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
@@ -18,11 +19,13 @@ from odradek.base.settings import BrokerSettings
 from odradek.metadata.image import Endpoint
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.net.framing import SCRATCH_BYTES, Buffer
+from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
 from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.open_files import connections_affordable
+from odradek.wire.headers import FIXED_BYTES
 
 _log = logging.getLogger(__name__)
 
@@ -78,11 +81,14 @@ class Listeners:
         """What clients are told to connect to; never empty after `bind`, never a wildcard."""
         # Where all connections' bytes arrive first; they take turns on one thread.
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        # Which connection is served when; made with the loop that they are on.
+        self._ready: ReadyQueue | None = None
         # Requests go here; set before the first connection is accepted.
         self._dispatcher: FrameDispatcher | None = None
 
     async def bind(self) -> None:
         """Take the ports, without accepting anybody. Raises SettingError, CannotListen."""
+        self._ready = ReadyQueue(asyncio.get_running_loop().call_soon, time.perf_counter_ns)
         plan = plan_listeners(self._settings)
         for name in plan.for_controllers:
             _log.warning(
@@ -158,10 +164,13 @@ class Listeners:
         self._servers.clear()
 
     def _connection(self, listener: str) -> ServerConnection:
+        assert self._ready is not None, "a connection before the ports were taken"
         return ServerConnection(
             self,
             listener,
             self._scratch,
+            self._ready,
+            frame_bytes_min=FIXED_BYTES,
             frame_bytes_max=self._settings.socket_request_max_bytes,
             write_buffer_bytes=self._settings.odradek_connection_write_buffer_bytes,
         )
