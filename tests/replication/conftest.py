@@ -249,9 +249,6 @@ class MemoryLogs:
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
         return self.checkpoints.get(topic_partition, 0)
 
-    def checkpoint_high_watermarks(self) -> None:
-        self.checkpoints = {key: log.high_watermark.offset for key, log in self.logs.items()}
-
 
 @dataclass
 class RecordedEffects:

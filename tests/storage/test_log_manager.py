@@ -1,6 +1,7 @@
 """All logs of a broker: directories, checkpoints, deletion, the clean stop."""
 
 import errno
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from odradek.base.errors import DataDirectoryError, StorageFailure
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import LogManager
+from odradek.storage.flushing import one_after_another
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 from odradek.storage.opening import stored_cluster_id
 
@@ -58,6 +60,16 @@ class Broker:
 @pytest.fixture
 def broker() -> Broker:
     return Broker()
+
+
+def write_checkpoints(manager: LogManager) -> None:
+    for write in (
+        *manager.high_watermark_checkpoints(),
+        *manager.recovery_point_checkpoints(),
+        *manager.log_start_offset_checkpoints(),
+    ):
+        write.run()
+        manager.checkpoint_written(write)
 
 
 def append(log: Any, batch: bytearray) -> int:
@@ -123,9 +135,7 @@ def test_checkpoints_are_kafkas_text(broker: Broker, bench: Any) -> None:
     append(log, bench.batch(3))
     log.delete_records_before(4)
     log.flush()
-    manager.checkpoint_high_watermarks()
-    manager.checkpoint_recovery_points()
-    manager.checkpoint_log_start_offsets()
+    write_checkpoints(manager)
     for name, offset in (("replication", 6), ("recovery-point", 6)):
         assert broker.disk.read(f"/d1/{name}-offset-checkpoint") == f"0\n1\norders 0 {offset}\n".encode()
     assert broker.disk.read("/d1/log-start-offset-checkpoint") == b"0\n1\norders 0 4\n"
@@ -238,13 +248,53 @@ def test_without_any_directory_there_is_no_broker(broker: Broker) -> None:
         broker.start()
 
 
-def test_a_failing_checkpoint_takes_its_directory_offline(broker: Broker) -> None:
+def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
+    broker: Broker, bench: Any
+) -> None:
     """R12"""
     manager = broker.start()
-    manager.create(ORDERS[0])
-    broker.disk.inject(Fault("sync", errno.EIO, path_part="/d1/replication"))
-    manager.checkpoint_high_watermarks()
+    log = manager.create(ORDERS[0])
+    append(log, bench.batch(3))
+    writes = manager.high_watermark_checkpoints()
+    assert [(write.directory, write.offsets) for write in writes] == [("/d1", {ORDERS[0]: 3}), ("/d2", {})]
+    append(log, bench.batch(1))
+    for write in writes:
+        write.run()
+        manager.checkpoint_written(write)
+    assert broker.disk.read("/d1/replication-offset-checkpoint") == b"0\n1\norders 0 3\n"
+    assert [write.offsets for write in manager.high_watermark_checkpoints()] == [{ORDERS[0]: 4}]
+
+
+@pytest.mark.parametrize(
+    "path_part", ["/d1/replication", "/d1/.kafka_cleanshutdown", "/d1/orders-0/00000000000000000000.log"]
+)
+def test_a_directory_that_fails_during_a_clean_stop_was_not_stopped_cleanly(
+    broker: Broker, bench: Any, path_part: str
+) -> None:
+    """R12, L7"""
+    manager = broker.start()
+    for partition in ORDERS[:2]:
+        append(manager.create(partition), bench.batch(1))
+    broker.disk.inject(Fault("sync", errno.EIO, path_part=path_part))
+    manager.close()
     assert manager.online_directories() == ["/d2"]
+    assert not broker.disk.exists("/d1/.kafka_cleanshutdown")
+    assert broker.disk.exists("/d2/.kafka_cleanshutdown")
+
+
+def test_a_clean_stop_hands_the_logs_to_the_disk_together(broker: Broker, bench: Any) -> None:
+    """Logs first, then checkpoints, then the marks: each group as a whole, so that it can wait at once."""
+    manager = broker.start()
+    for partition in ORDERS:
+        append(manager.create(partition), bench.batch(1))
+    groups: list[int] = []
+
+    def in_parallel(calls: Sequence[Callable[[], None]]) -> Sequence[OSError | None]:
+        groups.append(len(calls))
+        return one_after_another(calls)
+
+    manager.close(in_parallel=in_parallel)
+    assert groups == [6, 6, 2]
 
 
 def test_a_deleted_log_is_renamed_at_once_and_removed_later(broker: Broker, bench: Any) -> None:

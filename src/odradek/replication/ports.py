@@ -138,9 +138,6 @@ class Logs(Protocol):
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
         """What the checkpoint held at start, 0 when absent (R12)."""
 
-    def checkpoint_high_watermarks(self) -> None:
-        """Write the checkpoints (R12)."""
-
 
 class ClusterView(Protocol):
     """The cluster image, as far as replication asks it anything."""

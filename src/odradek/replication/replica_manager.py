@@ -294,11 +294,6 @@ class ReplicaManager:
         self._effects.directory_failed(directory, reason, is_last=not self._logs.online_directories())
         self._wake_all(lost)
 
-    def checkpoint_high_watermarks(self) -> None:
-        """R12, every `replica.high.watermark.checkpoint.interval.ms` and on a clean stop."""
-        self._logs.checkpoint_high_watermarks()
-        self.notice_failed_directories()
-
     def notice_failed_directories(self) -> None:
         """After a task that wrote to logs by itself: give up the partitions whose directory failed in it."""
         for directory in dict.fromkeys(partition.log.directory for partition in self._hosted.all()):

@@ -1,6 +1,7 @@
 """The log on disk: segments, indexes, producer state, recovery, retention. Knows files, not requests."""
 
 from odradek.storage.appending import AppendInfo
+from odradek.storage.checkpoint import CheckpointWrite
 from odradek.storage.files import File, FileSystem
 from odradek.storage.flushing import PendingFlush
 from odradek.storage.log import Log
@@ -14,6 +15,7 @@ __all__ = [
     "UNKNOWN_POSITION",
     "AbortedTransaction",
     "AppendInfo",
+    "CheckpointWrite",
     "EpochEnd",
     "File",
     "FileSystem",

@@ -27,6 +27,21 @@ class Damage:
         return f"{self.path} is damaged ({self.reason}) and {self.remedy}"
 
 
+@dataclass(slots=True)
+class CheckpointWrite:
+    """A checkpoint file of one log directory that is to be replaced, with its values as they were once."""
+
+    directory: str
+    """The log directory that fails when the write fails."""
+    path: str
+    offsets: dict[TopicPartition, Offset]
+    file_system: FileSystem
+
+    def run(self) -> None:
+        """Return once the file is on disk; may block and run on any thread. Raises OSError."""
+        write_offsets(self.file_system, self.path, self.offsets)
+
+
 def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:
     """The offsets by partition; empty when the file is missing or damaged, the latter with its reason."""
     lines, damage = _read_lines(file_system, path, columns=3)

@@ -11,13 +11,31 @@ What is synced: the batches of every segment that was written since, and the ind
 complete. The active segment's indexes are not: recovery makes them again from the batches (L4).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from odradek.base.ids import Offset, TopicPartition
 from odradek.storage import file_names
 from odradek.storage.files import FileSystem
 from odradek.storage.segments import Segments
+
+InParallel: TypeAlias = Callable[[Sequence[Callable[[], None]]], Sequence[OSError | None]]
+"""Runs calls that wait for the disk, at once or in any order; the error of each, in the calls' order."""
+
+
+def one_after_another(calls: Sequence[Callable[[], None]]) -> Sequence[OSError | None]:
+    """An `InParallel` on the caller's thread."""
+    return [error_of(call) for call in calls]
+
+
+def error_of(call: Callable[[], None]) -> OSError | None:
+    """Run a call that waits for the disk; the OSError that it raised, or None."""
+    try:
+        call()
+    except OSError as error:
+        return error
+    return None
 
 
 @dataclass(slots=True)
@@ -35,6 +53,8 @@ class PendingFlush:
     """Files made in the directory when this was taken: once run, their names are on disk too."""
     syncs: list[Callable[[], None]]
     """Each forces one file or directory to disk; callable once, from any thread."""
+    is_last: bool = False
+    """Nothing is appended behind `end_offset` any more: once run, the log is as a clean stop leaves it."""
 
     def run(self) -> None:
         """Wait for the disk; OSError when it fails. Every sync is tried, so that none keeps its file open."""
@@ -66,33 +86,45 @@ class FlushState:
         return self.names_synced < self.names_made
 
     def pending(
-        self, topic_partition: TopicPartition, segments: Segments, file_system: FileSystem, end_offset: Offset
+        self,
+        topic_partition: TopicPartition,
+        segments: Segments,
+        file_system: FileSystem,
+        end_offset: Offset,
+        *,
+        is_last: bool = False,
     ) -> PendingFlush:
-        """What has to be synced for all records below `end_offset` to be on disk."""
+        """What has to be synced for all records below `end_offset` to be on disk.
+
+        `is_last`: nothing is appended any more, so that the active segment's indexes are synced too.
+        """
         return PendingFlush(
             topic_partition,
             segments.directory.rpartition("/")[0],
             end_offset,
             self.generation,
             self.names_made,
-            self._syncs(segments, file_system, end_offset),
+            self._syncs(segments, file_system, end_offset, is_last=is_last),
+            is_last,
         )
 
     def _syncs(
-        self, segments: Segments, file_system: FileSystem, end_offset: Offset
+        self, segments: Segments, file_system: FileSystem, end_offset: Offset, *, is_last: bool
     ) -> list[Callable[[], None]]:
         syncs: list[Callable[[], None]] = []
         # From the segment of the last flushed record: it may have been closed since, its indexes unsynced.
         for segment in segments.from_offset(self.flushed_offset - 1):
             if segment.base_offset >= end_offset and segment.size_bytes:
                 break
-            files = [segment.file] if segment is segments.active else segment.files()
+            is_open = segment is segments.active and not is_last
+            files = [segment.file] if is_open else segment.files()
             syncs.extend(file.detached_sync() for file in files)
         if self.has_new_names:
             directory = segments.directory
             syncs.extend(_small_file_syncs(file_system, directory, self.flushed_offset))
             syncs.append(lambda: file_system.sync_directory(directory))
-            syncs.append(lambda: file_system.sync_directory(directory.rpartition("/")[0]))
+            if self.names_synced == 0:  # the name of the log's own directory
+                syncs.append(lambda: file_system.sync_directory(directory.rpartition("/")[0]))
         return syncs
 
     def has_run(self, flush: PendingFlush, now_ms: int) -> None:

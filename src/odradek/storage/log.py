@@ -26,6 +26,7 @@ from odradek.storage.appending import AppendInfo, duplicate_info, follower_batch
 from odradek.storage.checkpoint import write_epochs
 from odradek.storage.files import Buffer, is_of_the_disk
 from odradek.storage.flushing import FlushState, PendingFlush
+from odradek.storage.log_description import describe_log
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
 from odradek.storage.origin import Origin
@@ -489,12 +490,17 @@ class Log:
         end_offset = self.end_offset if up_to is None else min(up_to, self.end_offset)
         if end_offset <= self._flushes.flushed_offset and not self._flushes.has_new_names:
             return None
-        pending = self._flushes.pending
-        return pending(self.topic_partition, self._segments, self.place.file_system, end_offset)
+        return self._pending(end_offset)
+
+    def _pending(self, end_offset: Offset, *, is_last: bool = False) -> PendingFlush:
+        place, pending = self.place, self._flushes.pending
+        return pending(self.topic_partition, self._segments, place.file_system, end_offset, is_last=is_last)
 
     def mark_flushed(self, flush: PendingFlush) -> None:
         """The flush has run: raise `flushed_offset`."""
         self._flushes.has_run(flush, self.place.clock.monotonic_ms())
+        if flush.is_last:
+            self._closed_at = (self.end_offset, self._flushes.names_made)
 
     @_on_disk
     def flush(self) -> None:
@@ -541,15 +547,22 @@ class Log:
         return self._producers.expire(now_ms)
 
     @_on_disk
+    def seal(self) -> PendingFlush | None:
+        """The clean stop, no append may follow: what to sync before `close`, None when nothing must."""
+        if self._closed_at == (self.end_offset, self._flushes.names_made):
+            return None
+        self._segments.active.seal()
+        write_snapshot(self._producers, self.place.file_system, self.path, self.end_offset, durable=False)
+        self._flushes.names_made += 1
+        return self._pending(self.end_offset, is_last=True)
+
+    @_on_disk
     def close(self) -> None:
-        """The clean stop: everything is on disk, indexes and producer state included."""
-        if self._closed_at != (self.end_offset, self._flushes.names_made):
-            self._segments.active.seal()
-            for file in self._segments.active.files():
-                file.sync()
-            write_snapshot(self._producers, self.place.file_system, self.path, self.end_offset, durable=True)
-            self._flushes.names_made += 1
-            self.flush()
+        """Let go of the files; what `seal` asked for, unless it was done, is done now, on this thread."""
+        flush = self.seal()
+        if flush is not None:
+            flush.run()
+            self.mark_flushed(flush)
         self._segments.close()
 
     def rename_directory(self, name: str) -> None:
@@ -561,18 +574,4 @@ class Log:
 
     def describe(self) -> Mapping[str, Any]:
         """The log in words and numbers, for tests, CLI and console."""
-        return {
-            "partition": str(self.topic_partition),
-            "topic_id": None if self.topic_id is None else str(self.topic_id),
-            "directory": self.directory,
-            "log_start_offset": self.log_start_offset,
-            "last_stable_offset": self.last_stable.offset,
-            "high_watermark": self.high_watermark.offset,
-            "end_offset": self.end_offset,
-            "flushed_offset": self.flushed_offset,
-            "leader_epoch": self.latest_epoch,
-            "segments": len(self._segments),
-            "size_bytes": self.size_bytes,
-            "producers": len(self._producers),
-            "offline": self.place.failure,
-        }
+        return describe_log(self)

@@ -1,11 +1,13 @@
 """All logs of a broker, over all of its log directories: opened and recovered, made, deleted, closed.
 
 Nothing here runs by itself: flushing, retention and checkpoints are methods that the server calls when
-they are due. One directory that fails takes its logs with it and no others.
+they are due. What waits for the disk is returned as a value, with what was to be written as it was then;
+the caller runs it on another thread. One directory that fails takes its logs with it and no others.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +17,9 @@ from odradek.base.errors import DataDirectoryError, StorageFailure
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import file_names
-from odradek.storage.checkpoint import Damage, read_offsets, write_offsets
+from odradek.storage.checkpoint import CheckpointWrite, Damage, read_offsets, write_offsets
 from odradek.storage.files import FileSystem
-from odradek.storage.flushing import PendingFlush
+from odradek.storage.flushing import InParallel, PendingFlush, one_after_another
 from odradek.storage.loading import LogRecovery
 from odradek.storage.log import Log
 from odradek.storage.log_directory import LogDirectory
@@ -25,6 +27,9 @@ from odradek.storage.opening import make_log, open_directories
 from odradek.storage.recovery import load_log
 
 NO_BROKER_EPOCH = -1
+
+LOGS_CLOSED_AT_ONCE = 64
+"""How many logs a clean stop brings to disk together: each holds duplicates of its descriptors meanwhile."""
 
 
 @dataclass(slots=True)
@@ -183,20 +188,24 @@ class LogManager:
         """What `replication-offset-checkpoint` held at start, 0 when absent (R12)."""
         return self._high_watermarks.get(topic_partition, 0)
 
-    def checkpoint_high_watermarks(self) -> None:
-        """Write `replication-offset-checkpoint` in every directory (R12); a failure takes it offline."""
-        self._write_checkpoints(file_names.HIGH_WATERMARKS, lambda log: log.high_watermark.offset)
+    def high_watermark_checkpoints(self) -> list[CheckpointWrite]:
+        """`replication-offset-checkpoint` of every directory where it has changed (R12)."""
+        return self._due_checkpoints(file_names.HIGH_WATERMARKS, lambda log: log.high_watermark.offset)
 
-    def checkpoint_recovery_points(self) -> None:
-        """Write `recovery-point-offset-checkpoint` in every directory (R12)."""
-        self._write_checkpoints(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
+    def recovery_point_checkpoints(self) -> list[CheckpointWrite]:
+        """`recovery-point-offset-checkpoint` of every directory where it has changed (R12)."""
+        return self._due_checkpoints(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
 
-    def checkpoint_log_start_offsets(self) -> None:
-        """Write `log-start-offset-checkpoint` everywhere (R12), of logs that begin inside a segment."""
-        self._write_checkpoints(
+    def log_start_offset_checkpoints(self) -> list[CheckpointWrite]:
+        """`log-start-offset-checkpoint` where it has changed (R12), of logs that begin inside a segment."""
+        return self._due_checkpoints(
             file_names.LOG_START_OFFSETS,
             lambda log: log.log_start_offset if log.starts_inside_segment else None,
         )
+
+    def checkpoint_written(self, write: CheckpointWrite) -> None:
+        """A checkpoint is on disk: it is not written again before it changes."""
+        self._written[write.path] = write.offsets
 
     def cleaner_checkpoint(self, directory: LogDirectory) -> Callable[[], None]:
         """Writes the directory's `cleaner-offset-checkpoint` as of now; may block, raise OSError and run on
@@ -239,25 +248,30 @@ class LogManager:
         """The indexes that were found damaged since the last call and made again, one sentence each."""
         return [sentence for directory in self.directories for sentence in directory.take_repairs()]
 
-    def close(self, broker_epoch: int = NO_BROKER_EPOCH) -> None:
+    def close(self, broker_epoch: int = NO_BROKER_EPOCH, in_parallel: InParallel = one_after_another) -> None:
         """The clean stop: flush, snapshots, checkpoints, `.kafka_cleanshutdown`, locks released.
 
-        A directory that fails on the way is left as after an unclean stop.
+        Each of these is on disk before the next begins. A directory that fails on the way is left as after
+        an unclean stop.
         """
-        for log in self.logs():
-            try:
-                log.close()
-            except StorageFailure:
-                continue  # said by `directory.failure`; the others are still to be closed
-        self.checkpoint_high_watermarks()
-        self.checkpoint_recovery_points()
-        self.checkpoint_log_start_offsets()
-        for directory in self.directories:
-            try:
-                if directory.failure is None:
-                    directory.leave_clean_shutdown_mark(broker_epoch)
-            except OSError as error:
+        logs = list(self.logs())
+        for begin in range(0, len(logs), LOGS_CLOSED_AT_ONCE):
+            self._close_logs(logs[begin : begin + LOGS_CLOSED_AT_ONCE], in_parallel)
+        checkpoints = [
+            *self.high_watermark_checkpoints(),
+            *self.recovery_point_checkpoints(),
+            *self.log_start_offset_checkpoints(),
+        ]
+        errors = in_parallel([write.run for write in checkpoints])
+        for write, error in zip(checkpoints, errors, strict=True):
+            if error is not None:
+                self.fail_directory(write.directory, str(error))
+        online = [directory for directory in self.directories if directory.failure is None]
+        errors = in_parallel([partial(one.leave_clean_shutdown_mark, broker_epoch) for one in online])
+        for directory, error in zip(online, errors, strict=True):
+            if error is not None:
                 directory.fail(error)
+        for directory in self.directories:
             directory.release_lock()
 
     def describe(self) -> Mapping[str, Any]:
@@ -338,20 +352,34 @@ class LogManager:
         self._logs[topic_partition] = log
         self._by_topic.setdefault(topic_partition.topic, {})[topic_partition] = log
 
-    def _write_checkpoints(self, name: str, offset_of: Callable[[Log], Offset | None]) -> None:
-        for directory in self.directories:
-            if directory.failure is not None:
-                continue
-            offsets = self._offsets_in(directory, offset_of)
-            path = f"{directory.path}/{name}"
-            if self._written.get(path) == offsets:
-                continue
+    def _close_logs(self, logs: Sequence[Log], in_parallel: InParallel) -> None:
+        flushes: list[tuple[Log, PendingFlush]] = []
+        for log in logs:
             try:
-                write_offsets(directory.file_system, path, offsets)
-            except OSError as error:
-                directory.fail(error)
-                continue
-            self._written[path] = offsets
+                flush = log.seal()
+            except StorageFailure:
+                continue  # said by `directory.failure`; the others are still to be closed
+            if flush is not None:
+                flushes.append((log, flush))
+        errors = in_parallel([flush.run for _, flush in flushes])
+        for (log, flush), error in zip(flushes, errors, strict=True):
+            if error is None:
+                log.mark_flushed(flush)
+            else:
+                log.place.fail(error)
+        for log in logs:
+            if log.place.failure is None:
+                log.close()
+
+    def _due_checkpoints(self, name: str, offset_of: Callable[[Log], Offset | None]) -> list[CheckpointWrite]:
+        due = []
+        for directory in self.directories:
+            if directory.failure is None:
+                path = f"{directory.path}/{name}"
+                offsets = self._offsets_in(directory, offset_of)
+                if self._written.get(path) != offsets:
+                    due.append(CheckpointWrite(directory.path, path, offsets, directory.file_system))
+        return due
 
     def _offsets_in(
         self, directory: LogDirectory, offset_of: Callable[[Log], Offset | None]

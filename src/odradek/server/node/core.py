@@ -33,6 +33,7 @@ from odradek.replication.isr import IsrChange
 from odradek.replication.ports import ReplicatedLog
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
@@ -106,6 +107,7 @@ class BrokerCore:
             self.replicas.on_flushed,
             self.replicas.directory_failed,
         )
+        self.checkpoints = Checkpoints(self.logs, surroundings.background, self.replicas.directory_failed)
         self.fetch_sessions = FetchSessionCache(
             self.settings.max_incremental_fetch_session_cache_slots,
             clock=clock,

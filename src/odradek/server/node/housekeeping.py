@@ -23,45 +23,10 @@ def schedule_housekeeping(
     core: BrokerCore, schedule: Schedule, background: Background, look_for_cleaning: Callable[[], None]
 ) -> None:
     """Schedule every periodic task of a node."""
-    every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
-    first_ms = settings.log_initial_task_delay_ms
-
-    every(
-        settings.log_retention_check_interval_ms,
-        "log-retention",
-        lambda: logs.delete_old_segments(clock.wall_ms()),
-        delay_ms=first_ms,
-    )
-    if settings.log_flush_scheduler_interval_ms < LONG_MAX:
-        every(
-            settings.log_flush_scheduler_interval_ms,
-            "log-flusher",
-            lambda: core.group_flush.flush_now(logs.due_flushes(clock.monotonic_ms())),
-        )
-    every(
-        settings.log_flush_offset_checkpoint_interval_ms,
-        "recovery-point-checkpoint",
-        logs.checkpoint_recovery_points,
-        delay_ms=first_ms,
-    )
-    every(
-        settings.log_flush_start_offset_checkpoint_interval_ms,
-        "log-start-offset-checkpoint",
-        logs.checkpoint_log_start_offsets,
-        delay_ms=first_ms,
-    )
-    every(
-        settings.replica_high_watermark_checkpoint_interval_ms,
-        "high-watermark-checkpoint",
-        core.replicas.checkpoint_high_watermarks,
-    )
-    every(
-        settings.producer_id_expiration_check_interval_ms,
-        "producer-id-expiration",
-        lambda: logs.expire_producers(clock.wall_ms()),
-    )
+    every, settings, transactions = schedule.every, core.settings, core.transactions
+    _schedule_log_tasks(core, schedule, background)
+    _schedule_checkpoints(core, schedule)
     every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", look_for_cleaning)
-    transactions = core.transactions
     every(
         settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
         "transaction-abort",
@@ -77,9 +42,62 @@ def schedule_housekeeping(
         "offset-expiration",
         core.groups.expire_offsets,
     )
+    every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
+
+
+def _schedule_log_tasks(core: BrokerCore, schedule: Schedule, background: Background) -> None:
+    """Retention, `flush.ms`, producers that are silent, files that were deleted, indexes made again."""
+    every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
+
+    def apply_retention() -> None:
+        logs.delete_old_segments(clock.wall_ms())
+        core.replicas.notice_failed_directories()
+
+    every(
+        settings.log_retention_check_interval_ms,
+        "log-retention",
+        apply_retention,
+        delay_ms=settings.log_initial_task_delay_ms,
+    )
+    if settings.log_flush_scheduler_interval_ms < LONG_MAX:
+        every(
+            settings.log_flush_scheduler_interval_ms,
+            "log-flusher",
+            lambda: core.group_flush.flush_now(logs.due_flushes(clock.monotonic_ms())),
+        )
+    every(
+        settings.producer_id_expiration_check_interval_ms,
+        "producer-id-expiration",
+        lambda: logs.expire_producers(clock.wall_ms()),
+    )
     every(REMOVAL_INTERVAL_MS, "file-deletion", lambda: _remove_files(logs, background))
     every(REPAIR_REPORT_INTERVAL_MS, "index-repair-report", lambda: _report_repairs(logs))
-    every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
+
+
+def _schedule_checkpoints(core: BrokerCore, schedule: Schedule) -> None:
+    every, settings = schedule.every, core.settings
+
+    def write_high_watermarks() -> None:
+        core.checkpoints.write_high_watermarks()
+        core.replicas.notice_failed_directories()
+
+    every(
+        settings.log_flush_offset_checkpoint_interval_ms,
+        "recovery-point-checkpoint",
+        core.checkpoints.write_recovery_points,
+        delay_ms=settings.log_initial_task_delay_ms,
+    )
+    every(
+        settings.log_flush_start_offset_checkpoint_interval_ms,
+        "log-start-offset-checkpoint",
+        core.checkpoints.write_log_start_offsets,
+        delay_ms=settings.log_initial_task_delay_ms,
+    )
+    every(
+        settings.replica_high_watermark_checkpoint_interval_ms,
+        "high-watermark-checkpoint",
+        write_high_watermarks,
+    )
 
 
 def _remove_files(logs: LogManager, background: Background) -> None:

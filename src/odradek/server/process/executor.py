@@ -6,15 +6,18 @@ that computes does not belong here: a busy Python thread beside the loop costs e
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from odradek.server.edge.loop_stalls import LoopStalls, name_of
+from odradek.storage.flushing import error_of, one_after_another
 
 T = TypeVar("T")
 
 THREADS_MAX: Final = 4
+SYNC_THREADS_MAX: Final = 16
+"""For a clean stop, when everything waits for the disk and nothing else is left to do."""
 CALLS_WAITING_MAX: Final = 100_000
 
 
@@ -53,11 +56,15 @@ class Executor:
         self.submit(call, future.set_result, future.set_exception)
         return await future
 
-    async def close(self) -> None:
-        """Wait for what was submitted, and end the threads."""
+    async def drain(self) -> None:
+        """Return when everything that was submitted has been reported."""
         if self._pending:
             self._idle = self._loop.create_future()
             await self._idle
+
+    async def close(self) -> None:
+        """Wait for what was submitted, and end the threads."""
+        await self.drain()
         self._threads.shutdown(wait=True)
 
     def _report(self, report: Callable[[Any], None], outcome: object) -> None:
@@ -76,6 +83,14 @@ class Executor:
                     self._idle.set_result(None)
 
         self._loop.call_soon_threadsafe(on_loop)
+
+
+def sync_in_parallel(calls: Sequence[Callable[[], None]]) -> Sequence[OSError | None]:
+    """A `storage.flushing.InParallel` on threads of its own, at most `SYNC_THREADS_MAX`."""
+    if len(calls) <= 1:
+        return one_after_another(calls)
+    with ThreadPoolExecutor(min(SYNC_THREADS_MAX, len(calls)), thread_name_prefix="odradek-sync") as threads:
+        return list(threads.map(error_of, calls))
 
 
 class Lane:

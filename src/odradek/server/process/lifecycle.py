@@ -23,6 +23,7 @@ from odradek.server.node.node import Node, known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.broker import Broker
 from odradek.server.process.engine_session import EngineSession
+from odradek.server.process.executor import sync_in_parallel
 
 if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
@@ -77,7 +78,9 @@ async def stop(broker: Broker) -> None:
         await broker.cleaner_processes.close()
     broker.store.close()
     broker.driver.close()
-    await broker.executor.run(broker.core.logs.close)
+    await broker.executor.drain()  # no file has two writers
+    logs = broker.core.logs
+    await broker.executor.run(lambda: logs.close(in_parallel=sync_in_parallel))
     await broker.executor.close()
 
 

@@ -1,0 +1,60 @@
+"""Writes the checkpoint files of the log directories without holding up the broker (R12).
+
+What a file is to say is taken from the logs when the write begins; the fsync runs in the background. A file
+has one writer at a time: while one is under way, the next round leaves that file out, and the round after
+that writes what is true then.
+
+    5 s     replication-offset-checkpoint: orders-0 at 41     in the background
+    10 s    orders-0 is at 60, the disk still busy            left out
+    15 s    the disk is done, orders-0 at 75                  written with 75
+"""
+
+from collections.abc import Callable, Iterable
+
+from odradek.base.execution import Background
+from odradek.storage import CheckpointWrite, LogManager
+
+
+class Checkpoints:
+    """The checkpoints of all log directories; owned by the broker's thread."""
+
+    def __init__(
+        self, logs: LogManager, background: Background, on_failed: Callable[[str, str], None]
+    ) -> None:
+        self._logs = logs
+        self._background = background
+        # Called with a log directory and the system's error.
+        self._on_failed = on_failed
+        # Paths of the files that are being written.
+        self._under_way: set[str] = set()
+
+    def write_high_watermarks(self) -> None:
+        """Every `replica.high.watermark.checkpoint.interval.ms`."""
+        self._write(self._logs.high_watermark_checkpoints())
+
+    def write_recovery_points(self) -> None:
+        """Every `log.flush.offset.checkpoint.interval.ms`."""
+        self._write(self._logs.recovery_point_checkpoints())
+
+    def write_log_start_offsets(self) -> None:
+        """Every `log.flush.start.offset.checkpoint.interval.ms`."""
+        self._write(self._logs.log_start_offset_checkpoints())
+
+    def _write(self, writes: Iterable[CheckpointWrite]) -> None:
+        for write in writes:
+            if write.path not in self._under_way:
+                self._under_way.add(write.path)
+                self._submit(write)
+
+    def _submit(self, write: CheckpointWrite) -> None:
+        def written(_: None) -> None:
+            self._under_way.discard(write.path)
+            self._logs.checkpoint_written(write)
+
+        def failed(error: Exception) -> None:
+            self._under_way.discard(write.path)
+            if not isinstance(error, OSError):
+                raise error
+            self._on_failed(write.directory, str(error))
+
+        self._background.submit(write.run, written, failed)

@@ -1,0 +1,115 @@
+"""Checkpoint files with a disk that the test holds."""
+
+import errno
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import pytest
+
+from odradek.base.ids import TopicPartition
+from odradek.server.node.checkpoints import Checkpoints
+from odradek.storage import CheckpointWrite, LogManager
+from odradek.storage.checkpoint import read_offsets
+from odradek.storage.memory_files import Fault, MemoryFileSystem
+
+T = TypeVar("T")
+
+P = TopicPartition("orders", 0)
+FILE = "/d1/replication-offset-checkpoint"
+
+
+class SlowDisk:
+    """A background whose calls run when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        def run() -> None:
+            try:
+                result = call()
+            except Exception as error:
+                failed(error)
+            else:
+                done(result)
+
+        self.waiting.append(run)
+
+
+class Logs:
+    """One log directory with one log, whose high watermark the test sets."""
+
+    def __init__(self, disk: MemoryFileSystem) -> None:
+        self.disk = disk
+        self.high_watermark = 0
+        self.written: list[int] = []
+
+    def high_watermark_checkpoints(self) -> list[CheckpointWrite]:
+        return [CheckpointWrite("/d1", FILE, {P: self.high_watermark}, self.disk)]
+
+    def checkpoint_written(self, write: CheckpointWrite) -> None:
+        self.written.append(write.offsets[P])
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.disk = MemoryFileSystem()
+        self.disk.make_directory("/d1")
+        self.background, self.logs = SlowDisk(), Logs(self.disk)
+        self.failed: list[tuple[str, str]] = []
+        self.checkpoints = Checkpoints(
+            cast(LogManager, self.logs),
+            self.background,
+            lambda directory, reason: self.failed.append((directory, reason)),
+        )
+
+    def on_disk(self) -> int | None:
+        return read_offsets(self.disk, FILE)[0].get(P)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_nothing_is_written_before_the_background_has_its_turn(bench: Bench) -> None:
+    """R12"""
+    bench.logs.high_watermark = 5
+    bench.checkpoints.write_high_watermarks()
+    bench.logs.high_watermark = 9
+    assert (bench.on_disk(), bench.logs.written) == (None, [])
+    bench.background.waiting.pop()()
+    assert (bench.on_disk(), bench.logs.written) == (5, [5]), "the values of when the write began"
+
+
+def test_a_file_has_one_writer_at_a_time(bench: Bench) -> None:
+    """R12"""
+    bench.checkpoints.write_high_watermarks()
+    bench.checkpoints.write_high_watermarks()
+    assert len(bench.background.waiting) == 1
+    bench.background.waiting.pop()()
+    bench.logs.high_watermark = 7
+    bench.checkpoints.write_high_watermarks()
+    bench.background.waiting.pop()()
+    assert bench.on_disk() == 7
+
+
+def test_a_failing_disk_takes_its_directory_offline(bench: Bench) -> None:
+    """R12, L7"""
+    bench.disk.inject(Fault("sync", errno.EIO))
+    bench.checkpoints.write_high_watermarks()
+    bench.background.waiting.pop()()
+    ((directory, reason),) = bench.failed
+    assert directory == "/d1"
+    assert "Input/output error" in reason
+    assert bench.logs.written == []
+
+
+def test_what_is_no_disks_fault_is_not_blamed_on_the_disk(bench: Bench) -> None:
+    bench.logs.disk = cast(MemoryFileSystem, None)
+    bench.checkpoints.write_high_watermarks()
+    with pytest.raises(AttributeError):
+        bench.background.waiting.pop()()
+    assert bench.failed == []
