@@ -1,5 +1,7 @@
 """A store is founded once, and read into an image; what cannot be read is named."""
 
+from uuid import UUID
+
 import pytest
 
 from odradek.base.chance import SeededChance
@@ -10,7 +12,7 @@ from odradek.metadata import codec, paths
 from odradek.metadata.image import ClusterImage, PartitionImage
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.startup import found_cluster, load_image, register_broker
-from odradek.metadata.store import Create, Delete, SetData, StoreRefused, run_process
+from odradek.metadata.store import READS_MAX, Create, Delete, Multi, SetData, StoreRefused, run_process
 
 
 @pytest.fixture
@@ -124,3 +126,25 @@ def test_a_session_that_is_over_reads_nothing(run, session):
     session.expire()
     with pytest.raises(StoreRefused, match="session is over"):
         run(load_image())
+
+
+def test_a_store_is_read_in_batches(store, session, run):
+    """The trips to the store grow with the nodes by one in a hundred, not one by one."""
+    run(found_cluster(SeededChance(1)))
+    count = 1000
+    document = codec.encode_topic(UUID(int=7), dict.fromkeys(range(count), PartitionImage((1,), (1,), 1)))
+    state = codec.encode_state(PartitionImage((1,), (1,), 1), 1)
+    nodes = [Create(paths.topic("t"), document), Create(paths.partitions("t"))]
+    for number in range(count):
+        nodes += [Create(paths.partition("t", number)), Create(paths.partition_state("t", number), state)]
+    store.engine.apply(session.session_id, Multi(tuple(nodes)))
+    trips = []
+
+    def apply(operation):
+        trips.append(operation)
+        return store.engine.apply(session.session_id, operation).result
+
+    image = run_process(load_image(), apply)
+    assert len(image.topics["t"].partitions) == count
+    assert all(state.leader == 1 for state in image.topics["t"].partitions.values())
+    assert len(trips) == count // READS_MAX + 5

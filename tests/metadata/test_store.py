@@ -11,6 +11,7 @@ from odradek.metadata.store import (
     MULTI_OPERATIONS_MAX,
     NO_SESSION,
     NODE_BYTES_MAX,
+    READS_MAX,
     Check,
     Checked,
     Children,
@@ -29,6 +30,8 @@ from odradek.metadata.store import (
     Multi,
     NodeChange,
     Operation,
+    ReadResults,
+    Reads,
     Result,
     SessionExpired,
     SetData,
@@ -295,3 +298,35 @@ def test_a_session_that_ended_hears_no_watches(engine: StoreEngine, session: int
     done(engine, watcher, GetData("/a", watch=True))
     engine.close_session(watcher)
     assert engine.apply(session, SetData("/a", b"x")).events == ()
+
+
+# --- reads in one trip
+
+
+def test_each_read_of_a_batch_has_its_own_result(engine, session):
+    done(engine, session, Create("/a", b"x"), Create("/a/b"))
+    reads = Reads((GetData("/a"), GetData("/missing"), GetChildren("/a"), Exists("/missing")))
+    results = engine.apply(session, reads).result
+    assert isinstance(results, ReadResults)
+    data, missing, children, nothing = results.results
+    assert isinstance(data, Data)
+    assert data.data == b"x"
+    assert missing == Failed(Fault.NO_NODE, "/missing")
+    assert children == Children(("b",))
+    assert nothing == Existence(None)
+
+
+def test_reads_of_a_batch_arm_their_watches(engine, session):
+    engine.apply(session, Reads((Exists("/a", watch=True), GetChildren("/", watch=True))))
+    events = engine.apply(session, Create("/a")).events
+    assert events == (
+        (session, WatchFired("/a", NodeChange.CREATED)),
+        (session, WatchFired("/", NodeChange.CHILDREN_CHANGED)),
+    )
+
+
+@pytest.mark.parametrize("count", [0, READS_MAX + 1])
+def test_a_batch_of_reads_is_bounded(engine, session, count):
+    result = engine.apply(session, Reads((GetData("/"),) * count)).result
+    assert isinstance(result, Failed)
+    assert result.fault is Fault.TOO_LARGE

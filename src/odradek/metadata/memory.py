@@ -21,6 +21,7 @@ from odradek.metadata.store import (
     Multi,
     NodeStat,
     Operation,
+    Reads,
     Result,
     SessionExpired,
     StoreEvent,
@@ -243,4 +244,4 @@ class MemorySession:
 
 
 def _connection_loss(operation: Operation) -> Failed:
-    return Failed(Fault.CONNECTION_LOSS, ROOT if isinstance(operation, Multi) else operation.path)
+    return Failed(Fault.CONNECTION_LOSS, ROOT if isinstance(operation, Multi | Reads) else operation.path)

@@ -8,14 +8,14 @@ A topic without a whole set of partition states was not finished by its maker; i
 that are there, and the controller makes the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import NO_BROKER, BrokerId
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import (
     NO_CONTROLLER_EPOCH,
@@ -32,19 +32,25 @@ from odradek.metadata.image import (
     TopicDeletionBegan,
 )
 from odradek.metadata.store import (
+    Children,
     Committed,
     Create,
+    Data,
     Existence,
     Exists,
     Failed,
     Fault,
+    GetChildren,
+    GetData,
     Multi,
     NodeStat,
     Process,
+    ReadResult,
     StoreRefused,
     ensure,
     read_children,
     read_data,
+    read_many,
 )
 
 T = TypeVar("T")
@@ -76,8 +82,12 @@ def read_document(
     path: str, decode: Callable[[bytes], T], *, watch: bool = False
 ) -> Process[Document[T] | None]:
     """Read and decode a node that may be missing. Raises MalformedNode naming it."""
-    found = yield from read_data(path, watch=watch)
-    if found is None:
+    return document_in(path, (yield from read_data(path, watch=watch)), decode)
+
+
+def document_in(path: str, found: ReadResult | None, decode: Callable[[bytes], T]) -> Document[T] | None:
+    """Decode what was read at `path`; None for a missing node. Raises MalformedNode naming it."""
+    if not isinstance(found, Data):
         return None
     try:
         return Document(decode(found.data), found.stat)
@@ -110,45 +120,62 @@ def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Pro
 
 
 def load_image() -> Process[ClusterImage]:
-    """Read the whole store. Raises codec.MalformedNode naming the node that cannot be read."""
+    """Read the whole store, level by level, READS_MAX nodes in one trip.
+
+    Raises codec.MalformedNode naming the node that cannot be read.
+    """
     image = ClusterImage()
-    cluster_id = yield from read_document(paths.CLUSTER_ID, codec.decode_cluster_id)
-    if cluster_id is not None:
-        image.apply(ClusterNamed(cluster_id.value))
-    yield from _load_controller(image)
+    yield from _load_roots(image)
     for broker in (yield from load_brokers()).values():
         image.apply(BrokerRegistered(broker))
-    for name in (yield from read_children(paths.TOPICS)):
-        yield from _load_topic(image, name)
-    for name in (yield from read_children(paths.DELETE_TOPICS)):
+    topics, deleting, broker_configs, group_configs = yield from _load_names(
+        paths.TOPICS, paths.DELETE_TOPICS, paths.BROKER_CONFIGS, paths.GROUP_CONFIGS
+    )
+    yield from _load_topics(image, topics)
+    for name in deleting:
         if name in image.topics:
             image.apply(TopicDeletionBegan(name))
-    yield from _load_broker_configs(image)
-    yield from _load_group_configs(image)
+    brokers = [paths.broker_of_config(name) for name in broker_configs]
+    overrides = yield from _load_configs([paths.broker_config(broker_id) for broker_id in brokers])
+    image.apply_all(BrokerConfigChanged(*each) for each in zip(brokers, overrides, strict=True))
+    groups = [paths.group_of_config(name) for name in group_configs]
+    overrides = yield from _load_configs([paths.group_config(group_id) for group_id in groups])
+    image.apply_all(GroupConfigChanged(*each) for each in zip(groups, overrides, strict=True))
     return image
 
 
 def load_brokers() -> Process[dict[BrokerId, BrokerImage]]:
     """The live brokers; leaves a watch on their comings and goings."""
+    ids = [int(name) for name in (yield from read_children(paths.BROKER_IDS, watch=True))]
+    found = yield from read_many([GetData(paths.broker(broker_id)) for broker_id in ids])
     brokers: dict[BrokerId, BrokerImage] = {}
-    for name in (yield from read_children(paths.BROKER_IDS, watch=True)):
-        broker = yield from load_broker(int(name))
+    for broker_id, result in zip(ids, found, strict=True):
+        broker = _broker_in(broker_id, result)
         if broker is not None:  # else it went while we were reading
-            brokers[int(name)] = broker
+            brokers[broker_id] = broker
     return brokers
 
 
-def load_broker(broker_id: BrokerId) -> Process[BrokerImage | None]:
-    """One live broker with its epoch, or None when it is not there."""
-    found = yield from read_document(
-        paths.broker(broker_id), lambda data: codec.decode_broker(broker_id, data, epoch=-1)
+def _broker_in(broker_id: BrokerId, result: ReadResult) -> BrokerImage | None:
+    document = document_in(
+        paths.broker(broker_id), result, lambda data: codec.decode_broker(broker_id, data, epoch=-1)
     )
-    return None if found is None else replace(found.value, epoch=found.stat.created_at)
+    return None if document is None else replace(document.value, epoch=document.stat.created_at)
 
 
-def load_state(name: str, number: int, assigned: PartitionImage) -> Process[PartitionImage]:
-    """A partition with the state that the store has now; one without a state there has version -1."""
-    found = yield from read_document(paths.partition_state(name, number), codec.decode_state)
+def load_states(
+    assigned: Mapping[TopicPartition, PartitionImage],
+) -> Process[dict[TopicPartition, PartitionImage]]:
+    """Partitions with the states that the store has now; one without a state there has version -1."""
+    found = yield from read_many([GetData(paths.partition_state(*named)) for named in assigned])
+    return {
+        named: _with_state(named, partition, result)
+        for (named, partition), result in zip(assigned.items(), found, strict=True)
+    }
+
+
+def _with_state(named: TopicPartition, assigned: PartitionImage, result: ReadResult) -> PartitionImage:
+    found = document_in(paths.partition_state(*named), result, codec.decode_state)
     if found is None:
         return replace(assigned, isr=(), leader=NO_BROKER, state_version=-1)
     return replace(
@@ -161,9 +188,15 @@ def load_state(name: str, number: int, assigned: PartitionImage) -> Process[Part
     )
 
 
-def _load_controller(image: ClusterImage) -> Process[None]:
-    epoch = yield from read_document(paths.CONTROLLER_EPOCH, codec.decode_controller_epoch)
-    holder = yield from read_document(paths.CONTROLLER, codec.decode_controller)
+def _load_roots(image: ClusterImage) -> Process[None]:
+    """The cluster's id, and who its controller is."""
+    roots = (paths.CLUSTER_ID, paths.CONTROLLER_EPOCH, paths.CONTROLLER)
+    found = dict(zip(roots, (yield from read_many([GetData(path) for path in roots])), strict=True))
+    cluster_id = document_in(paths.CLUSTER_ID, found[paths.CLUSTER_ID], codec.decode_cluster_id)
+    if cluster_id is not None:
+        image.apply(ClusterNamed(cluster_id.value))
+    epoch = document_in(paths.CONTROLLER_EPOCH, found[paths.CONTROLLER_EPOCH], codec.decode_controller_epoch)
+    holder = document_in(paths.CONTROLLER, found[paths.CONTROLLER], codec.decode_controller)
     image.apply(
         ControllerChanged(
             NO_BROKER if holder is None else holder.value,
@@ -172,40 +205,41 @@ def _load_controller(image: ClusterImage) -> Process[None]:
     )
 
 
-def _load_topic(image: ClusterImage, name: str) -> Process[None]:
-    found = yield from read_document(paths.topic(name), codec.decode_topic)
-    if found is None:
-        return
-    document = found.value
-    partitions: dict[int, PartitionImage] = {}
-    for number in sorted(document.assignment):
-        assigned = PartitionImage(
+def _load_names(*folders: str) -> Process[list[tuple[str, ...]]]:
+    """The names of the children of each folder; a missing one has none."""
+    found = yield from read_many([GetChildren(path) for path in folders])
+    return [result.names if isinstance(result, Children) else () for result in found]
+
+
+def _load_topics(image: ClusterImage, names: Sequence[str]) -> Process[None]:
+    found = yield from read_many([GetData(paths.topic(name)) for name in names])
+    documents = {
+        name: document.value
+        for name, result in zip(names, found, strict=True)
+        if (document := document_in(paths.topic(name), result, codec.decode_topic)) is not None
+    }
+    assigned = {
+        TopicPartition(name, number): PartitionImage(
             document.assignment[number],
             isr=(),
             leader=NO_BROKER,
             adding_replicas=document.adding.get(number, ()),
             removing_replicas=document.removing.get(number, ()),
         )
-        partitions[number] = yield from load_state(name, number, assigned)
-    image.apply(TopicCreated(name, document.topic_id, partitions))
-    overrides = yield from _load_config(paths.topic_config(name))
-    image.apply(TopicConfigChanged(name, overrides))
+        for name, document in documents.items()
+        for number in sorted(document.assignment)
+    }
+    partitions: dict[str, dict[int, PartitionImage]] = {name: {} for name in documents}
+    for named, state in (yield from load_states(assigned)).items():
+        partitions[named.topic][named.partition] = state
+    configs = yield from _load_configs([paths.topic_config(name) for name in documents])
+    for name, overrides in zip(documents, configs, strict=True):
+        image.apply(TopicCreated(name, documents[name].topic_id, partitions[name]))
+        image.apply(TopicConfigChanged(name, overrides))
 
 
-def _load_broker_configs(image: ClusterImage) -> Process[None]:
-    for name in (yield from read_children(paths.BROKER_CONFIGS)):
-        broker_id = paths.broker_of_config(name)
-        overrides = yield from _load_config(paths.broker_config(broker_id))
-        image.apply(BrokerConfigChanged(broker_id, overrides))
-
-
-def _load_group_configs(image: ClusterImage) -> Process[None]:
-    for name in (yield from read_children(paths.GROUP_CONFIGS)):
-        group_id = paths.group_of_config(name)
-        overrides = yield from _load_config(paths.group_config(group_id))
-        image.apply(GroupConfigChanged(group_id, overrides))
-
-
-def _load_config(path: str) -> Process[Mapping[str, str]]:
-    found = yield from read_document(path, codec.decode_config)
-    return {} if found is None else found.value
+def _load_configs(nodes: Sequence[str]) -> Process[list[Mapping[str, str]]]:
+    """The settings in each of the nodes; a missing one has none."""
+    found = yield from read_many([GetData(path) for path in nodes])
+    documents = [document_in(*each, codec.decode_config) for each in zip(nodes, found, strict=True)]
+    return [{} if document is None else document.value for document in documents]

@@ -24,7 +24,7 @@ that the operation itself fired.
     >>> SetData("/controller_epoch", b"3", version=0)   ->  Failed(BAD_VERSION, "/controller_epoch")
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
@@ -35,6 +35,8 @@ ANY_VERSION = -1
 NO_SESSION = 0
 NODE_BYTES_MAX = 1 << 20
 MULTI_OPERATIONS_MAX = 50_000
+READS_MAX = 100
+"""How many reads go into one `Reads`: what takes about 1 ms to decode."""
 
 
 class Fault(Enum):
@@ -131,9 +133,19 @@ class Exists:
     watch: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Do all of these reads in order, each with a result of its own. At least one, at most READS_MAX.
+
+    One trip to the store instead of many; writes of others may come between two of them.
+    """
+
+    operations: tuple["ReadOperation", ...]
+
+
 WriteOperation: TypeAlias = Create | SetData | Delete | Check
 ReadOperation: TypeAlias = GetData | GetChildren | Exists
-Operation: TypeAlias = Create | SetData | Delete | Multi | GetData | GetChildren | Exists
+Operation: TypeAlias = Create | SetData | Delete | Multi | GetData | GetChildren | Exists | Reads
 
 
 # --- results
@@ -202,8 +214,20 @@ class Failed:
     index: int = 0
 
 
+ReadResult: TypeAlias = Data | Children | Existence | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResults:
+    """The results of `Reads`, in their order."""
+
+    results: tuple[ReadResult, ...]
+
+
 WriteResult: TypeAlias = Created | Written | Deleted | Checked
-Result: TypeAlias = Created | Written | Deleted | Checked | Committed | Data | Children | Existence | Failed
+Result: TypeAlias = (
+    Created | Written | Deleted | Checked | Committed | Data | Children | Existence | ReadResults | Failed
+)
 
 
 # --- events
@@ -313,6 +337,24 @@ def read_data(path: str, *, watch: bool = False) -> Process[Data | None]:
         raise StoreRefused(result)
     assert isinstance(result, Data), result
     return result
+
+
+def read_many(operations: Sequence[ReadOperation]) -> Process[list[ReadResult]]:
+    """Do any number of reads, READS_MAX in one trip; the results in their order.
+
+    A missing node is a result like any other. Raises StoreRefused for any other failure.
+    """
+    results: list[ReadResult] = []
+    for begin in range(0, len(operations), READS_MAX):
+        answer = yield Reads(tuple(operations[begin : begin + READS_MAX]))
+        if isinstance(answer, Failed):
+            raise StoreRefused(answer)
+        assert isinstance(answer, ReadResults), answer
+        for result in answer.results:
+            if isinstance(result, Failed) and result.fault is not Fault.NO_NODE:
+                raise StoreRefused(result)
+        results.extend(answer.results)
+    return results
 
 
 def read_children(path: str, *, watch: bool = False) -> Process[tuple[str, ...]]:

@@ -15,6 +15,7 @@ from odradek.metadata.store import (
     MULTI_OPERATIONS_MAX,
     NO_SESSION,
     NODE_BYTES_MAX,
+    READS_MAX,
     Applied,
     Check,
     Checked,
@@ -36,7 +37,9 @@ from odradek.metadata.store import (
     NodeStat,
     Operation,
     ReadOperation,
-    Result,
+    ReadResult,
+    ReadResults,
+    Reads,
     SessionExpired,
     SetData,
     StoreEvent,
@@ -160,6 +163,10 @@ class TreeEngine:
             match operation:
                 case GetData() | GetChildren() | Exists():
                     return Applied(self._read(session, operation))
+                case Reads(reads):
+                    if not 0 < len(reads) <= READS_MAX:
+                        return Applied(Failed(Fault.TOO_LARGE, _path_of(operation)))
+                    return Applied(ReadResults(tuple(self._read(session, read) for read in reads)))
                 case Multi(operations):
                     if len(operations) > MULTI_OPERATIONS_MAX:
                         return Applied(Failed(Fault.TOO_LARGE, _path_of(operation)))
@@ -173,7 +180,7 @@ class TreeEngine:
         """See `StoreEngine.close`."""
         self._table.close()
 
-    def _read(self, session: int, operation: ReadOperation) -> Result:
+    def _read(self, session: int, operation: ReadOperation) -> ReadResult:
         node = self._table.get(operation.path)
         if isinstance(operation, Exists):
             if operation.watch:
@@ -279,6 +286,6 @@ def name_of(path: str) -> str:
 
 
 def _path_of(operation: Operation) -> str:
-    if isinstance(operation, Multi):
+    if isinstance(operation, Multi | Reads):
         return operation.operations[0].path if operation.operations else ROOT
     return operation.path

@@ -19,8 +19,17 @@ from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
-from odradek.metadata.startup import load_brokers, read_document
-from odradek.metadata.store import Delete, Fault, Process, StoreRefused, read_children
+from odradek.metadata.startup import document_in, load_brokers, read_document
+from odradek.metadata.store import (
+    Delete,
+    Fault,
+    GetData,
+    Process,
+    ReadResult,
+    StoreRefused,
+    read_children,
+    read_many,
+)
 
 
 class ActiveController:
@@ -83,17 +92,17 @@ class ActiveController:
 
     def isr_changes(self) -> Process[None]:
         """R4: leaders announced ISR changes: read the states again, tell all brokers, delete the notices."""
-        for name in (yield from read_children(paths.ISR_CHANGES, watch=True)):
-            path = f"{paths.ISR_CHANGES}/{name}"
-            try:
-                notice = yield from read_document(path, codec.decode_isr_change)
-                changed = notice.value if notice is not None else []
-            except codec.MalformedNode:
-                changed = []
-            for topic_partition in changed:
-                yield from self._cluster.refresh(topic_partition)
-                if self._cluster.image.partition(topic_partition) is not None:
-                    self._cluster.messages.isr_known(self._cluster.image, topic_partition)
+        names = yield from read_children(paths.ISR_CHANGES, watch=True)
+        notices = [f"{paths.ISR_CHANGES}/{name}" for name in names]
+        found = yield from read_many([GetData(path) for path in notices])
+        changed: dict[TopicPartition, None] = {}
+        for path, result in zip(notices, found, strict=True):
+            changed |= dict.fromkeys(_named_in(path, result))
+        yield from self._cluster.refresh(changed)
+        for topic_partition in changed:
+            if self._cluster.image.partition(topic_partition) is not None:
+                self._cluster.messages.isr_known(self._cluster.image, topic_partition)
+        for path in notices:
             failed = yield from self._cluster.commit((Delete(path),))
             if failed is not None and failed.fault is not Fault.NO_NODE:
                 raise StoreRefused(failed)
@@ -139,3 +148,12 @@ class ActiveController:
         failed = yield from self._cluster.commit((Put(path, document),))
         if failed is not None:
             raise StoreRefused(failed)
+
+
+def _named_in(path: str, result: ReadResult) -> list[TopicPartition]:
+    """The partitions that a notice names; none where it cannot be read."""
+    try:
+        notice = document_in(path, result, codec.decode_isr_change)
+    except codec.MalformedNode:
+        return []
+    return notice.value if notice is not None else []

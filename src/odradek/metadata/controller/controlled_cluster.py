@@ -21,7 +21,7 @@ from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
 from odradek.metadata.messages import StopReplica
-from odradek.metadata.startup import load_state
+from odradek.metadata.startup import load_states
 from odradek.metadata.store import (
     Check,
     Create,
@@ -145,8 +145,7 @@ class ControlledCluster:
                     pending.extend(named for named, _ in chunk)
             if not pending:
                 break
-            for named in pending:
-                yield from self.refresh(named)
+            yield from self.refresh(pending)
         return changed
 
     def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> Process[bool]:
@@ -169,14 +168,13 @@ class ControlledCluster:
             self.messages.partition_changed(self.image, named)
         return True
 
-    def refresh(self, named: TopicPartition) -> Process[None]:
-        """Take a partition's state from the store."""
-        known = self.image.partition(named)
-        if known is None:
-            return
-        state = yield from load_state(named.topic, named.partition, known)
-        if state != known:
-            self.apply(PartitionChanged(*named, state))
+    def refresh(self, partitions: Iterable[TopicPartition]) -> Process[None]:
+        """Take the states of these partitions from the store, as far as they are known here."""
+        known = {named: state for named in partitions if (state := self.image.partition(named)) is not None}
+        found = yield from load_states(known)
+        self.apply(
+            *(PartitionChanged(*named, state) for named, state in found.items() if state != known[named])
+        )
 
     def start_new_partitions(self) -> Process[None]:
         """Give a first state to partitions that are assigned and have none (new -> online)."""
