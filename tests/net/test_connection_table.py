@@ -65,14 +65,24 @@ def test_idle_connections_are_closed_after_their_time_and_no_sooner() -> None:
     assert not busy.closed
 
 
-def test_one_that_waits_for_our_answer_is_not_idle_but_one_that_does_not_take_it_is() -> None:
+def test_one_that_waits_for_our_answer_or_does_not_take_it_is_idle_too() -> None:
+    """As in Kafka: with a second request behind the parked one, nothing is read and no end is noticed."""
     connections = table(idle_ms_max=100)
     parked, slow = Connection(is_handling=True), Connection(is_handling=True, unsent_bytes=1)
     connections.admit(parked)
     connections.admit(slow)
     for now_ms in (0, 50, 100, 150):
         connections.close_idle(now_ms)
-    assert (parked.closed, slow.closed) == (False, True)
+    assert (parked.closed, slow.closed) == (True, True)
+
+
+def test_a_negative_idle_time_closes_nobody() -> None:
+    connections = table(idle_ms_max=-1)
+    idle = Connection()
+    connections.admit(idle)
+    for now_ms in range(0, 10_000_000, connections.sweep_interval_ms()):
+        assert connections.close_idle(now_ms) == 0
+    assert not idle.closed
 
 
 def test_what_closed_connections_moved_stays_in_the_totals() -> None:

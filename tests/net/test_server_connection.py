@@ -317,3 +317,24 @@ def test_a_connection_lost_in_the_queue_is_passed_over() -> None:
     turns.turn_all()
     assert client.handler.frames == [b"A"]
     assert len(turns.ready) == 0
+
+
+def test_what_a_request_parked_ends_with_its_connection() -> None:
+    client = Client().connect()
+    abandoned: list[str] = []
+    client.send(frames(b"A"))
+    client.connection.when_lost(lambda: abandoned.append("A"))
+    client.connection.answer([b"a"])
+    client.send(frames(b"B"))
+    client.connection.when_lost(lambda: abandoned.append("B"))
+    client.connection.connection_lost(None)
+    assert abandoned == ["B"], "A was answered"
+
+
+def test_what_is_parked_after_the_connection_was_lost_ends_at_once() -> None:
+    client = Client().connect()
+    abandoned: list[str] = []
+    client.send(frames(b"A"))
+    client.connection.connection_lost(None)
+    client.connection.when_lost(lambda: abandoned.append("A"))
+    assert abandoned == ["A"]

@@ -86,6 +86,7 @@ class FakeClient:
     peer_port: int = 4000
     is_closed: bool = False
     answers: list[bytes | None] = field(default_factory=list)
+    abandon: Callable[[], None] | None = None
 
     def answer(self, parts: list[Any]) -> None:
         self.answers.append(b"".join(parts))
@@ -95,6 +96,9 @@ class FakeClient:
 
     def close(self) -> None:
         self.is_closed = True
+
+    def when_lost(self, abandon: Callable[[], None]) -> None:
+        self.abandon = abandon
 
 
 class Node:

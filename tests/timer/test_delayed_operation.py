@@ -186,3 +186,26 @@ def test_an_operation_that_wakes_itself_for_ever_is_our_mistake() -> None:
     operation.while_trying = operation.safe_try_complete
     with pytest.raises(AssertionError, match="scripted"):
         operation.safe_try_complete()
+
+
+def test_an_abandoned_operation_is_never_answered() -> None:
+    """D1: neither an event nor the deadline completes it afterwards."""
+    clock = ManualClock()
+    timer = Timer(clock)
+    operation = Scripted(deadline_ms=100)
+    timer.add(operation)
+    operation.abandon()
+    assert timer.size == 0
+    operation.holds = True
+    assert not operation.safe_try_complete()
+    assert not operation.force_complete()
+    clock.advance(1_000)
+    timer.advance()
+    assert operation.events == []
+
+
+def test_a_completed_operation_is_not_abandoned() -> None:
+    operation = Scripted()
+    operation.force_complete()
+    operation.abandon()
+    assert operation.events == ["completed"]

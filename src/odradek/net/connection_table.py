@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 UNLIMITED = (1 << 31) - 1
 SWEEPS_PER_IDLE_TIME = 10
+LOOK_AGAIN_MS = 60_000
+"""How often to look whether a limit was set meanwhile, while there is none."""
 
 
 @dataclass(slots=True)
@@ -21,6 +23,7 @@ class ConnectionLimits:
     connections_max: int = UNLIMITED
     connections_per_host_max: int = UNLIMITED
     idle_ms_max: int = 600_000
+    """Negative: no connection is closed for idleness."""
 
 
 class TrackedConnection(Protocol):
@@ -108,19 +111,21 @@ class ConnectionTable:
 
     def sweep_interval_ms(self) -> int:
         """How often to call `close_idle`."""
-        return max(1, self.limits.idle_ms_max // SWEEPS_PER_IDLE_TIME)
+        idle_ms = self.limits.idle_ms_max
+        return max(1, idle_ms // SWEEPS_PER_IDLE_TIME) if idle_ms >= 0 else LOOK_AGAIN_MS
 
     def close_idle(self, now_ms: int) -> int:
         """Close what has not moved a byte for `idle_ms_max`; how many.
 
-        One that waits for an answer of ours is not idle, unless it does not take what it was sent.
+        As in Kafka that goes for a connection with a parked request too: the end of one that has sent another
+        request behind it is not noticed. Fetches and produces are answered before that.
         """
         closed = 0
+        if self.limits.idle_ms_max < 0:
+            return closed
         for connection in list(self._open):
             if connection.was_active:
                 connection.was_active = False
-                connection.idle_since_ms = now_ms
-            elif connection.is_handling and not connection.unsent_bytes:
                 connection.idle_since_ms = now_ms
             elif now_ms - connection.idle_since_ms >= self.limits.idle_ms_max:
                 connection.abort()

@@ -23,7 +23,7 @@ buffer may hold plus one answer.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, cast
 
 from odradek.net.framing import Buffer, FrameReader, FrameRefused, framed
@@ -50,6 +50,7 @@ class ServerConnection(asyncio.BufferedProtocol):
     """A protocol for `loop.create_server`; everything after `connection_made` is on one thread."""
 
     __slots__ = (
+        "_abandon",
         "_choked",
         "_handler",
         "_handling",
@@ -101,6 +102,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._transport: asyncio.Transport | None = None
         # A frame is with the handler, unanswered.
         self._handling = False
+        # Ends what the frame at work has parked, when the connection is lost; None when there is nothing.
+        self._abandon: Callable[[], None] | None = None
         # Frames that are not handled yet, the next one last; nothing is read while there are any.
         self._waiting: list[Buffer] = []
         # The write buffer is above its limit.
@@ -127,6 +130,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         """See `asyncio.BaseProtocol.connection_lost`."""
         self._transport = None
         self._waiting.clear()
+        if self._abandon is not None:
+            abandon, self._abandon = self._abandon, None
+            abandon()
         self._handler.connection_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -198,6 +204,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """Send the answer to the frame at work, without copying its parts; they must not change any more."""
         assert self._handling, "an answer without a request"
         self._handling = False
+        self._abandon = None
         if self._transport is None:
             return
         frame = framed(parts)
@@ -210,7 +217,16 @@ class ServerConnection(asyncio.BufferedProtocol):
         """End the frame at work without an answer (acks=0)."""
         assert self._handling, "no request to end"
         self._handling = False
+        self._abandon = None
         self._wait_for_turn()
+
+    def when_lost(self, abandon: Callable[[], None]) -> None:
+        """Call `abandon` when the connection is lost before the frame at work is answered."""
+        assert self._handling, "nothing is at work"
+        if self._transport is None:
+            abandon()
+        else:
+            self._abandon = abandon
 
     def close(self) -> None:
         """Handle no more frames; answers already written are still sent."""

@@ -128,6 +128,12 @@ class DelayedFetch(DelayedOperation):
         """F7: read again and answer, once."""
         self._answer()
 
+    def on_abandoned(self) -> None:
+        """Hold nothing: the entries in the lists of its partitions may stay for a while (D6)."""
+        self._fetches = ()
+        self._starts = []
+        self._answer = _answer_nobody
+
     def on_expiration(self) -> None:
         """Meter it."""
         if self._params.is_from_follower:
@@ -143,3 +149,7 @@ class DelayedFetch(DelayedOperation):
             f"fetch by {reader} to the {params.isolation.value}: "
             f"{self.gathered_bytes} of {params.min_bytes} bytes over {len(self._fetches)} partitions"
         )
+
+
+def _answer_nobody() -> None:
+    """The answer of a fetch whose client is gone."""

@@ -61,17 +61,19 @@ class Fetching:
         self._sends_high_watermarks = sends_high_watermarks
         """F6, case H."""
 
-    def fetch(self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse) -> None:
-        """Read and answer, now or when there is enough."""
+    def fetch(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse
+    ) -> DelayedFetch | None:
+        """Read and answer, now or when there is enough; returns what waits, or None when it is answered."""
         outcomes = self._reader.read(params, fetches)
         self._meter_reads(fetches, outcomes)
         if params.is_from_follower:
             for topic_partition in self._note_follower(params, fetches, outcomes):
                 self._purgatories.wake(topic_partition)
         if may_wait(params, outcomes):
-            self._park(params, fetches, outcomes, respond)
-        else:
-            self._answer(params, fetches, outcomes, respond)
+            return self._park(params, fetches, outcomes, respond)
+        self._answer(params, fetches, outcomes, respond)
+        return None
 
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
@@ -100,7 +102,7 @@ class Fetching:
         fetches: Sequence[PartitionFetch],
         outcomes: Sequence[FetchOutcome],
         respond: FetchResponse,
-    ) -> None:
+    ) -> DelayedFetch | None:
         def read_and_answer() -> None:
             self._answer(params, fetches, self._reader.read(params, fetches), respond)
 
@@ -115,7 +117,7 @@ class Fetching:
             sends_high_watermarks=self._sends_high_watermarks,
         )
         keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
-        self._purgatories.fetch.try_complete_else_watch(operation, keys)
+        return None if self._purgatories.fetch.try_complete_else_watch(operation, keys) else operation
 
     def _answer(
         self,

@@ -38,7 +38,7 @@ from odradek.replication.record_deletion import RecordDeletion
 from odradek.replication.role_changes import RoleChanger, RoleChanges
 from odradek.storage import Origin
 from odradek.storage.files import Buffer
-from odradek.timer import Timer
+from odradek.timer import DelayedOperation, Timer
 
 
 class ReplicaManager:
@@ -156,9 +156,14 @@ class ReplicaManager:
         keys = [status.topic_partition for status in statuses]
         self.purgatories.produce.try_complete_else_watch(operation, keys)
 
-    def fetch(self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse) -> None:
-        """R9, F1: read the partitions in order; answer in that order, now or when there is enough."""
-        self._fetching.fetch(params, fetches, respond)
+    def fetch(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse
+    ) -> DelayedOperation | None:
+        """R9, F1: read the partitions in order; answer in that order, now or when there is enough.
+
+        Returns what waits, to be abandoned when nobody wants its answer any more; None when it is answered.
+        """
+        return self._fetching.fetch(params, fetches, respond)
 
     def delete_records(
         self,

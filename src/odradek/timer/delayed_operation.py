@@ -84,6 +84,20 @@ class DelayedOperation(TimerTask):
         self.on_complete()
         return True
 
+    def abandon(self) -> None:
+        """End without an answer, because nobody waits for one any more; never called by the operation itself.
+
+        It leaves the timer, counts as completed, and gives back what it holds; its keys' lists drop it when
+        they are next looked at (D6).
+        """
+        if not self.is_completed:
+            self.is_completed = True
+            self.cancel()
+            self.on_abandoned()
+
+    def on_abandoned(self) -> None:
+        """Called in place of `on_complete`, to let go of what only an answer needs."""
+
     def safe_try_complete(self) -> bool:
         """Try to complete on behalf of an event: True when this call did it (D2).
 

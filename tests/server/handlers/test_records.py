@@ -170,6 +170,29 @@ def test_a_fetch_that_waits_in_vain_is_answered_at_its_deadline(node: Any) -> No
 
 
 @pytest.mark.usefixtures("topic_id")
+def test_a_parked_fetch_ends_with_its_connection(node: Any, batch: Batch) -> None:
+    """A dead connection's fetches were kept until a time that the client chose: up to 24 days."""
+    purgatory = node.core.replicas.purgatories.fetch
+    timers = node.timer.size
+    waiting = node.send(fetch(wait_ms=2**31 - 1), 12)
+    assert (purgatory.delayed, node.timer.size) == (1, timers + 1)
+    waiting.client.abandon()
+    assert (purgatory.delayed, node.timer.size) == (0, timers)
+    node.ask(produce(batch(b"a")), 12)
+    assert waiting.answers == []
+    assert purgatory.watched == 0
+
+
+@pytest.mark.usefixtures("topic_id")
+def test_no_fetch_waits_longer_than_its_connection_may_be_idle(node: Any) -> None:
+    waiting = node.send(fetch(wait_ms=2**31 - 1), 12)
+    node.advance(600_000 - 1)
+    assert waiting.answers == []
+    node.advance(2)
+    assert only_partition(waiting.answer).error_code == 0
+
+
+@pytest.mark.usefixtures("topic_id")
 def test_a_session_answers_only_what_is_new(node: Any, batch: Batch) -> None:
     """F10"""
     opened = node.ask(fetch(session=(0, 0)), 12)

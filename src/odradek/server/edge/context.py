@@ -28,6 +28,9 @@ class Client(Protocol):
     def close(self) -> None:
         """Handle no more of its requests."""
 
+    def when_lost(self, abandon: Callable[[], None]) -> None:
+        """Call `abandon` when the connection is lost before the request at work is answered."""
+
 
 @dataclass(slots=True)
 class RequestContext:

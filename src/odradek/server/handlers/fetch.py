@@ -77,7 +77,9 @@ def handle(core: BrokerCore, context: RequestContext, request: FetchRequest, res
     def answered(outcomes: Sequence[FetchOutcome]) -> None:
         respond(_response(core, context, session.answer(outcomes)))
 
-    core.replicas.fetch(params, session.fetches, answered)
+    parked = core.replicas.fetch(params, session.fetches, answered)
+    if parked is not None:
+        context.client.when_lost(parked.abandon)
 
 
 def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) -> FetchParams:
@@ -95,7 +97,7 @@ def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) ->
     max_bytes = min(request.max_bytes, core.settings.fetch_max_bytes)
     return FetchParams(
         replica_id=replica_id,
-        max_wait_ms=request.max_wait_ms,
+        max_wait_ms=core.wait_ms(request.max_wait_ms),
         min_bytes=min(request.min_bytes, max_bytes),
         max_bytes=max_bytes,
         isolation=isolation,

@@ -86,7 +86,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         core.replicas.append(
             admitted,
             acks=request.acks,
-            timeout_ms=request.timeout_ms,
+            timeout_ms=core.wait_ms(request.timeout_ms),
             respond=answered,
             internal_allowed=context.client_id == ADMIN_CLIENT_ID,
         )

@@ -154,6 +154,11 @@ class BrokerCore:
         """The settings in force for a topic."""
         return self.layers.topic_config(self.image.topic_config(topic))
 
+    def wait_ms(self, wanted_ms: int) -> int:
+        """The wait that a request is granted: no longer than its connection may be idle."""
+        idle_ms = self.settings.connections_max_idle_ms
+        return min(wanted_ms, idle_ms) if idle_ms >= 0 else wanted_ms
+
     def endpoint(self, broker_id: BrokerId, listener: str) -> Endpoint | None:
         """Where clients of that listener reach a broker; None while it is not live there."""
         broker = self.image.brokers.get(broker_id)

@@ -62,7 +62,8 @@ class ListenerSettings:
         Kind.LONG,
         "connections.max.idle.ms",
         600_000,
-        "After how long a connection without a request is closed.",
+        "After how long a connection on which nothing moves is closed; no fetch or produce waits longer. "
+        "Negative: never.",
     )
     max_connections: int = setting(
         Kind.INT,
