@@ -1,29 +1,40 @@
 """The loopback HTTP listener: metrics for Prometheus, health for supervisors, and what the broker is doing.
 
-Law: it only reads. Starlette, uvicorn and prometheus-client are imported when it is started and never
-without it: they cost more time and memory than the rest of a broker's start.
+It only reads, and it answers only to names that mean this machine (`hosts`), on few connections that do not
+wait for ever (`connection`). Starlette, uvicorn and prometheus-client are imported when it is started and
+never without it: they cost more time and memory than the rest of a broker's start.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import logging
 import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.base.visible import visible_json
 from odradek.server.admin.descriptions import describe
+from odradek.server.admin.hosts import REFUSAL, AllowedHosts
 from odradek.server.admin.metrics import render_metrics
 from odradek.server.admin.view import BrokerView
+from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.listener import cannot_listen
+from odradek.server.edge.open_files import admin_connections_affordable
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.requests import Request
     from starlette.responses import Response
-
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 HOST: Final = "127.0.0.1"
+# How long peers may take what they asked for when the listener closes.
+CLOSE_S: Final = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 class AdminServer:
@@ -55,7 +66,16 @@ class AdminServer:
             def capture_signals(self) -> Iterator[None]:
                 yield  # signals are the broker's
 
-        config = uvicorn.Config(_application(broker), lifespan="off", log_config=None, access_log=False)
+        config = uvicorn.Config(
+            _guarded(
+                _application(broker), AllowedHosts(broker.node.core.settings.odradek_admin_allowed_hosts)
+            ),
+            http=_connections(broker),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+        )
         self._server = Server(config)
         self._serving = asyncio.create_task(self._server.serve(sockets=[self._listening]))
         self._listening = None
@@ -67,12 +87,40 @@ class AdminServer:
             self._listening = None
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
+            aborting = asyncio.get_running_loop().call_later(CLOSE_S, self._abort_connections)
             await self._serving
+            aborting.cancel()
+
+    def _abort_connections(self) -> None:
+        assert self._server is not None, "nothing was started"
+        for connection in list(self._server.server_state.connections):
+            connection.transport.abort()
 
 
-def _application(broker: BrokerView) -> Any:  # noqa: ANN401 - an ASGI application
+def _connections(broker: BrokerView) -> Any:  # noqa: ANN401 - what uvicorn calls for each connection
+    from odradek.server.admin.connection import AdminConnection, AdminLimits
+
+    core = broker.node.core
+    limits = AdminLimits(core.timer, Complaints(_log, core.clock), admin_connections_affordable())
+    return functools.partial(AdminConnection, limits)
+
+
+def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
+    """The application, for those who ask for it by an allowed name."""
+    from starlette.responses import PlainTextResponse
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not hosts.allow(scope["headers"]):
+            await PlainTextResponse(REFUSAL, status_code=403)(scope, receive, send)
+        else:
+            await application(scope, receive, send)
+
+    return guarded
+
+
+def _application(broker: BrokerView) -> ASGIApp:
     from starlette.applications import Starlette
-    from starlette.responses import JSONResponse, PlainTextResponse
+    from starlette.responses import PlainTextResponse, Response
     from starlette.routing import Route
 
     async def metrics(request: Request) -> Response:
@@ -86,11 +134,14 @@ def _application(broker: BrokerView) -> Any:  # noqa: ANN401 - an ASGI applicati
             return PlainTextResponse("ready\n")
         return PlainTextResponse("not ready\n", status_code=503)
 
+    def document(content: object, status_code: int = 200) -> Response:
+        return Response(visible_json(content), status_code, media_type="application/json")
+
     async def described(request: Request) -> Response:
         found = describe(broker, request.path_params["subject"])
         if found is None:
-            return JSONResponse({"error": "there is nothing of that name to describe"}, status_code=404)
-        return JSONResponse(found)
+            return document({"error": "there is nothing of that name to describe"}, 404)
+        return document(found)
 
     return Starlette(
         routes=[

@@ -36,8 +36,8 @@ class Complaints:
         self._unsaid = 0
         self._window_ends_ms = 0
 
-    def say(self, sentence: str, *arguments: object) -> None:
-        """Log a warning, unless there were enough of them."""
+    def say(self, sentence: str, *arguments: object, trace: BaseException | None = None) -> None:
+        """Log a warning, with the trace of an error if one is given, unless there were enough of them."""
         now_ms = self._clock.monotonic_ms()
         if now_ms >= self._window_ends_ms:
             self._window_ends_ms = now_ms + WINDOW_MS
@@ -49,4 +49,4 @@ class Complaints:
             self._log.warning(self._summary, self._unsaid)
             self._unsaid = 0
         self._said += 1
-        self._log.warning(sentence, *arguments)
+        self._log.warning(sentence, *arguments, exc_info=trace)

@@ -1,9 +1,11 @@
 """Open files are what connections and logs share, and a broker without any left loses its log directories.
 
-Law: clients get half of them, so that no number of connections can make a write fail. The system's limit is
-raised to the most that it allows first, in a process of its own.
+Invariant: connections get half of them, so that no number of these can make a write fail; of that half a
+small part is the admin listener's, so that neither clients nor those who watch the broker keep the other out.
+The system's limit is raised to the most that it allows first, in a process of its own.
 
-    ulimit -n 20000        10,000 connections at most, whatever `max.connections` says
+    ulimit -n 20000        9,936 of clients at most, whatever `max.connections` says, 64 of the admin listener
+    ulimit -n 600            282 of clients, 18
 """
 
 import resource
@@ -12,6 +14,8 @@ from typing import Final
 # Where the system sets no limit, or one too high to be meant.
 OPEN_FILES_MAX: Final = 1 << 20
 CONNECTIONS_SHARE: Final = 2
+ADMIN_CONNECTIONS_MAX: Final = 64
+ADMIN_SHARE: Final = 32
 
 
 def raise_limit() -> None:
@@ -27,7 +31,15 @@ def raise_limit() -> None:
 
 
 def connections_affordable() -> int:
-    """How many connections may be open at once."""
+    """How many connections of clients may be open at once."""
+    return _open_files() // CONNECTIONS_SHARE - admin_connections_affordable()
+
+
+def admin_connections_affordable() -> int:
+    """How many connections of the admin listener may be open at once."""
+    return min(ADMIN_CONNECTIONS_MAX, _open_files() // ADMIN_SHARE)
+
+
+def _open_files() -> int:
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = OPEN_FILES_MAX if limit == resource.RLIM_INFINITY else min(limit, OPEN_FILES_MAX)
-    return most // CONNECTIONS_SHARE
+    return OPEN_FILES_MAX if limit == resource.RLIM_INFINITY else min(limit, OPEN_FILES_MAX)

@@ -52,6 +52,12 @@ class ListenerSettings:
         least=-1,
         most=65535,
     )
+    odradek_admin_allowed_hosts: tuple[str, ...] = setting(
+        Kind.LIST,
+        "odradek.admin.allowed.hosts",
+        (),
+        "Under which names the admin listener is asked, besides localhost, 127.0.0.1 and [::1].",
+    )
     odradek_metadata_file: str | None = setting(
         Kind.STRING,
         "odradek.metadata.file",

@@ -1,0 +1,99 @@
+"""One connection of the admin listener: uvicorn's, within limits of time and number.
+
+uvicorn has limits of its own that do not suffice: `limit_concurrency` answers 503 and keeps the connection,
+and `timeout_keep_alive` does not count before the first request, nor once a single byte of the next one has
+come. A peer that sends half a request, or takes no answer, would hold a file for ever.
+
+    opened                      a whole request must have come within REQUEST_MS
+    a request has come          its answer must be taken, and the next request have come, within EXCHANGE_MS
+    more connections than may   closed at once
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from odradek.server.edge.complaints import Complaints
+from odradek.timer import Timer, TimerTask
+
+REQUEST_MS: Final = 5_000
+EXCHANGE_MS: Final = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class AdminLimits:
+    """What all connections of an admin listener share."""
+
+    timer: Timer
+    complaints: Complaints
+    connections_max: int
+
+
+class AdminConnection(H11Protocol):
+    """A connection that is closed when its peer does not go on."""
+
+    def __init__(self, limits: AdminLimits, **given: Any) -> None:  # noqa: ANN401 - uvicorn's own arguments
+        super().__init__(**given)
+        self.logger = _RateLimited(limits.complaints)
+        self._limits = limits
+        self._deadline = _Deadline(self._give_up)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called with a new connection, which counts from now on."""
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connections_max:
+            self._limits.complaints.say(
+                "refusing a connection of the admin listener: %d are open", self._limits.connections_max
+            )
+            transport.abort()
+            return
+        self._expect_within(REQUEST_MS)
+
+    def handle_events(self) -> None:
+        """Called with bytes, and after an answer with those that came too early."""
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._expect_within(EXCHANGE_MS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called once, when the connection is gone."""
+        self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _expect_within(self, wait_ms: int) -> None:
+        timer = self._limits.timer
+        self._deadline.cancel()
+        self._deadline.deadline_ms = timer.clock.monotonic_ms() + wait_ms
+        timer.add(self._deadline)
+
+    def _give_up(self) -> None:
+        self._limits.complaints.say("closing a connection of the admin listener: nothing came in time")
+        self.transport.abort()
+
+
+class _Deadline(TimerTask):
+    __slots__ = ("_passed",)
+
+    def __init__(self, passed: Callable[[], None]) -> None:
+        super().__init__(0)
+        self._passed = passed
+
+    def run(self) -> None:
+        self._passed()
+
+
+class _RateLimited(logging.Logger):
+    """Where uvicorn's connections log: what a peer causes is said as often as other complaints are."""
+
+    def __init__(self, complaints: Complaints) -> None:
+        super().__init__(__name__, logging.WARNING)
+        self._complaints = complaints
+
+    def handle(self, record: logging.LogRecord) -> None:
+        trace = record.exc_info[1] if record.exc_info else None
+        self._complaints.say("the admin listener: %s", record.getMessage(), trace=trace)

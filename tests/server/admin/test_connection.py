@@ -1,0 +1,137 @@
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from odradek.base.clock import ManualClock
+from odradek.server.admin.connection import EXCHANGE_MS, REQUEST_MS, AdminConnection, AdminLimits
+from odradek.server.edge.complaints import SAID_MAX, Complaints
+from odradek.timer import Timer
+
+REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+async def answer_nothing(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+class FakeTransport(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_aborted = False
+        self.written = b""
+
+    def write(self, data: Any) -> None:
+        self.written += bytes(data)
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def close(self) -> None:
+        pass  # as with a peer that takes nothing
+
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
+    def resume_reading(self) -> None:
+        pass
+
+
+class Listener:
+    """Connections that share limits, without sockets."""
+
+    def __init__(self, connections_max: int = 3) -> None:
+        self.clock = ManualClock()
+        self.timer = Timer(self.clock)
+        self.config = uvicorn.Config(answer_nothing, log_config=None, access_log=False, ws="none")
+        self.state = ServerState()
+        complaints = Complaints(logging.getLogger("test"), self.clock)
+        self.limits = AdminLimits(self.timer, complaints, connections_max)
+
+    def connect(self) -> tuple[AdminConnection, FakeTransport]:
+        connection = AdminConnection(
+            self.limits,
+            config=self.config,
+            server_state=self.state,
+            app_state={},
+            _loop=asyncio.get_running_loop(),
+        )
+        transport = FakeTransport()
+        connection.connection_made(transport)
+        return connection, transport
+
+    def pass_ms(self, ms: int) -> None:
+        self.clock.advance(ms)
+        self.timer.advance()
+
+
+async def answered(listener: Listener) -> None:
+    await asyncio.gather(*listener.state.tasks)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("sent", [b"", b"GET /met", REQUEST[:-2]])
+async def test_half_a_request_is_not_waited_for(sent: bytes) -> None:
+    listener = Listener()
+    connection, transport = listener.connect()
+    if sent:
+        connection.data_received(sent)
+    listener.pass_ms(REQUEST_MS - 1)
+    assert not transport.is_aborted
+    if sent:
+        connection.data_received(b"")  # what trickles in gives no more time
+    listener.pass_ms(1)
+    assert transport.is_aborted
+
+
+@pytest.mark.asyncio
+async def test_who_asked_has_time_to_take_the_answer_and_no_more() -> None:
+    listener = Listener()
+    connection, transport = listener.connect()
+    connection.data_received(REQUEST)
+    await answered(listener)
+    assert transport.written.startswith(b"HTTP/1.1 204")
+    connection.data_received(b"G")  # a byte of the next request ends uvicorn's own patience
+    listener.pass_ms(EXCHANGE_MS - 1)
+    assert not transport.is_aborted
+    listener.pass_ms(1)
+    assert transport.is_aborted
+
+
+@pytest.mark.asyncio
+async def test_each_request_gives_new_time() -> None:
+    listener = Listener()
+    connection, transport = listener.connect()
+    for _ in range(3):
+        connection.data_received(REQUEST)
+        await answered(listener)
+        listener.pass_ms(EXCHANGE_MS - 1)
+        assert not transport.is_aborted
+
+
+@pytest.mark.asyncio
+async def test_more_connections_than_may_be_are_closed_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    listener = Listener(connections_max=2)
+    kept = [listener.connect() for _ in range(2)]
+    surplus, transport = listener.connect()
+    assert transport.is_aborted
+    assert caplog.messages == ["refusing a connection of the admin listener: 2 are open"]
+    surplus.connection_lost(None)
+    assert not any(one.is_aborted for _, one in kept)
+    kept[0][0].connection_lost(None)
+    assert not listener.connect()[1].is_aborted
+    assert listener.timer.size == 2, "a connection that is gone leaves nothing in the timer"
+
+
+@pytest.mark.asyncio
+async def test_peers_do_not_decide_how_much_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    listener = Listener(connections_max=1000)
+    for _ in range(SAID_MAX + 50):
+        connection, _ = listener.connect()
+        connection.data_received(b"what is this\r\n\r\n")
+    assert len(caplog.messages) == SAID_MAX
+    assert set(caplog.messages) == {"the admin listener: Invalid HTTP request received."}

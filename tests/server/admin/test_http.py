@@ -1,0 +1,97 @@
+"""The admin listener on a real socket."""
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.testing.broker import Broker
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+
+pytestmark = pytest.mark.slow
+
+HALF_A_REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: "
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    settings = {"odradek.admin.port": "0", "odradek.admin.allowed.hosts": "broker.example"}
+    with Broker(settings=settings) as running:
+        yield running
+
+
+def address(broker: Broker) -> tuple[str, int]:
+    assert broker._thread is not None
+    admin = broker._thread.broker.admin
+    assert admin is not None
+    host, _, port = admin.address.rpartition(":")
+    return host, int(port)
+
+
+def ask(broker: Broker, path: str, host: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(*address(broker), timeout=10)
+    connection.request("GET", path, headers={"Host": host})
+    answer = connection.getresponse()
+    found = answer.status, answer.read().decode()
+    connection.close()
+    return found
+
+
+def test_it_answers_to_names_that_mean_this_machine_alone(broker: Broker) -> None:
+    port = address(broker)[1]
+    for host in (f"localhost:{port}", "127.0.0.1", "[::1]", "broker.example:80"):
+        assert ask(broker, "/healthz", host) == (200, "alive\n")
+    for path in ("/healthz", "/metrics", "/describe/groups", "/nothing"):
+        status, text = ask(broker, path, f"evil.example:{port}")
+        assert status == 403
+        assert text.startswith("This listener answers to localhost, ")
+
+
+def test_half_a_request_is_closed_in_time(broker: Broker) -> None:
+    with socket.create_connection(address(broker), 10) as waiting:
+        waiting.sendall(HALF_A_REQUEST)
+        ask(broker, "/healthz", "localhost")  # by now the other connection has been taken in
+        broker.clock.advance(seconds=6)
+        assert waiting.recv(1) == b""
+
+
+def test_a_stop_does_not_wait_for_half_a_request(broker: Broker) -> None:
+    with socket.create_connection(address(broker), 10) as waiting:
+        waiting.sendall(HALF_A_REQUEST)
+        ask(broker, "/healthz", "localhost")
+        broker.stop()
+        assert waiting.recv(1) == b""
+        broker.start()  # for the fixture to stop
+
+
+def commit_as(broker: Broker, group: str) -> None:
+    topic = broker.create_topic()
+    host, _, port = broker.bootstrap_servers.rpartition(":")
+    part = OffsetCommitRequestPartition(0, 1)
+    request = OffsetCommitRequest(group, topics=[OffsetCommitRequestTopic(topic, [part])])
+    with BrokerConnection(host, int(port), timeout_s=10) as client:
+        client.ask(FindCoordinatorRequest(coordinator_keys=[group]), FindCoordinatorResponse)
+        for _ in range(1000):  # until the coordinator has loaded its partition
+            answer = client.ask(request, OffsetCommitResponse, 9)
+            if not answer.topics[0].partitions[0].error_code:
+                return
+    raise AssertionError("the coordinator does not take the commit")
+
+
+def test_what_clients_are_called_is_ascii_in_its_documents(broker: Broker) -> None:
+    hostile = "g\x1b[2J\x7f\x9b\u202e"
+    commit_as(broker, hostile)
+    status, text = ask(broker, "/describe/groups", "localhost")
+    assert status == 200
+    assert text.isascii()
+    assert text.isprintable()
+    assert hostile in {row["group"] for row in json.loads(text)}
