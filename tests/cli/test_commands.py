@@ -136,3 +136,57 @@ def test_what_cannot_be_done_is_one_sentence_and_a_code(
 ) -> None:
     assert run(arguments) == code
     assert sentence in capsys.readouterr().err
+
+
+HOSTILE = "g\x1b[2J\x9b\x7f\u202e\nforged  Stable  classic"
+SHOWN = "g\\x1b[2J\\x9b\\x7f\\u202e\\nforged  Stable  classic"
+
+
+def test_a_table_has_a_row_for_each_thing_whatever_it_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    """A group id may hold what clears a screen, turns text around, or looks like the next row."""
+    rows = [{"group": HOSTILE, "of": [HOSTILE], "map": {HOSTILE: 1}, HOSTILE: "x"}, {"group": "plain"}]
+    show(rows, as_json=False, empty="")
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) == 3
+    assert shown.count(SHOWN) == 4
+    assert shown.replace("\n", "").isprintable()
+    show(rows, as_json=True, empty="")
+    text = capsys.readouterr().out
+    assert text.isascii()
+    assert text.replace("\n", "").isprintable()
+    assert json.loads(text)[0]["group"] == HOSTILE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("groups", "describe", HOSTILE),
+        ("groups", "delete", HOSTILE),
+        ("topics", "describe", HOSTILE),
+        ("transactions", "describe", HOSTILE),
+        ("configs", "set", "topic", HOSTILE, "retention.ms=1"),
+        ("log", "dump", HOSTILE),
+    ],
+)
+def test_sentences_about_names_are_one_line(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(command)
+    printed = capsys.readouterr()
+    said = (printed.out + printed.err).rstrip("\n")
+    assert said
+    assert said.isprintable()
+
+
+def test_a_record_steers_no_terminal_and_reaches_a_pipe_as_it_is(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(["topics", "create", "raw"])
+    send_lines(monkeypatch, "raw", b"\x1b[2Jhello\n")
+    capfdbinary.readouterr()
+    consume = ["consume", "raw", "--from-beginning", "--max-messages", "1"]
+    assert run(consume) == 0
+    assert capfdbinary.readouterr().out == b"\x1b[2Jhello\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run(consume) == 0
+    assert capfdbinary.readouterr().out == b"\\x1b[2Jhello\n"

@@ -1,12 +1,12 @@
 """All commands but `serve`, put together; each stands in a file of its own."""
 
-import sys
 from collections.abc import Sequence
 
 import typer
 
 from odradek.base.errors import OdradekError, SettingError
 from odradek.cli import configs, consume, describe, groups, log, produce, topics, transactions
+from odradek.cli.output import say
 
 EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
@@ -41,10 +41,10 @@ def run(arguments: Sequence[str]) -> int:
             _check_text(arguments)
         typer.main.get_command(app).main(list(arguments), prog_name="odradek")
     except SettingError as error:
-        print(f"odradek: {error}", file=sys.stderr)
+        say(f"odradek: {error}", as_error=True)
         return EXIT_WRONG_USE
     except OdradekError as error:
-        print(f"odradek: {error}", file=sys.stderr)
+        say(f"odradek: {error}", as_error=True)
         return EXIT_FAILED
     except SystemExit as end:  # How the option parser ends, also when all went well.
         return end.code if isinstance(end.code, int) else EXIT_FAILED

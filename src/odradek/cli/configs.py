@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
+from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, say, show
 from odradek.cli.topics import assignments
 from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
 
@@ -56,7 +56,7 @@ def set_values(
     changes: dict[str, str | None] = dict(assignments(values))
     with Admin(bootstrap) as admin:
         admin.alter_configs(_TYPES[kind], name, changes)
-    print(f"Set {', '.join(changes)} of {kind.value} {name}.")
+    say(f"Set {', '.join(changes)} of {kind.value} {name}.")
 
 
 @app.command("reset")
@@ -69,7 +69,7 @@ def reset(
     """Take settings back to their defaults."""
     with Admin(bootstrap) as admin:
         admin.alter_configs(_TYPES[kind], name, dict.fromkeys(settings))
-    print(f"Reset {', '.join(settings)} of {kind.value} {name}.")
+    say(f"Reset {', '.join(settings)} of {kind.value} {name}.")
 
 
 def _layer(source: Enum | None) -> str:

@@ -1,7 +1,6 @@
 """`odradek consume`: records of a topic as lines, or as JSON."""
 
 import asyncio
-import json
 import sys
 from typing import Annotated
 
@@ -10,7 +9,8 @@ from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaError
 
 from odradek.base.errors import OdradekError
-from odradek.cli.output import BOOTSTRAP, Bootstrap
+from odradek.base.visible import visible
+from odradek.cli.output import BOOTSTRAP, Bootstrap, say, say_json
 from odradek.client.admin import Admin
 
 
@@ -52,7 +52,7 @@ async def _consume(
             _print(record, as_json)
             shown += 1
     except TimeoutError:
-        print(f"No record for {timeout_s} s; {shown} were shown.", file=sys.stderr)
+        say(f"No record for {timeout_s} s; {shown} were shown.", as_error=True)
     except KafkaError as error:
         raise OdradekError(f"cannot read {topic}: {error}") from error
     finally:
@@ -67,7 +67,10 @@ def _assign(consumer: AIOKafkaConsumer, topic: str, known: list[int], partition:
 
 def _print(record: ConsumerRecord, as_json: bool) -> None:
     if not as_json:
-        sys.stdout.buffer.write((record.value or b"") + b"\n")
+        value = record.value or b""
+        if sys.stdout.isatty():  # A person reads, and a record's maker must not steer the terminal.
+            value = visible(_text(value) or "").encode()
+        sys.stdout.buffer.write(value + b"\n")
         sys.stdout.buffer.flush()
         return
     shown = {
@@ -79,7 +82,8 @@ def _print(record: ConsumerRecord, as_json: bool) -> None:
         "value": _text(record.value),
         "headers": [[name, _text(value)] for name, value in record.headers],
     }
-    print(json.dumps(shown), flush=True)
+    say_json(shown)
+    sys.stdout.flush()
 
 
 def _text(value: bytes | None) -> str | None:

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from odradek.base.ids import TopicPartition
-from odradek.cli.output import show
+from odradek.cli.output import say, show
 from odradek.client.group_description import AWAY_EPOCH, CONSUMER, GroupDescription, MemberDescription
 
 
@@ -39,7 +39,7 @@ def group_document(group: GroupDescription) -> dict[str, Any]:
 
 def print_group(group: GroupDescription) -> None:
     """The group for a person: what is the same for everybody, or unknown of everybody, has no column."""
-    print(_sentence(group))
+    say(_sentence(group))
     if not group.members:
         return
     print()

@@ -1,6 +1,5 @@
 """`odradek groups`: who is in a group, how far behind it is, and moving it elsewhere."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -8,7 +7,7 @@ import typer
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
 from odradek.cli.group_output import group_document, print_group
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
+from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, say, say_json, show
 from odradek.client.cluster import EARLIEST, LATEST
 from odradek.client.group_admin import GroupAdmin
 
@@ -37,7 +36,7 @@ def describe(name: Name, bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = Fal
     with GroupAdmin(bootstrap) as admin:
         group = admin.describe(name)
     if as_json:
-        print(json.dumps(group_document(group), indent=2))
+        say_json(group_document(group), indent=2)
     else:
         print_group(group)
 
@@ -96,7 +95,7 @@ def delete(name: Name, bootstrap: Bootstrap = BOOTSTRAP) -> None:
     """Delete a group that has no members, with its offsets."""
     with GroupAdmin(bootstrap) as admin:
         admin.delete(name)
-    print(f"Deleted group {name}.")
+    say(f"Deleted group {name}.")
 
 
 def _offsets(admin: GroupAdmin, topic: str, to: str) -> dict[TopicPartition, int]:

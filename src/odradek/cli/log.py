@@ -1,6 +1,5 @@
 """`odradek log dump`: what the files of a partition hold, read without locks, also beside a living broker."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from odradek.base.errors import LogError, OdradekError
-from odradek.cli.output import AsJson, show
+from odradek.cli.output import AsJson, say_json, show
 from odradek.records.compression import Codec
 from odradek.records.control import parse_marker
 from odradek.records.framing import Record, iter_records
@@ -159,4 +158,4 @@ def _text(value: bytes | None) -> str | None:
 def _print_lines(rows: Iterator[dict[str, Any]]) -> None:
     """One JSON object a line: a log may be larger than memory."""
     for row in rows:
-        print(json.dumps(row, default=str))
+        say_json(row)

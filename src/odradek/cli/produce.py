@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from odradek.base.errors import OdradekError
-from odradek.cli.output import BOOTSTRAP, Bootstrap
+from odradek.cli.output import BOOTSTRAP, Bootstrap, say
 
 # How many records are sent before their acknowledgements are awaited.
 UNACKNOWLEDGED_MAX = 10_000
@@ -25,7 +25,7 @@ def produce(
 ) -> None:
     """Send each line of the standard input as a record, acknowledged by all replicas."""
     sent = asyncio.run(_produce(bootstrap, topic, key_separator, partition))
-    print(f"Sent {sent} records to {topic}.", file=sys.stderr)
+    say(f"Sent {sent} records to {topic}.", as_error=True)
 
 
 async def _produce(bootstrap: str, topic: str, key_separator: str | None, partition: int | None) -> int:

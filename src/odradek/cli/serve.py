@@ -8,6 +8,7 @@ from pathlib import Path
 from odradek.base.errors import DataDirectoryError, SettingError
 from odradek.base.settings import SettingLayers
 from odradek.base.settings.properties import parse_properties
+from odradek.base.visible import visible
 
 EXIT_WRONG_USE = 2
 
@@ -18,12 +19,12 @@ def run(arguments: Sequence[str]) -> int:
     try:
         layers, _ = SettingLayers.from_static(collect_properties(options))
         for warning in layers.warnings():
-            print(f"odradek: warning: {warning}", file=sys.stderr)
+            print(f"odradek: warning: {visible(warning)}", file=sys.stderr)
         from odradek.server.process.serve import serve
 
         return serve(layers)
     except (SettingError, DataDirectoryError) as error:
-        print(f"odradek: {error}", file=sys.stderr)
+        print(f"odradek: {visible(str(error))}", file=sys.stderr)
         return EXIT_WRONG_USE
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from odradek.base.errors import SettingError
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
+from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, say, show
 from odradek.client.admin import Admin
 
 app = typer.Typer(help="List, create, describe, alter and delete topics.", no_args_is_help=True)
@@ -51,7 +51,7 @@ def create(
             replication_factor=replication_factor,
             configs=assignments(config or []),
         )
-    print(f"Created topic {name}.")
+    say(f"Created topic {name}.")
 
 
 @app.command("describe")
@@ -87,7 +87,7 @@ def alter(
     """Raise the number of partitions."""
     with Admin(bootstrap) as admin:
         admin.create_partitions(name, partitions)
-    print(f"Topic {name} has {partitions} partitions.")
+    say(f"Topic {name} has {partitions} partitions.")
 
 
 @app.command("delete")
@@ -95,7 +95,7 @@ def delete(name: Name, bootstrap: Bootstrap = BOOTSTRAP) -> None:
     """Delete a topic with everything in it."""
     with Admin(bootstrap) as admin:
         admin.delete_topic(name)
-    print(f"Deleted topic {name}.")
+    say(f"Deleted topic {name}.")
 
 
 def assignments(texts: list[str]) -> dict[str, str]:

@@ -77,7 +77,7 @@ def commit_as(broker: Broker, group: str) -> None:
     topic = broker.create_topic()
     host, _, port = broker.bootstrap_servers.rpartition(":")
     part = OffsetCommitRequestPartition(0, 1)
-    request = OffsetCommitRequest(group, topics=[OffsetCommitRequestTopic(topic, [part])])
+    request = OffsetCommitRequest(group, topics=[OffsetCommitRequestTopic(topic, partitions=[part])])
     with BrokerConnection(host, int(port), timeout_s=10) as client:
         client.ask(FindCoordinatorRequest(coordinator_keys=[group]), FindCoordinatorResponse)
         for _ in range(1000):  # until the coordinator has loaded its partition

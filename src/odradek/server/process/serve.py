@@ -16,6 +16,7 @@ from odradek.server.handlers.registry import Handlers
 from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
+from odradek.server.process.log_lines import log_to
 
 EXIT_FAILED: Final = 1
 EXIT_STOPPED_TWICE: Final = 130
@@ -37,7 +38,7 @@ def serve(layers: SettingLayers) -> int:
     anything was changed on disk.
     """
     raise_limit()
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    log_to(sys.stderr)
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_run(layers))
