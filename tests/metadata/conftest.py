@@ -23,6 +23,8 @@ from odradek.metadata.controller import (
     Started,
     StoreCall,
     StoreReplied,
+    TurnCame,
+    TurnWanted,
     WatchSeen,
 )
 from odradek.metadata.controller.requests import Answer, ControllerRequest
@@ -62,6 +64,8 @@ class Member:
             case StoreCall(call_id, operation):
                 if self.session is not None:
                     self.session.submit(operation, lambda result: self.event(StoreReplied(call_id, result)))
+            case TurnWanted(call_id):
+                self.event(TurnCame(call_id))
             case SendToBroker(broker_id, message_id, message):
                 self.cluster.send(self, broker_id, message_id, message)
             case Respond(request_id, answer):

@@ -136,3 +136,10 @@ def parts_of(message: BrokerMessage) -> Iterator[BrokerMessage]:
                 yield replace(message, topics=topics[begin : begin + TOPICS_PER_PART], gone_topics=())
         case _:
             yield message
+
+
+def size_of(message: BrokerMessage) -> int:
+    """How many partitions and topics a message names."""
+    if isinstance(message, UpdateMetadata):
+        return sum(1 + len(topic.partitions) for topic in message.topics) + len(message.gone_topics)
+    return len(message.partitions)

@@ -26,7 +26,7 @@ def image(make_broker, make_uuid):
 
 
 def refusal(image, *topics):
-    decision = decide_more_partitions(image, CreatePartitions(topics))[-1]
+    decision = list(decide_more_partitions(image, CreatePartitions(topics)))[-1]
     assert decision.outcome.error is not ErrorCode.NONE, f"{topics[-1]} was accepted"
     assert (decision.writes, decision.changes) == ((), ())
     return decision.outcome.error

@@ -23,12 +23,14 @@ def image(make_broker):
 
 
 def decide(image, *topics, num_partitions=1, default_replication_factor=1):
-    return decide_creation(
-        image,
-        CreateTopics(topics),
-        SeededChance(1),
-        num_partitions=num_partitions,
-        default_replication_factor=default_replication_factor,
+    return list(
+        decide_creation(
+            image,
+            CreateTopics(topics),
+            SeededChance(1),
+            num_partitions=num_partitions,
+            default_replication_factor=default_replication_factor,
+        )
     )
 
 

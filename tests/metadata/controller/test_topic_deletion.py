@@ -4,7 +4,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import DeleteTopics, TopicToDelete
-from odradek.metadata.controller.topic_deletion import decide_deletion, removal_writes
+from odradek.metadata.controller.topic_deletion import decide_deletion, partition_removals, topic_removals
 from odradek.metadata.image import ClusterImage, PartitionImage, TopicCreated, TopicDeletionBegan
 
 
@@ -16,7 +16,7 @@ def image(make_uuid):
 
 
 def error_of(image, *topics, deletion_enabled=True):
-    decision = decide_deletion(image, DeleteTopics(topics), deletion_enabled=deletion_enabled)[-1]
+    decision = list(decide_deletion(image, DeleteTopics(topics), deletion_enabled=deletion_enabled))[-1]
     assert bool(decision.writes) is (decision.outcome.error is ErrorCode.NONE)
     return decision.outcome.error
 
@@ -56,8 +56,9 @@ def test_a_topic_is_deleted_by_its_id(image, make_uuid):
 
 
 def test_children_are_removed_before_their_parents_and_the_mark_last(image):
-    paths = [write.path for write in removal_writes(image.topics["a"], has_config=True)]
-    assert paths == [
+    topic = image.topics["a"]
+    removals = [*partition_removals(topic), *topic_removals(topic, has_config=True)]
+    assert [write.path for write in removals] == [
         "/brokers/topics/a/partitions/0/state",
         "/brokers/topics/a/partitions/0",
         "/brokers/topics/a/partitions",

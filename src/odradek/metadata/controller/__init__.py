@@ -2,6 +2,8 @@
 
 - `core`: `Controller`, events in, effects out: the order of things, elections won and lost.
 - `active`, `answering`, `deletions`: what the elected controller does with an event, as processes.
+- `carrying_out`: decisions become writes, changes and messages.
+- `work`: the generators that all of these are; how they pause.
 - `controlled_cluster`: what these share: the image, the fenced writes, what brokers must hear.
 - `events`: the events and effects themselves.
 - `requests`: what may be asked of it and what it answers.
@@ -11,7 +13,7 @@
 - `membership`: joining the cluster and competing for the controllership.
 - `election`: who leads, given who is alive and in sync.
 - `partition_states`, `replica_states`: Kafka's two state machines as tables.
-- `broker_messages`: who is to be told what, gathered into one message of a kind per broker.
+- `broker_messages`: who is to be told what, gathered into few messages of a kind per broker.
 """
 
 from odradek.metadata.controller.answering import ControllerSettings
@@ -31,6 +33,8 @@ from odradek.metadata.controller.events import (
     Started,
     StoreCall,
     StoreReplied,
+    TurnCame,
+    TurnWanted,
     WatchSeen,
 )
 
@@ -51,5 +55,7 @@ __all__ = [
     "Started",
     "StoreCall",
     "StoreReplied",
+    "TurnCame",
+    "TurnWanted",
     "WatchSeen",
 ]

@@ -18,13 +18,13 @@ from odradek.metadata.controller.decision import Put
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
+from odradek.metadata.controller.work import Work
 from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
 from odradek.metadata.startup import document_in, load_brokers, read_document
 from odradek.metadata.store import (
     Delete,
     Fault,
     GetData,
-    Process,
     ReadResult,
     StoreRefused,
     read_children,
@@ -40,23 +40,23 @@ class ActiveController:
         self._deletions = TopicDeletions(cluster)
         self._answering = RequestAnswering(cluster, self._deletions, settings, chance)
 
-    def answer(self, request: ControllerRequest) -> Process[Answer]:
+    def answer(self, request: ControllerRequest) -> Work[Answer]:
         """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
         return self._answering.answer(request)
 
-    def take_over(self) -> Process[None]:
+    def take_over(self) -> Work[None]:
         """Bring the cluster in order after an election, and tell every broker everything."""
         for broker in list(self._cluster.image.brokers.values()):
             yield from self._admit(broker)
         yield from self._cluster.start_new_partitions()
         yield from self._cluster.settle_all()
-        for broker_id in self._cluster.image.brokers:
-            self._cluster.messages.broker_came(self._cluster.image, broker_id)
-        for name in self._cluster.image.deleting:
-            self._deletions.start(name)
-        self._cluster.flush()
+        for broker_id in list(self._cluster.image.brokers):
+            yield from self._cluster.tell_everything(broker_id)
+        for name in list(self._cluster.image.deleting):
+            yield from self._deletions.start(name)
+        yield from self._cluster.flush()
 
-    def brokers_changed(self) -> Process[None]:
+    def brokers_changed(self) -> Work[None]:
         """Compare the registrations with the image: who went, who came, who came back."""
         registered = yield from load_brokers()
         known = dict(self._cluster.image.brokers)
@@ -83,14 +83,14 @@ class ActiveController:
             yield from self._cluster.start_new_partitions()
             yield from self._cluster.settle_all()
         for broker in came:
-            self._cluster.messages.broker_came(self._cluster.image, broker.broker_id)
+            yield from self._cluster.tell_everything(broker.broker_id)
         if came:
-            self._deletions.broker_came()
+            yield from self._deletions.broker_came()
         if gone or came:
             self._cluster.messages.brokers_changed()
-        self._cluster.flush()
+        yield from self._cluster.flush()
 
-    def isr_changes(self) -> Process[None]:
+    def isr_changes(self) -> Work[None]:
         """R4: leaders announced ISR changes: read the states again, tell all brokers, delete the notices."""
         names = yield from read_children(paths.ISR_CHANGES, watch=True)
         notices = [f"{paths.ISR_CHANGES}/{name}" for name in names]
@@ -106,11 +106,11 @@ class ActiveController:
             failed = yield from self._cluster.commit((Delete(path),))
             if failed is not None and failed.fault is not Fault.NO_NODE:
                 raise StoreRefused(failed)
-        self._cluster.flush()
+        yield from self._cluster.flush()
 
     def broker_answered(
         self, message_id: int, broker_id: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
-    ) -> Process[None]:
+    ) -> Work[None]:
         """Take a broker's answer: replicas deleted, or disks that failed."""
         yield from self._deletions.answered(message_id, errors)
         failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
@@ -118,9 +118,9 @@ class ActiveController:
             self._cluster.failed[Replica(topic_partition, broker_id)] = None
         if failed and self._cluster.image.is_live(broker_id):
             yield from self._cluster.rewrite(failed, self._cluster.settled)
-        self._cluster.flush()
+        yield from self._cluster.flush()
 
-    def _admit(self, broker: BrokerImage) -> Process[None]:
+    def _admit(self, broker: BrokerImage) -> Work[None]:
         """R15: before a newly registered broker counts, take back what it may have lost."""
         path = paths.known_log_dirs(broker.broker_id)
         known = yield from read_document(path, codec.decode_log_dirs)

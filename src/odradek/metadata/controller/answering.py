@@ -1,8 +1,7 @@
 """What the elected controller does with a request: has it decided, carries the decisions out, answers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
@@ -11,6 +10,7 @@ from odradek.base.ids import TopicPartition
 from odradek.base.settings import GroupBounds
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
+from odradek.metadata.controller.carrying_out import STEPS_PER_DECISION, CarryingOut, Outcome
 from odradek.metadata.controller.config_changes import decide_configs
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.decision import Decision
@@ -32,27 +32,17 @@ from odradek.metadata.controller.requests import (
     PartitionOutcome,
     PartitionOutcomes,
     ProducerIdBlock,
-    ResourceOutcome,
     ResourceOutcomes,
     ShutdownProgress,
-    TopicOutcome,
     TopicOutcomes,
 )
 from odradek.metadata.controller.topic_creation import decide_creation
 from odradek.metadata.controller.topic_deletion import decide_deletion
-from odradek.metadata.image import (
-    Change,
-    PartitionChanged,
-    PartitionImage,
-    TopicCreated,
-    TopicDeletionBegan,
-)
+from odradek.metadata.controller.work import PAUSE, Pace, Work
+from odradek.metadata.image import PartitionImage
 from odradek.metadata.startup import read_document
-from odradek.metadata.store import Fault, Process
 
 ATTEMPTS_MAX = 10
-
-Outcome = TypeVar("Outcome", TopicOutcome, ResourceOutcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +67,11 @@ class RequestAnswering:
         chance: Chance,
     ) -> None:
         self._cluster = cluster
-        self._deletions = deletions
+        self._carrying_out = CarryingOut(cluster, deletions)
         self._settings = settings
         self._chance = chance
 
-    def answer(self, request: ControllerRequest) -> Process[Answer]:
+    def answer(self, request: ControllerRequest) -> Work[Answer]:
         """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
         answer: Answer
         match request:
@@ -99,10 +89,10 @@ class RequestAnswering:
                 answer = yield from self._elect_leaders(request)
             case ControlledShutdown():
                 answer = yield from self._shut_down(request)
-        self._cluster.flush()
+        yield from self._cluster.flush()
         return answer
 
-    def _create_topics(self, request: CreateTopics) -> Process[TopicOutcomes]:
+    def _create_topics(self, request: CreateTopics) -> Work[TopicOutcomes]:
         decisions = decide_creation(
             self._cluster.image,
             request,
@@ -111,31 +101,31 @@ class RequestAnswering:
             default_replication_factor=self._settings.default_replication_factor,
         )
         if request.validate_only:
-            return TopicOutcomes(tuple(decision.outcome for decision in decisions))
-        outcomes = yield from self._carry_out(decisions, ErrorCode.TOPIC_ALREADY_EXISTS)
+            return TopicOutcomes((yield from _outcomes(decisions)))
+        outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.TOPIC_ALREADY_EXISTS)
         return TopicOutcomes(outcomes)
 
-    def _create_partitions(self, request: CreatePartitions) -> Process[TopicOutcomes]:
+    def _create_partitions(self, request: CreatePartitions) -> Work[TopicOutcomes]:
         decisions = decide_more_partitions(self._cluster.image, request)
         if request.validate_only:
-            return TopicOutcomes(tuple(decision.outcome for decision in decisions))
-        outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
+            return TopicOutcomes((yield from _outcomes(decisions)))
+        outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
         return TopicOutcomes(outcomes)
 
-    def _delete_topics(self, request: DeleteTopics) -> Process[TopicOutcomes]:
+    def _delete_topics(self, request: DeleteTopics) -> Work[TopicOutcomes]:
         enabled = self._settings.delete_topic_enable
         decisions = decide_deletion(self._cluster.image, request, deletion_enabled=enabled)
-        outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return TopicOutcomes(outcomes)
 
-    def _alter_configs(self, request: AlterConfigs) -> Process[ResourceOutcomes]:
+    def _alter_configs(self, request: AlterConfigs) -> Work[ResourceOutcomes]:
         decisions = decide_configs(self._cluster.image, request, self._settings.group_bounds)
         if request.validate_only:
-            return ResourceOutcomes(tuple(decision.outcome for decision in decisions))
-        outcomes = yield from self._carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
+            return ResourceOutcomes((yield from _outcomes(decisions)))
+        outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
         return ResourceOutcomes(outcomes)
 
-    def _allocate_producer_ids(self, request: AllocateProducerIds) -> Process[ProducerIdBlock]:
+    def _allocate_producer_ids(self, request: AllocateProducerIds) -> Work[ProducerIdBlock]:
         for _ in range(ATTEMPTS_MAX):
             last = yield from read_document(paths.PRODUCER_ID_BLOCK, codec.decode_producer_id_block)
             if last is None:
@@ -147,7 +137,7 @@ class RequestAnswering:
                 return decision.outcome
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "others keep taking producer ids; try again")
 
-    def _elect_leaders(self, request: ElectLeaders) -> Process[PartitionOutcomes]:
+    def _elect_leaders(self, request: ElectLeaders) -> Work[PartitionOutcomes]:
         preferred = request.election_type is ElectionType.PREFERRED
         asked = request.partitions if request.partitions is not None else tuple(self._cluster.partitions())
         errors: dict[TopicPartition, ErrorCode] = {}
@@ -189,7 +179,7 @@ class RequestAnswering:
             return partition.leader == partition.preferred_leader
         return partition.leader in self._cluster.online(named)
 
-    def _shut_down(self, request: ControlledShutdown) -> Process[ShutdownProgress]:
+    def _shut_down(self, request: ControlledShutdown) -> Work[ShutdownProgress]:
         stopping = request.broker_id
         broker = self._cluster.image.brokers.get(stopping)
         if broker is None:
@@ -220,31 +210,13 @@ class RequestAnswering:
                 self._cluster.messages.stop(Replica(named, stopping), after, delete=False)
         return ShutdownProgress(tuple(remaining))
 
-    def _carry_out(
-        self, decisions: Sequence[Decision[Outcome]], conflict: ErrorCode
-    ) -> Process[tuple[Outcome, ...]]:
-        """Do what was decided, subject by subject; one whose node is there already answers `conflict`."""
-        outcomes: list[Outcome] = []
-        for decision in decisions:
-            failed = (yield from self._cluster.commit(decision.writes)) if decision.writes else None
-            if failed is None:
-                self._cluster.apply(*decision.changes)
-                for change in decision.changes:
-                    self._note(change)
-                outcomes.append(decision.outcome)
-                continue
-            error = conflict if failed.fault is Fault.NODE_EXISTS else ErrorCode.UNKNOWN_SERVER_ERROR
-            outcomes.append(replace(decision.outcome, error=error, message=failed.fault.value))
-        return tuple(outcomes)
 
-    def _note(self, change: Change) -> None:
-        """Remember whom to tell of a change that was decided."""
-        image, messages = self._cluster.image, self._cluster.messages
-        match change:
-            case TopicCreated(name, _, partitions):
-                for number in partitions:
-                    messages.partition_changed(image, TopicPartition(name, number), is_new=True)
-            case PartitionChanged(topic, number, _):
-                messages.partition_changed(image, TopicPartition(topic, number), is_new=True)
-            case TopicDeletionBegan(name):
-                self._deletions.start(name)
+def _outcomes(decisions: Iterable[Decision[Outcome]]) -> Work[tuple[Outcome, ...]]:
+    """What the decisions come to when none is carried out."""
+    outcomes: list[Outcome] = []
+    pace = Pace()
+    for decision in decisions:
+        outcomes.append(decision.outcome)
+        if pace.is_over(STEPS_PER_DECISION):
+            yield PAUSE
+    return tuple(outcomes)

@@ -44,11 +44,16 @@ def assign_replicas(
         racks = dict.fromkeys(racks, "everywhere")
     order = _alternating(racks)
     assignment: Assignment = {}
+    # What begins at the same leader with the same shift ends the same.
+    chosen: dict[tuple[int, int], tuple[BrokerId, ...]] = {}
     for number in range(first_partition, first_partition + partition_count):
         if number > 0 and number % len(order) == 0:
             shift += 1
         leader_index = (number + start) % len(order)
-        assignment[number] = _replicas(order, racks, leader_index, shift, replication_factor)
+        begin = leader_index, shift % max(1, len(order) - 1)
+        if begin not in chosen:
+            chosen[begin] = _replicas(order, racks, *begin, replication_factor)
+        assignment[number] = chosen[begin]
     return assignment
 
 

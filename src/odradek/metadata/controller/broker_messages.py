@@ -1,9 +1,14 @@
 """Who is to be told what: gathers the consequences of decisions into few messages.
 
-While a decision is carried out, everything that brokers must hear is noted here; `take` then makes at most
-one LeaderAndIsr, one UpdateMetadata and one StopReplica per broker, in that order, from what the image
-says at that moment. A broker that is not live is told nothing: it learns all when it registers.
+While a decision is carried out, everything that brokers must hear is noted here; `take` then makes of it, per
+broker, LeaderAndIsr, UpdateMetadata and StopReplica, in that order, from what the image says at that moment:
+one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. A broker that is not
+live is told nothing: it learns all when it registers.
 """
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby, islice
+from typing import Final, TypeVar
 
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicPartition
 from odradek.metadata.controller.replica_states import Replica
@@ -17,6 +22,8 @@ from odradek.metadata.messages import (
     TopicStates,
     UpdateMetadata,
 )
+
+PARTITIONS_PER_MESSAGE: Final = 200
 
 
 class BrokerMessages:
@@ -52,16 +59,13 @@ class BrokerMessages:
         for broker_id in image.brokers:
             self._updates.setdefault(broker_id, {})[topic_partition] = None
 
-    def broker_came(self, image: ClusterImage, broker_id: BrokerId) -> None:
-        """Tell a new broker everything, and everyone else of it."""
-        self._updates_everyone = True
-        told = self._updates.setdefault(broker_id, {})
-        for topic in image.live_topics():
-            for number, partition in topic.partitions.items():
-                told[TopicPartition(topic.name, number)] = None
-                if broker_id in partition.replicas:
-                    roles = self._leader_and_isr.setdefault(broker_id, {})
-                    roles.setdefault(TopicPartition(topic.name, number), False)
+    def broker_came(self, image: ClusterImage, broker_id: BrokerId, topic_partition: TopicPartition) -> None:
+        """Tell a new broker of one partition; it is to hear of all of them."""
+        partition = image.partition(topic_partition)
+        assert partition is not None, f"{topic_partition} is not known"
+        self._updates.setdefault(broker_id, {})[topic_partition] = None
+        if broker_id in partition.replicas:
+            self._leader_and_isr.setdefault(broker_id, {}).setdefault(topic_partition, False)
 
     def brokers_changed(self) -> None:
         """Tell everyone which brokers are live."""
@@ -78,39 +82,76 @@ class BrokerMessages:
         stops = self._stops.setdefault(replica.broker_id, {})
         stops[replica.topic_partition] = StopReplicaPartition(replica.topic_partition, epoch, delete)
 
-    def take(self, image: ClusterImage) -> list[tuple[BrokerId, BrokerMessage]]:
-        """Everything noted, as messages to live brokers; afterwards nothing is noted."""
-        messages: list[tuple[BrokerId, BrokerMessage]] = []
+    def take(self, image: ClusterImage) -> Iterator[tuple[BrokerId, BrokerMessage]]:
+        """Everything noted, as messages to live brokers; afterwards nothing is noted.
+
+        Nothing may be noted, nor the image changed, until the last message is taken.
+        """
         for broker in image.brokers.values():
-            roles = self._leader_and_isr.get(broker.broker_id)
-            if roles:
-                messages.append((broker.broker_id, _leader_and_isr(image, broker, roles)))
+            for roles in _in_parts(self._leader_and_isr.get(broker.broker_id, {}).items()):
+                yield broker.broker_id, _leader_and_isr(image, broker, roles)
         for broker in image.brokers.values():
-            told = self._updates.get(broker.broker_id)
+            told = self._updates.get(broker.broker_id, {})
             if told or self._updates_everyone:
-                update = _update_metadata(image, broker, told or {}, tuple(self._gone_topics))
-                messages.append((broker.broker_id, update))
+                for update in self._facts(image, broker, told):
+                    yield broker.broker_id, update
         for broker in image.brokers.values():
-            stops = self._stops.get(broker.broker_id)
-            if stops:
-                stop = StopReplica(
-                    image.controller_id, image.controller_epoch, broker.epoch, tuple(stops.values())
-                )
-                messages.append((broker.broker_id, stop))
+            for stops in _in_parts(self._stops.get(broker.broker_id, {}).values()):
+                stop = StopReplica(image.controller_id, image.controller_epoch, broker.epoch, stops)
+                yield broker.broker_id, stop
         self._leader_and_isr.clear()
         self._updates.clear()
         self._updates_everyone = False
         self._gone_topics.clear()
         self._stops.clear()
-        return messages
+
+    def _facts(
+        self, image: ClusterImage, broker: BrokerImage, told: Mapping[TopicPartition, None]
+    ) -> Iterator[UpdateMetadata]:
+        """What a broker must learn; what it learns of a topic comes in one message."""
+        gone = tuple(self._gone_topics)
+        for begin in range(PARTITIONS_PER_MESSAGE, len(gone), PARTITIONS_PER_MESSAGE):
+            yield _update_metadata(image, broker, {}, gone[begin : begin + PARTITIONS_PER_MESSAGE])
+        gone = gone[:PARTITIONS_PER_MESSAGE]
+        part: dict[str, dict[int, PartitionImage]] = {}
+        count = 0
+        for name, partitions in _by_topic(image, told):
+            if count and count + len(partitions) > PARTITIONS_PER_MESSAGE:
+                yield _update_metadata(image, broker, part, gone)
+                part, count, gone = {}, 0, ()
+            part.setdefault(name, {}).update(partitions)
+            count += len(partitions)
+        yield _update_metadata(image, broker, part, gone)
+
+
+P = TypeVar("P")
+
+
+def _in_parts(noted: Iterable[P]) -> Iterator[tuple[P, ...]]:
+    remaining = iter(noted)
+    while part := tuple(islice(remaining, PARTITIONS_PER_MESSAGE)):
+        yield part
+
+
+def _by_topic(
+    image: ClusterImage, told: Mapping[TopicPartition, None]
+) -> Iterator[tuple[str, dict[int, PartitionImage]]]:
+    """The states of the partitions, those of a topic together when they were noted one behind the other."""
+    for name, group in groupby(told, key=lambda noted: noted.topic):
+        topic = image.topic(name)
+        if topic is not None:
+            yield (
+                name,
+                {number: topic.partitions[number] for _, number in group if number in topic.partitions},
+            )
 
 
 def _leader_and_isr(
-    image: ClusterImage, broker: BrokerImage, roles: dict[TopicPartition, bool]
+    image: ClusterImage, broker: BrokerImage, roles: Iterable[tuple[TopicPartition, bool]]
 ) -> LeaderAndIsr:
     partitions: list[LeaderAndIsrPartition] = []
     leaders: dict[BrokerId, BrokerImage] = {}
-    for topic_partition, is_new in roles.items():
+    for topic_partition, is_new in roles:
         topic = image.topic(topic_partition.topic)
         if topic is None:
             continue
@@ -126,16 +167,11 @@ def _leader_and_isr(
 def _update_metadata(
     image: ClusterImage,
     broker: BrokerImage,
-    told: dict[TopicPartition, None],
+    facts: Mapping[str, Mapping[int, PartitionImage]],
     gone_topics: tuple[str, ...],
 ) -> UpdateMetadata:
-    by_topic: dict[str, dict[int, PartitionImage]] = {}
-    for topic_partition in told:
-        state = image.partition(topic_partition)
-        if state is not None:
-            by_topic.setdefault(topic_partition.topic, {})[topic_partition.partition] = state
     topics = tuple(
-        TopicStates(name, image.topics[name].topic_id, partitions) for name, partitions in by_topic.items()
+        TopicStates(name, image.topics[name].topic_id, partitions) for name, partitions in facts.items()
     )
     return UpdateMetadata(
         image.controller_id,

@@ -19,8 +19,9 @@ from odradek.metadata.controller.events import Effect, ImageChanged, SendToBroke
 from odradek.metadata.controller.partition_states import assert_move, state_of
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition
+from odradek.metadata.controller.work import PAUSE, Pace, Work
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
-from odradek.metadata.messages import StopReplica
+from odradek.metadata.messages import StopReplica, size_of
 from odradek.metadata.startup import load_states
 from odradek.metadata.store import (
     Check,
@@ -30,14 +31,13 @@ from odradek.metadata.store import (
     Failed,
     Fault,
     Multi,
-    Process,
     SetData,
     StoreRefused,
     WriteOperation,
     ensure,
 )
 
-STATES_PER_WRITE_MAX = 500
+STATES_PER_WRITE_MAX = 100
 ATTEMPTS_MAX = 10
 
 Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage | None]
@@ -100,7 +100,7 @@ class ControlledCluster:
             for number, state in topic.partitions.items()
         }
 
-    def settle_all(self) -> Process[None]:
+    def settle_all(self) -> Work[None]:
         """Give every partition the leader and ISR that the live brokers allow."""
         yield from self.rewrite(self.partitions(), self.settled)
 
@@ -116,7 +116,7 @@ class ControlledCluster:
 
     def rewrite(
         self, candidates: Iterable[TopicPartition], successor: Successor
-    ) -> Process[list[TopicPartition]]:
+    ) -> Work[list[TopicPartition]]:
         """Write what `successor` makes of each partition; returns those that changed.
 
         Where a leader's ISR write came first, the states are read and decided again, at most ATTEMPTS_MAX
@@ -124,9 +124,12 @@ class ControlledCluster:
         """
         changed: list[TopicPartition] = []
         pending = list(candidates)
+        pace = Pace()
         for _ in range(ATTEMPTS_MAX):
             successors: list[tuple[TopicPartition, PartitionImage]] = []
             for named in pending:
+                if pace.is_over():
+                    yield PAUSE
                 partition = self.image.partition(named)
                 if partition is None or partition.state_version < 0:
                     continue
@@ -148,7 +151,7 @@ class ControlledCluster:
             yield from self.refresh(pending)
         return changed
 
-    def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> Process[bool]:
+    def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> Work[bool]:
         """Write states all or none; False when one of them was written by somebody else."""
         writes = tuple(
             SetData(
@@ -168,7 +171,7 @@ class ControlledCluster:
             self.messages.partition_changed(self.image, named)
         return True
 
-    def refresh(self, partitions: Iterable[TopicPartition]) -> Process[None]:
+    def refresh(self, partitions: Iterable[TopicPartition]) -> Work[None]:
         """Take the states of these partitions from the store, as far as they are known here."""
         known = {named: state for named in partitions if (state := self.image.partition(named)) is not None}
         found = yield from load_states(known)
@@ -176,9 +179,12 @@ class ControlledCluster:
             *(PartitionChanged(*named, state) for named, state in found.items() if state != known[named])
         )
 
-    def start_new_partitions(self) -> Process[None]:
+    def start_new_partitions(self) -> Work[None]:
         """Give a first state to partitions that are assigned and have none (new -> online)."""
+        pace = Pace()
         for named, partition in self.partitions().items():
+            if pace.is_over():
+                yield PAUSE
             if partition.state_version >= 0 or not any(map(self.image.is_live, partition.replicas)):
                 continue
             fresh = new_partition(self.image, partition.replicas)
@@ -191,14 +197,18 @@ class ControlledCluster:
                 self.apply(PartitionChanged(*named, fresh))
                 self.messages.partition_changed(self.image, named, is_new=True)
 
-    def commit(self, writes: Sequence[DecidedWrite]) -> Process[Failed | None]:
+    def commit(self, writes: Sequence[DecidedWrite], *, expect_new: bool = False) -> Work[Failed | None]:
         """Write all or nothing under the epoch's fence; the failure's index is that of the write.
+
+        `expect_new` makes the nodes that are likely new without a look; it fails when one is there.
 
         Raises Deposed, and StoreRefused when nobody knows whether it was written.
         """
         resolved: list[WriteOperation] = [Check(paths.CONTROLLER_EPOCH, self._epoch_version)]
         for write in writes:
-            if isinstance(write, Put):
+            if isinstance(write, Put) and expect_new and write.is_likely_new:
+                write = Create(write.path, write.data)
+            elif isinstance(write, Put):
                 write = yield from _resolved(write)
             resolved.append(write)
         result = yield Multi(tuple(resolved))
@@ -216,8 +226,19 @@ class ControlledCluster:
             self.image.apply_all(changes)
             self._effects.append(ImageChanged(changes))
 
-    def flush(self) -> None:
+    def tell_everything(self, broker_id: BrokerId) -> Work[None]:
+        """Note all that a new broker must hear, and that everyone else must hear of it."""
+        pace = Pace()
+        for topic in list(self.image.live_topics()):
+            for number in topic.partitions:
+                self.messages.broker_came(self.image, broker_id, TopicPartition(topic.name, number))
+                if pace.is_over():
+                    yield PAUSE
+        self.messages.brokers_changed()
+
+    def flush(self) -> Work[None]:
         """End a process: send what brokers must hear."""
+        pace = Pace()
         for broker_id, message in self.messages.take(self.image):
             message_id = next(self._message_ids)
             if isinstance(message, StopReplica):
@@ -229,6 +250,8 @@ class ControlledCluster:
                 if deleting:
                     self.deleting_messages[message_id] = deleting
             self._effects.append(SendToBroker(broker_id, message_id, message))
+            if pace.is_over(size_of(message)):
+                yield PAUSE
 
     def forget_broker(self, broker_id: BrokerId) -> None:
         """A broker is gone: with it what it was asked, and what is known of its disks."""
@@ -241,7 +264,7 @@ class ControlledCluster:
                 del self.deleting_messages[message_id]
 
 
-def _resolved(put: Put) -> Process[WriteOperation]:
+def _resolved(put: Put) -> Work[WriteOperation]:
     existence = yield Exists(put.path)
     if isinstance(existence, Failed):
         raise StoreRefused(existence)

@@ -1,8 +1,8 @@
 """The controller's loop without the loop: one event in, the effects that must follow out.
 
 It never waits and never calls anybody. Events are processed one after another: while an operation is with
-the store, later events queue up (at most REQUESTS_WAITING_MAX requests), so every decision is made on an
-image that holds all earlier ones. A request's way:
+the store, or long work pauses for a turn of the loop, later events queue up (at most REQUESTS_WAITING_MAX
+requests), so every decision is made on an image that holds all earlier ones. A request's way:
 
     on_event(RequestArrived(7, CreateTopics(...)))  -> [StoreCall(0, Multi(...))]
     on_event(StoreReplied(0, Committed(...)))       -> [ImageChanged(...), SendToBroker(...), Respond(7, ...)]
@@ -39,12 +39,15 @@ from odradek.metadata.controller.events import (
     Started,
     StoreCall,
     StoreReplied,
+    TurnCame,
+    TurnWanted,
     WatchSeen,
 )
 from odradek.metadata.controller.requests import Refused
+from odradek.metadata.controller.work import Pause, Work
 from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import NO_SESSION, Fault, Process, Result, StoreRefused
+from odradek.metadata.store import NO_SESSION, Fault, Result, StoreRefused
 
 REQUESTS_WAITING_MAX = 1000
 
@@ -66,8 +69,8 @@ class Controller:
         self._active: ActiveController | None = None
         # The event in hand with its process; both None when there is none, never one alone.
         self._event: ControllerEvent | None = None
-        self._process: Process[None] | None = None
-        # The number of the store's call that the process waits for.
+        self._process: Work[None] | None = None
+        # The number of the store's call, or of the turn, that the process waits for.
         self._awaited_call = -1
         # Events to come, oldest first.
         self._waiting: deque[ControllerEvent] = deque()
@@ -92,6 +95,9 @@ class Controller:
             case StoreReplied(call_id, result):
                 if call_id == self._awaited_call and self._process is not None:
                     self._advance(result)
+            case TurnCame(call_id):
+                if call_id == self._awaited_call and self._process is not None:
+                    self._advance(None)
             case SessionEnded():
                 self._end_session()
             case RequestArrived(request_id) if self._requests_waiting >= REQUESTS_WAITING_MAX:
@@ -120,7 +126,7 @@ class Controller:
         assert self._process is not None
         assert self._event is not None
         try:
-            operation = next(self._process) if result is None else self._process.send(result)
+            step = next(self._process) if result is None else self._process.send(result)
         except StopIteration:
             self._event = self._process = None
         except OdradekError as error:
@@ -129,9 +135,11 @@ class Controller:
             self._give_up(given_up, error)
         else:
             self._awaited_call += 1
-            self._effects.append(StoreCall(self._awaited_call, operation))
+            call_id = self._awaited_call
+            wanted = TurnWanted(call_id) if isinstance(step, Pause) else StoreCall(call_id, step)
+            self._effects.append(wanted)
 
-    def _process_of(self, event: ControllerEvent) -> Process[None]:
+    def _process_of(self, event: ControllerEvent) -> Work[None]:
         """What an event sets in motion."""
         if self._is_stale and not isinstance(event, Started):
             yield from self._read_again()
@@ -170,7 +178,7 @@ class Controller:
 
     # --- joining, winning, losing
 
-    def _join(self, registration: BrokerImage, session: int) -> Process[None]:
+    def _join(self, registration: BrokerImage, session: int) -> Work[None]:
         self._session = session
         cluster_id, broker = yield from membership.join(
             registration, session, self._chance, self._clock.wall_ms()
@@ -179,7 +187,7 @@ class Controller:
         self.image.apply(ClusterNamed(cluster_id))
         yield from self._compete(broker.broker_id)
 
-    def _controller_changed(self) -> Process[None]:
+    def _controller_changed(self) -> Work[None]:
         if self.broker is None:
             return
         broker_id = self.broker.broker_id
@@ -189,12 +197,12 @@ class Controller:
             self._resign()
         yield from self._compete(broker_id)
 
-    def _compete(self, broker_id: BrokerId) -> Process[None]:
+    def _compete(self, broker_id: BrokerId) -> Work[None]:
         epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
         if epoch_version is not None:
             yield from self._take_over(epoch_version)
 
-    def _take_over(self, epoch_version: int) -> Process[None]:
+    def _take_over(self, epoch_version: int) -> Work[None]:
         """Read the cluster and begin to decide for it; the watches of what is read stay armed."""
         self.image = yield from load_image()
         self._epoch_version = epoch_version
@@ -211,7 +219,7 @@ class Controller:
         yield from self._active.take_over()
         yield from self._active.isr_changes()
 
-    def _read_again(self) -> Process[None]:
+    def _read_again(self) -> Work[None]:
         """After a write of unknown outcome: the same controller, with what the store has now."""
         assert self.broker is not None
         if (yield from membership.is_held_by(self._session)):

@@ -5,6 +5,7 @@ epoch; then the changes to the image; then whatever brokers must hear of them; t
 writes fail, nothing of the decision happened and the subject is answered with the failure instead.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
@@ -20,6 +21,8 @@ class Put:
 
     path: str
     data: bytes
+    # Whether the node is most likely not there: then making it is tried before anything is looked up.
+    is_likely_new: bool = False
 
 
 DecidedWrite: TypeAlias = WriteOperation | Put
@@ -32,3 +35,5 @@ class Decision(Generic[R]):
     outcome: R
     writes: tuple[DecidedWrite, ...] = ()
     changes: tuple[Change, ...] = ()
+    # Written after `writes`, in batches, each of pairs that belong together: what one write cannot hold.
+    more_writes: Iterable[WriteOperation] = ()

@@ -3,16 +3,24 @@
 The brokers of a marked topic delete their replicas in their own time; a dead one is waited for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata import paths
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.replica_states import ReplicaState, TopicDeletion
-from odradek.metadata.controller.topic_deletion import removal_writes, replicas_of
-from odradek.metadata.image import TopicDeleted
-from odradek.metadata.store import Existence, Exists, Failed, Process, StoreRefused
+from odradek.metadata.controller.topic_deletion import partition_removals, replicas_of, topic_removals
+from odradek.metadata.controller.work import PAUSE, Pace, Work
+from odradek.metadata.image import TopicDeleted, TopicImage
+from odradek.metadata.store import Existence, Exists, Failed, StoreRefused, WriteOperation
+
+TOPICS_PER_WRITE: Final = 20
+"""Topics whose last nodes are removed together."""
+WRITES_PER_BATCH: Final = 200
+"""An even number: the two nodes of a partition go together."""
 
 
 class TopicDeletions:
@@ -23,50 +31,85 @@ class TopicDeletions:
         # By topic: the same names as in `image.deleting`, but for one just marked.
         self._deletions: dict[str, TopicDeletion] = {}
 
-    def start(self, name: str) -> None:
+    def start(self, name: str) -> Work[None]:
         """Begin to delete a topic that is marked; everyone forgets it now."""
         self._deletions[name] = TopicDeletion(replicas_of(self._cluster.image.topics[name]))
         self._cluster.messages.topic_gone(name)
-        self._continue(name)
+        yield from self._continue(name)
 
     def broker_gone(self, broker_id: BrokerId) -> None:
         """A broker died: what it was deleting waits for it."""
         for deletion in self._deletions.values():
             deletion.broker_gone(broker_id)
 
-    def broker_came(self) -> None:
+    def broker_came(self) -> Work[None]:
         """A broker came: ask it for what waited."""
         for name in self._deletions:
-            self._continue(name)
+            yield from self._continue(name)
 
-    def answered(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> Process[None]:
+    def answered(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> Work[None]:
         """A broker answered a StopReplica: a replica without an error is deleted."""
+        touched: dict[str, TopicDeletion] = {}
         for replica in self._cluster.deleting_messages.pop(message_id, ()):
-            deletion = self._deletions.get(replica.topic_partition.topic)
+            topic = replica.topic_partition.topic
+            deletion = self._deletions.get(topic)
             if deletion is None or deletion.state_of(replica) is not ReplicaState.DELETION_STARTED:
                 continue
             deleted = errors.get(replica.topic_partition, ErrorCode.NONE) is ErrorCode.NONE
             deletion.move(
                 replica, ReplicaState.DELETION_SUCCESSFUL if deleted else ReplicaState.DELETION_INELIGIBLE
             )
-        for name in [name for name, deletion in self._deletions.items() if deletion.is_done]:
-            yield from self._finish(name)
+            touched[topic] = deletion
+        yield from self._finish([name for name, deletion in touched.items() if deletion.is_done])
 
-    def _continue(self, name: str) -> None:
+    def _continue(self, name: str) -> Work[None]:
         partitions = self._cluster.image.topics[name].partitions
+        pace = Pace()
         for replica in self._deletions[name].start(self._cluster.image.brokers):
             state = partitions[replica.topic_partition.partition]
             self._cluster.messages.stop(replica, state, delete=True)
+            if pace.is_over():
+                yield PAUSE
 
-    def _finish(self, name: str) -> Process[None]:
-        """All replicas are deleted: the topic's nodes go, its mark last, and its name is free."""
-        config = yield Exists(paths.topic_config(name))
+    def _finish(self, names: Sequence[str]) -> Work[None]:
+        """All replicas of these topics are deleted: their nodes go, and the names are free.
+
+        Small topics go together. Where that fails, a topic has no config node, and each goes alone.
+        """
+        topics = [self._cluster.image.topics[name] for name in names]
+        for begin in range(0, len(topics), TOPICS_PER_WRITE):
+            together = topics[begin : begin + TOPICS_PER_WRITE]
+            writes: list[WriteOperation] = []
+            for topic in together:
+                writes += yield from self._remove_partitions(topic)
+                writes += topic_removals(topic, has_config=True)
+            failed = yield from self._cluster.commit(writes)
+            for topic in together:
+                if failed is not None:
+                    yield from self._remove_alone(topic)
+                del self._deletions[topic.name]
+                self._cluster.apply(TopicDeleted(topic.name))
+
+    def _remove_partitions(self, topic: TopicImage) -> Work[list[WriteOperation]]:
+        """Remove the nodes of most partitions of a wide topic, and return the removals still to be written.
+
+        The topic's mark stands until its own nodes go: a controller that takes over in between goes on.
+        """
+        removals = iter(partition_removals(topic))
+        while len(pairs := list(islice(removals, WRITES_PER_BATCH))) == WRITES_PER_BATCH:
+            failed = yield from self._cluster.commit(pairs)
+            if failed is not None:
+                raise StoreRefused(failed)
+        return pairs
+
+    def _remove_alone(self, topic: TopicImage) -> Work[None]:
+        config = yield Exists(paths.topic_config(topic.name))
         if isinstance(config, Failed):
             raise StoreRefused(config)
         assert isinstance(config, Existence), config
-        topic = self._cluster.image.topics[name]
-        failed = yield from self._cluster.commit(removal_writes(topic, has_config=config.stat is not None))
+        pairs = list(partition_removals(topic))
+        rest = pairs[len(pairs) // WRITES_PER_BATCH * WRITES_PER_BATCH :]
+        removals = topic_removals(topic, has_config=config.stat is not None)
+        failed = yield from self._cluster.commit((*rest, *removals))
         if failed is not None:
             raise StoreRefused(failed)
-        del self._deletions[name]
-        self._cluster.apply(TopicDeleted(name))

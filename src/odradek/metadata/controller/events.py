@@ -33,6 +33,13 @@ class StoreReplied:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnCame:
+    """The turn of the loop that `TurnWanted` of that number asked for."""
+
+    call_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class WatchSeen:
     """A watch of this session fired on that path.
 
@@ -66,7 +73,7 @@ class BrokerAnswered:
 
 
 ControllerEvent: TypeAlias = (
-    Started | StoreReplied | WatchSeen | SessionEnded | RequestArrived | BrokerAnswered
+    Started | StoreReplied | TurnCame | WatchSeen | SessionEnded | RequestArrived | BrokerAnswered
 )
 
 
@@ -79,6 +86,13 @@ class StoreCall:
 
     call_id: int
     operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWanted:
+    """Let others be served, and come back with `TurnCame` with the same number."""
+
+    call_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,4 +140,6 @@ class EventFailed:
     error: OdradekError
 
 
-Effect: TypeAlias = StoreCall | SendToBroker | Respond | ImageChanged | Elected | Resigned | EventFailed
+Effect: TypeAlias = (
+    StoreCall | TurnWanted | SendToBroker | Respond | ImageChanged | Elected | Resigned | EventFailed
+)

@@ -10,6 +10,8 @@ more than PARTITIONS_PER_REQUEST_MAX     POLICY_VIOLATION
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -19,18 +21,20 @@ from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.requests import CreatePartitions, MorePartitions, TopicOutcome
 from odradek.metadata.controller.topic_creation import (
     PARTITIONS_PER_REQUEST_MAX,
-    new_partition,
+    PARTITIONS_PER_WRITE,
+    new_partitions,
     partition_writes,
 )
 from odradek.metadata.image import ClusterImage, PartitionChanged, TopicImage
-from odradek.metadata.store import SetData, WriteOperation
+from odradek.metadata.store import SetData
 
 
-def decide_more_partitions(image: ClusterImage, request: CreatePartitions) -> list[Decision[TopicOutcome]]:
+def decide_more_partitions(
+    image: ClusterImage, request: CreatePartitions
+) -> Iterator[Decision[TopicOutcome]]:
     """One decision per topic, in the request's order; a topic named twice has one decision."""
     times_named = Counter(topic.name for topic in request.topics)
     partitions_left = PARTITIONS_PER_REQUEST_MAX
-    decisions: list[Decision[TopicOutcome]] = []
     for asked in {topic.name: topic for topic in request.topics}.values():
         try:
             if times_named[asked.name] > 1:
@@ -40,21 +44,19 @@ def decide_more_partitions(image: ClusterImage, request: CreatePartitions) -> li
                 raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name}")
             added = _added(image, topic, asked, partitions_left)
         except ApiError as refusal:
-            decisions.append(Decision(TopicOutcome(asked.name, refusal.code, refusal.message)))
+            yield Decision(TopicOutcome(asked.name, refusal.code, refusal.message))
             continue
         partitions_left -= len(added)
-        decisions.append(_grown(image, topic, added))
-    return decisions
+        yield _grown(image, topic, added)
 
 
 def _grown(image: ClusterImage, topic: TopicImage, added: Assignment) -> Decision[TopicOutcome]:
-    fresh = {number: new_partition(image, replicas) for number, replicas in added.items()}
+    fresh = new_partitions(image, added)
     document = codec.encode_topic(topic.topic_id, {**topic.partitions, **fresh})
-    writes: list[WriteOperation] = [SetData(paths.topic(topic.name), document)]
-    for number, state in fresh.items():
-        writes.extend(partition_writes(topic.name, number, state))
+    states = partition_writes(topic.name, fresh)
+    writes = (SetData(paths.topic(topic.name), document), *islice(states, 2 * PARTITIONS_PER_WRITE))
     changes = tuple(PartitionChanged(topic.name, number, state) for number, state in fresh.items())
-    return Decision(TopicOutcome(topic.name), tuple(writes), changes)
+    return Decision(TopicOutcome(topic.name), writes, changes, states)
 
 
 def _added(image: ClusterImage, topic: TopicImage, asked: MorePartitions, partitions_left: int) -> Assignment:

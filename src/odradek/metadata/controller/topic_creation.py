@@ -14,12 +14,14 @@ Checked in Kafka's order, the first fault answers the topic:
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Final
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import TopicId
+from odradek.base.ids import BrokerId, TopicId
 from odradek.base.topic_names import fault_in_name, folded_name
 from odradek.metadata import codec, paths
 from odradek.metadata.controller.assignment import Assignment, assign_replicas, fault_in_replicas
@@ -30,6 +32,8 @@ from odradek.metadata.image import ClusterImage, PartitionImage, TopicConfigChan
 from odradek.metadata.store import Create, WriteOperation
 
 PARTITIONS_PER_REQUEST_MAX = 10_000
+PARTITIONS_PER_WRITE: Final = 90
+"""How many partitions of a new topic are written together with it."""
 
 
 def decide_creation(
@@ -39,14 +43,16 @@ def decide_creation(
     *,
     num_partitions: int,
     default_replication_factor: int,
-) -> list[Decision[TopicOutcome]]:
-    """One decision per topic, in the request's order; a topic named twice has one decision."""
+) -> Iterator[Decision[TopicOutcome]]:
+    """One decision per topic, in the request's order; a topic named twice has one decision.
+
+    Each is decided when it is asked for; the ones before may have been carried out by then.
+    """
     defaults = (num_partitions, default_replication_factor)
     times_named = Counter(topic.name for topic in request.topics)
     # The names that this request takes, by what they would collide in.
     claimed: dict[str, str] = {}
     partitions_left = PARTITIONS_PER_REQUEST_MAX
-    decisions: list[Decision[TopicOutcome]] = []
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if times_named[topic.name] > 1:
@@ -55,20 +61,32 @@ def decide_creation(
             assignment = _assignment_of(image, topic, chance, defaults, partitions_left)
             overrides = checked_topic_overrides(image, topic.configs)
         except ApiError as refusal:
-            decisions.append(Decision(TopicOutcome(topic.name, refusal.code, refusal.message)))
+            yield Decision(TopicOutcome(topic.name, refusal.code, refusal.message))
             continue
         claimed[folded_name(topic.name)] = topic.name
         partitions_left -= len(assignment)
-        decisions.append(_created(image, topic.name, chance.uuid(), assignment, overrides))
-    return decisions
+        yield _created(image, topic.name, chance.uuid(), assignment, overrides)
 
 
-def partition_writes(name: str, number: int, state: PartitionImage) -> tuple[WriteOperation, ...]:
-    """The nodes of one new partition of a topic whose `partitions` node is there."""
-    return (
-        Create(paths.partition(name, number)),
-        Create(paths.partition_state(name, number), codec.encode_state(state, state.controller_epoch)),
-    )
+def partition_writes(name: str, states: Mapping[int, PartitionImage]) -> Iterator[WriteOperation]:
+    """The nodes of new partitions of a topic whose `partitions` node is there, a pair for each."""
+    encoded: dict[int, bytes] = {}
+    for number, state in states.items():
+        # Partitions on the same brokers share their state.
+        data = encoded.get(id(state))
+        if data is None:
+            data = encoded[id(state)] = codec.encode_state(state, state.controller_epoch)
+        yield Create(paths.partition(name, number))
+        yield Create(paths.partition_state(name, number), data)
+
+
+def new_partitions(image: ClusterImage, assignment: Assignment) -> dict[int, PartitionImage]:
+    """The first states of partitions; those with the same replicas share one."""
+    states: dict[tuple[BrokerId, ...], PartitionImage] = {}
+    for replicas in assignment.values():
+        if replicas not in states:
+            states[replicas] = new_partition(image, replicas)
+    return {number: states[replicas] for number, replicas in assignment.items()}
 
 
 def new_partition(image: ClusterImage, replicas: tuple[int, ...]) -> PartitionImage:
@@ -81,14 +99,14 @@ def new_partition(image: ClusterImage, replicas: tuple[int, ...]) -> PartitionIm
 def _created(
     image: ClusterImage, name: str, topic_id: TopicId, assignment: Assignment, overrides: Mapping[str, str]
 ) -> Decision[TopicOutcome]:
-    partitions = {number: new_partition(image, replicas) for number, replicas in assignment.items()}
-    writes: list[DecidedWrite] = [
-        Put(paths.topic_config(name), codec.encode_config(overrides)),
+    partitions = new_partitions(image, assignment)
+    states = partition_writes(name, partitions)
+    writes: tuple[DecidedWrite, ...] = (
+        Put(paths.topic_config(name), codec.encode_config(overrides), is_likely_new=True),
         Create(paths.topic(name), codec.encode_topic(topic_id, partitions)),
         Create(paths.partitions(name)),
-    ]
-    for number, state in partitions.items():
-        writes.extend(partition_writes(name, number, state))
+        *islice(states, 2 * PARTITIONS_PER_WRITE),
+    )
     outcome = TopicOutcome(
         name,
         topic_id=topic_id,
@@ -97,7 +115,7 @@ def _created(
         overrides=overrides,
     )
     changes = (TopicCreated(name, topic_id, partitions), TopicConfigChanged(name, overrides))
-    return Decision(outcome, tuple(writes), changes)
+    return Decision(outcome, writes, changes, states)
 
 
 def _refuse_name(image: ClusterImage, name: str, claimed: Mapping[str, str]) -> None:
@@ -150,14 +168,16 @@ def _chosen_by_hand(image: ClusterImage, topic: NewTopic, partitions_left: int) 
     _refuse_too_many(len(topic.assignments), partitions_left)
     assignment: Assignment = {}
     factor = None
+    sound: set[tuple[BrokerId, ...]] = set()
     for number, replicas in topic.assignments:
-        fault = fault_in_replicas(replicas, image.brokers, factor)
+        fault = None if replicas in sound else fault_in_replicas(replicas, image.brokers, factor)
         if number in assignment:
             fault = "another assignment before this one"
         if fault is not None:
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {number} has {fault}")
         assignment[number] = replicas
         factor = len(replicas)
+        sound.add(replicas)
     if sorted(assignment) != list(range(len(assignment))):
         raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "partitions are numbered from 0 without gaps")
     return dict(sorted(assignment.items()))

@@ -10,6 +10,7 @@ next one takes the deletion up. Until the end the name is taken.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -24,10 +25,9 @@ from odradek.metadata.store import Create, Delete, WriteOperation
 
 def decide_deletion(
     image: ClusterImage, request: DeleteTopics, *, deletion_enabled: bool
-) -> list[Decision[TopicOutcome]]:
+) -> Iterator[Decision[TopicOutcome]]:
     """One decision per topic, in the request's order; a topic named twice has one decision."""
     times_named = Counter(_name_meant(image, asked) for asked in request.topics)
-    decisions: list[Decision[TopicOutcome]] = []
     for asked in dict.fromkeys(request.topics):
         try:
             if not deletion_enabled:
@@ -37,16 +37,13 @@ def decide_deletion(
             topic = _topic_meant(image, asked)
         except ApiError as refusal:
             outcome = TopicOutcome(asked.name, refusal.code, refusal.message, asked.topic_id)
-            decisions.append(Decision(outcome))
+            yield Decision(outcome)
             continue
-        decisions.append(
-            Decision(
-                TopicOutcome(topic.name, topic_id=topic.topic_id),
-                (Create(paths.topic_deletion(topic.name)),),
-                (TopicDeletionBegan(topic.name),),
-            )
+        yield Decision(
+            TopicOutcome(topic.name, topic_id=topic.topic_id),
+            (Create(paths.topic_deletion(topic.name)),),
+            (TopicDeletionBegan(topic.name),),
         )
-    return decisions
 
 
 def replicas_of(topic: TopicImage) -> list[Replica]:
@@ -58,19 +55,23 @@ def replicas_of(topic: TopicImage) -> list[Replica]:
     ]
 
 
-def removal_writes(topic: TopicImage, *, has_config: bool) -> tuple[WriteOperation, ...]:
-    """The end of a deletion: all nodes of the topic and its mark, children first."""
-    writes: list[WriteOperation] = []
+def partition_removals(topic: TopicImage) -> Iterator[WriteOperation]:
+    """The nodes of a topic's partitions, a pair for each, children first."""
     for number, state in topic.partitions.items():
         if state.state_version >= 0:
-            writes.append(Delete(paths.partition_state(topic.name, number)))
-            writes.append(Delete(paths.partition(topic.name, number)))
-    writes.append(Delete(paths.partitions(topic.name)))
-    writes.append(Delete(paths.topic(topic.name)))
-    if has_config:
-        writes.append(Delete(paths.topic_config(topic.name)))
-    writes.append(Delete(paths.topic_deletion(topic.name)))
-    return tuple(writes)
+            yield Delete(paths.partition_state(topic.name, number))
+            yield Delete(paths.partition(topic.name, number))
+
+
+def topic_removals(topic: TopicImage, *, has_config: bool) -> tuple[WriteOperation, ...]:
+    """The end of a deletion, behind `partition_removals`: the topic's own nodes, its mark last."""
+    config = (Delete(paths.topic_config(topic.name)),) if has_config else ()
+    return (
+        Delete(paths.partitions(topic.name)),
+        Delete(paths.topic(topic.name)),
+        *config,
+        Delete(paths.topic_deletion(topic.name)),
+    )
 
 
 def _name_meant(image: ClusterImage, asked: TopicToDelete) -> str:

@@ -75,6 +75,7 @@ def _to_be_made(core: BrokerCore, request: MetadataRequest) -> dict[str, None]:
 
 def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], None]) -> None:
     """Make the topics and wait a while for their leaders; `made` gets what to answer for those without."""
+    deadline_ms = core.clock.monotonic_ms() + CREATION_WAIT_MAX_MS
 
     def decided(answer: Answer) -> None:
         if isinstance(answer, Refused):
@@ -90,7 +91,6 @@ def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], 
         if not created:
             made(failures)
             return
-        deadline_ms = core.clock.monotonic_ms() + CREATION_WAIT_MAX_MS
         waiting = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: made(failures))
         core.topic_purgatory.try_complete_else_watch(waiting, list(created))
 

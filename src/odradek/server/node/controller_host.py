@@ -16,6 +16,7 @@ from typing import Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Defer
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.controller import (
     BrokerAnswered,
@@ -33,6 +34,8 @@ from odradek.metadata.controller import (
     Started,
     StoreCall,
     StoreReplied,
+    TurnCame,
+    TurnWanted,
     WatchSeen,
 )
 from odradek.metadata.controller.requests import Answer, ControllerRequest
@@ -64,19 +67,19 @@ class Obedient(Protocol):
 class ControllerHost:
     """The controller with a store, and a broker to command."""
 
-    def __init__(self, controller: Controller, store: MetadataStore, broker: Obedient) -> None:
+    def __init__(self, controller: Controller, store: MetadataStore, broker: Obedient, defer: Defer) -> None:
         self._controller = controller
         self._store = store
         self._broker = broker
+        self._defer = defer
         # Who waits for which answer, by the number of the request.
         self._callers: dict[int, Callable[[Answer], None]] = {}
         self._last_request_id = 0
         # Events that came while another's effects were carried out.
         self._events: deque[ControllerEvent] = deque()
         self._busy = False
-        # Operations that the store has not answered, and orders that the broker has not obeyed.
-        self._with_store = 0
-        self._with_broker = 0
+        # Operations that the store has not answered, turns that have not come, orders not obeyed yet.
+        self._under_way = 0
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
@@ -119,19 +122,21 @@ class ControllerHost:
         finally:
             self._busy = False
         joined = self._when_joined
-        is_idle = not self._with_store and not self._with_broker
-        if joined is not None and is_idle and self._broker.has_joined:
+        if joined is not None and not self._under_way and self._broker.has_joined:
             self._when_joined = None
             joined(None)
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case StoreCall(call_id, operation):
-                self._with_store += 1
+                self._under_way += 1
                 self._store.submit(operation, lambda result: self._on_result(call_id, result))
+            case TurnWanted(call_id):
+                self._under_way += 1
+                self._defer(lambda: self._on_turn(call_id))
             case SendToBroker(broker_id, message_id, message):
                 assert broker_id == self._broker.broker_id, "other brokers are reached over the network"
-                self._with_broker += 1
+                self._under_way += 1
                 self._broker.obey(message, lambda errors: self._on_obeyed(message_id, errors))
             case Respond(request_id, answer):
                 self._callers.pop(request_id)(answer)
@@ -153,9 +158,13 @@ class ControllerHost:
             _log.error("the controller could not deal with %s: %s", type(event).__name__, error)
 
     def _on_result(self, call_id: int, result: Result) -> None:
-        self._with_store -= 1
+        self._under_way -= 1
         self._take(StoreReplied(call_id, result))
 
     def _on_obeyed(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        self._with_broker -= 1
+        self._under_way -= 1
         self._take(BrokerAnswered(message_id, self._broker.broker_id, errors))
+
+    def _on_turn(self, call_id: int) -> None:
+        self._under_way -= 1
+        self._take(TurnCame(call_id))

@@ -1,0 +1,112 @@
+"""Carries decisions out: the writes in batches, then the changes to the image, then whom to tell of them.
+
+Decisions that follow one another share a write, as long as it is small; when it fails, each of them is
+written alone, so that one subject's failure is only its own. What does not fit into one write, a topic with
+very many partitions, takes several: its own node first, so that whoever finds it half-written (the next
+controller) knows what is missing and makes it.
+
+    CreateTopics(a, b)     Multi(a, b)
+    CreateTopics(a, b)     Multi(a, b) fails, for b is there; Multi(a), Multi(b): b answers the conflict
+    CreateTopics(wide)     Multi(wide and its first partitions), Multi(more of them), Multi(more of them), ...
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
+from typing import Final, TypeVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.metadata.controller.controlled_cluster import ControlledCluster
+from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.deletions import TopicDeletions
+from odradek.metadata.controller.requests import ResourceOutcome, TopicOutcome
+from odradek.metadata.controller.work import PAUSE, Pace, Work
+from odradek.metadata.image import Change, PartitionChanged, TopicCreated, TopicDeletionBegan
+from odradek.metadata.store import Failed, Fault, StoreRefused
+
+WRITES_PER_BATCH: Final = 200
+STEPS_PER_DECISION: Final = 5
+"""What it costs to decide one subject, in steps of `work.Pace`."""
+
+Outcome = TypeVar("Outcome", TopicOutcome, ResourceOutcome)
+
+
+class CarryingOut:
+    """Carries out the decisions of one elected controller."""
+
+    def __init__(self, cluster: ControlledCluster, deletions: TopicDeletions) -> None:
+        self._cluster = cluster
+        self._deletions = deletions
+
+    def carry_out(
+        self, decisions: Iterable[Decision[Outcome]], conflict: ErrorCode
+    ) -> Work[tuple[Outcome, ...]]:
+        """Do what is decided, subject by subject; one whose node is there already answers `conflict`.
+
+        A decision is taken from `decisions` when its turn comes.
+        """
+        outcomes: list[Outcome] = []
+        batch: list[Decision[Outcome]] = []
+        writes = 0
+        pace = Pace()
+        for decision in decisions:
+            if pace.is_over(STEPS_PER_DECISION):
+                yield PAUSE
+            if batch and writes + len(decision.writes) > WRITES_PER_BATCH:
+                outcomes += yield from self._carry_out_batch(batch, conflict)
+                batch, writes = [], 0
+            batch.append(decision)
+            writes += len(decision.writes)
+        if batch:
+            outcomes += yield from self._carry_out_batch(batch, conflict)
+        return tuple(outcomes)
+
+    def _carry_out_batch(self, batch: list[Decision[Outcome]], conflict: ErrorCode) -> Work[list[Outcome]]:
+        outcomes: list[Outcome] = []
+        failed: Failed | None = None
+        if len(batch) > 1:
+            writes = [write for decision in batch for write in decision.writes]
+            if writes:
+                failed = yield from self._cluster.commit(writes, expect_new=True)
+        for decision in batch:
+            if decision.writes and (failed is not None or len(batch) == 1):
+                refused = yield from self._cluster.commit(decision.writes)
+                if refused is not None:
+                    outcomes.append(_failure(decision.outcome, refused, conflict))
+                    continue
+            yield from self._finish(decision)
+            outcomes.append(decision.outcome)
+        return outcomes
+
+    def _finish(self, decision: Decision[Outcome]) -> Work[None]:
+        """Write what did not fit into the first write, then let the decision be true."""
+        rest = iter(decision.more_writes)
+        while writes := tuple(islice(rest, WRITES_PER_BATCH)):
+            failed = yield from self._cluster.commit(writes)
+            if failed is not None:
+                # Half of the subject is in the store: what it is now, only reading it again can tell.
+                raise StoreRefused(failed)
+        self._cluster.apply(*decision.changes)
+        for change in decision.changes:
+            yield from self._note(change)
+
+    def _note(self, change: Change) -> Work[None]:
+        """Remember whom to tell of a change that was decided."""
+        image, messages = self._cluster.image, self._cluster.messages
+        match change:
+            case TopicCreated(name, _, partitions):
+                pace = Pace()
+                for number in partitions:
+                    messages.partition_changed(image, TopicPartition(name, number), is_new=True)
+                    if pace.is_over():
+                        yield PAUSE
+            case PartitionChanged(topic, number, _):
+                messages.partition_changed(image, TopicPartition(topic, number), is_new=True)
+            case TopicDeletionBegan(name):
+                yield from self._deletions.start(name)
+
+
+def _failure(outcome: Outcome, failed: Failed, conflict: ErrorCode) -> Outcome:
+    error = conflict if failed.fault is Fault.NODE_EXISTS else ErrorCode.UNKNOWN_SERVER_ERROR
+    return replace(outcome, error=error, message=failed.fault.value)
