@@ -13,6 +13,7 @@ from odradek.base.ids import Offset, TopicPartition
 from odradek.storage.files import FileSystem, write_atomically
 
 _VERSION = "0"
+_DIGITS_MAX = 18  # all of which fit in 64 bits
 
 
 @dataclass(slots=True)
@@ -44,10 +45,10 @@ class CheckpointWrite:
 
 def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:
     """The offsets by partition; empty when the file is missing or damaged, the latter with its reason."""
-    lines, damage = _read_lines(file_system, path, columns=3)
+    lines, damage = read_lines(file_system, path, columns=3)
     offsets: dict[TopicPartition, Offset] = {}
     for topic, partition, offset in lines:
-        if not (_is_number(partition) and _is_number(offset)):
+        if not (is_number(partition) and is_number(offset)):
             return {}, Damage(path, f"'{topic} {partition} {offset}' is no topic, partition and offset")
         offsets[TopicPartition(topic, int(partition))] = int(offset)
     return offsets, damage
@@ -56,15 +57,15 @@ def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartitio
 def write_offsets(file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, Offset]) -> None:
     """Replace the file, and return once it is on disk."""
     lines = (f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items())
-    write_atomically(file_system, path, _render(lines), durable=True)
+    write_atomically(file_system, path, render_lines(lines), durable=True)
 
 
 def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Offset]], Damage | None]:
     """(epoch, start offset) in rising order; empty when the file is missing or damaged."""
-    lines, damage = _read_lines(file_system, path, columns=2)
+    lines, damage = read_lines(file_system, path, columns=2)
     epochs: list[tuple[int, Offset]] = []
     for epoch, start_offset in lines:
-        if not (_is_number(epoch) and _is_number(start_offset)):
+        if not (is_number(epoch) and is_number(start_offset)):
             return [], Damage(path, f"'{epoch} {start_offset}' is no epoch and start offset")
         entry = (int(epoch), int(start_offset))
         if epochs and not (epochs[-1][0] < entry[0] and epochs[-1][1] <= entry[1]):
@@ -76,15 +77,17 @@ def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Off
 def write_epochs(file_system: FileSystem, path: str, epochs: Iterable[tuple[int, Offset]]) -> None:
     """Replace the file. Not synced: what a power cut takes away, recovery reads from the batches again."""
     lines = [f"{epoch} {start_offset}" for epoch, start_offset in epochs]
-    write_atomically(file_system, path, _render(lines), durable=False)
+    write_atomically(file_system, path, render_lines(lines), durable=False)
 
 
-def _render(lines: Iterable[str]) -> bytes:
+def render_lines(lines: Iterable[str]) -> bytes:
+    """The content of a checkpoint file with these lines."""
     rendered = list(lines)
     return "\n".join([_VERSION, str(len(rendered)), *rendered, ""]).encode()
 
 
-def _read_lines(file_system: FileSystem, path: str, columns: int) -> tuple[list[list[str]], Damage | None]:
+def read_lines(file_system: FileSystem, path: str, columns: int) -> tuple[list[list[str]], Damage | None]:
+    """The columns of each line; none when the file is missing or damaged, the latter with its reason."""
     if not file_system.exists(path):
         return [], None
     try:
@@ -94,12 +97,13 @@ def _read_lines(file_system: FileSystem, path: str, columns: int) -> tuple[list[
     if version.strip() != _VERSION:
         return [], Damage(path, f"its version is '{version[:20]}', not {_VERSION}")
     rows = [line.split() for line in lines if line.strip()]
-    if not _is_number(count) or int(count) != len(rows):
+    if not is_number(count) or int(count) != len(rows):
         return [], Damage(path, f"it announces '{count[:20]}' lines and has {len(rows)}")
     if any(len(row) != columns for row in rows):
         return [], Damage(path, f"a line does not have {columns} columns")
     return rows, None
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+def is_number(text: str) -> bool:
+    """Whether a column is a number that can be an offset."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX

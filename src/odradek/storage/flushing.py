@@ -141,6 +141,9 @@ class FlushState:
         self.flushed_offset = min(self.flushed_offset, offset)
 
 
+_SMALL_FILES = (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA, file_names.TRANSACTION_SUMS)
+
+
 def _small_file_syncs(
     file_system: FileSystem, directory: str, flushed_offset: Offset
 ) -> list[Callable[[], None]]:
@@ -148,9 +151,7 @@ def _small_file_syncs(
     syncs = []
     for name, _ in file_system.list_directory(directory):
         snapshot = file_names.offset_of_snapshot(name)
-        if name in (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA) or (
-            snapshot is not None and snapshot >= flushed_offset
-        ):
+        if name in _SMALL_FILES or (snapshot is not None and snapshot >= flushed_offset):
             file = file_system.file(f"{directory}/{name}")
             syncs.append(file.detached_sync())
             file.close()

@@ -1,12 +1,12 @@
 """One partition's log: it owns the segments and every offset that describes them.
 
-Always log start ≤ LSO ≤ HW ≤ LEO; asserted wherever one of them changes. The log knows nothing of
+Its offsets are in `log_offsets`, which holds them in order. The log knows nothing of
 requests, replicas or leaders: who may append and how far a reader may see is the caller's to say.
 Every OSError comes out as StorageFailure, after which the log's whole directory is offline.
 
     append_as_leader   validate (records) -> check producers -> give offsets -> roll -> write -> remember
     append_as_follower check CRC and order -> roll -> write -> remember
-    read               reads.py      truncate, delete: below      open: recovery.py
+    read               reads.py      truncate: truncation.py      open: recovery.py
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,16 +23,17 @@ from odradek.records.offsets import assign_offsets
 from odradek.records.validation import rules_of, validate
 from odradek.storage import file_names
 from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches
-from odradek.storage.checkpoint import write_epochs
 from odradek.storage.files import Buffer, is_of_the_disk
 from odradek.storage.flushing import FlushState, PendingFlush
 from odradek.storage.log_description import describe_log
 from odradek.storage.log_directory import LogDirectory
+from odradek.storage.log_offsets import LogOffsets
+from odradek.storage.log_parts import LogParts
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
 from odradek.storage.origin import Origin
 from odradek.storage.partition_metadata import write_topic_id
 from odradek.storage.positions import EpochEnd, LogPosition, TimestampOffset
-from odradek.storage.producer_replay import check_batches, rebuild_producers, remember_batches, write_snapshot
+from odradek.storage.producer_replay import check_batches, remember_batches, write_snapshot
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.reads import LogRead, aborted_among, read_batches
 from odradek.storage.recovery import LoadedLog
@@ -40,6 +41,7 @@ from odradek.storage.retention import count_expendable
 from odradek.storage.rolling import must_roll
 from odradek.storage.segment import Segment
 from odradek.storage.time_lookup import max_timestamp_offset, offset_for_timestamp
+from odradek.storage.truncation import truncate_fully, truncate_to
 
 if TYPE_CHECKING:
     from odradek.storage.compaction.job import CleanedSegment
@@ -89,27 +91,61 @@ class Log:
         self.config = config
         self.topic_id: UUID | None = loaded.topic_id
         self.recovery = loaded.report  # what opening it found
-        self.log_start_offset: Offset = loaded.log_start_offset  # the first offset that may be read
-        self.end_offset: Offset = loaded.end_offset  # LEO: the offset of the next record
-        self.cleaned_offset: Offset = 0  # compaction has been through everything below (L5); at most LEO
-        self._segments = loaded.segments
+        was_closed = loaded.report.clean and not loaded.is_new and loaded.report.is_uneventful()
+        flushes = FlushState(loaded.recovery_point, place.clock.monotonic_ms(), names_are_synced=was_closed)
+        self._segments = segments = loaded.segments
         self._producers: ProducerStates = loaded.producers
         self._epochs = loaded.epochs
-        was_closed = loaded.report.clean and not loaded.is_new and loaded.report.is_uneventful()
-        self._flushes = FlushState(
-            loaded.recovery_point, place.clock.monotonic_ms(), names_are_synced=was_closed
+        self._flushes = flushes
+        active = segments.active
+        end = LogPosition(loaded.end_offset, active.base_offset, active.size_bytes)
+        start = None if loaded.log_start_offset == end.offset else segments.locate(loaded.log_start_offset)
+        self._offsets = offsets = LogOffsets(loaded.log_start_offset, start or end, end)
+        self._parts = LogParts(
+            topic_partition,
+            place,
+            segments,
+            loaded.producers,
+            loaded.epochs,
+            offsets,
+            flushes,
+            loaded.transaction_sums,
         )
         # How a clean stop left it; while it is still so, closing has nothing to bring to disk.
-        self._closed_at = (self.end_offset, self._flushes.names_made) if was_closed else None
+        self._closed_at = (offsets.end, flushes.names_made) if was_closed else None
         self._roll_jitter_ms = self._next_jitter_ms()  # taken off segment.ms for the active segment
         self._client_rules = rules_of(config)
         self._own_rules = rules_of(config, from_client=False)
-        self.end_position = self._find_end()  # of LEO: behind the last byte of the active segment
-        # HW: below it every record is on all in-sync replicas. Restored by the replica that opens the log.
-        self.high_watermark: LogPosition = self._locate(self.log_start_offset)
-        # LSO: below it every transaction is decided and its marker is below HW.
-        self.last_stable: LogPosition = self.high_watermark
-        self._high_watermark_moved()
+
+    @property
+    def log_start_offset(self) -> Offset:
+        """The first offset that may be read."""
+        return self._offsets.log_start
+
+    @property
+    def last_stable(self) -> LogPosition:
+        """LSO: below it every transaction is decided and its marker is below HW."""
+        return self._offsets.last_stable
+
+    @property
+    def high_watermark(self) -> LogPosition:
+        """HW: below it every record is on all in-sync replicas."""
+        return self._offsets.high_watermark
+
+    @property
+    def end_offset(self) -> Offset:
+        """LEO: the offset of the next record."""
+        return self._offsets.end
+
+    @property
+    def end_position(self) -> LogPosition:
+        """The position of LEO: behind the last byte of the active segment."""
+        return self._offsets.end_position
+
+    @property
+    def cleaned_offset(self) -> Offset:
+        """Compaction has been through everything below (L5)."""
+        return self._offsets.cleaned
 
     @property
     def directory(self) -> str:
@@ -170,24 +206,26 @@ class Log:
         records = validate(batches, rules, now_ms)
         duplicate = check_batches(self._producers, records, origin)
         if duplicate is not None:
-            return duplicate_info(duplicate, self.log_start_offset, leader_epoch)
+            return duplicate_info(duplicate, self._offsets.log_start, leader_epoch)
         size_bytes = len(records.data)
         if size_bytes > self.config.segment_bytes:
             raise RecordListTooLarge(
                 f"{size_bytes} bytes of batches do not fit in a segment of {self.config.segment_bytes} bytes"
             )
         append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else None
-        first_offset = self.end_offset
+        offsets = self._offsets
+        first_offset = offsets.end
         assign_offsets(records, first_offset, leader_epoch, append_time_ms)
         rolled = self._write(records.data, records.headers, now_ms)
+        end_offset = offsets.end
         info = AppendInfo(
             first_offset,
-            self.end_offset - 1,
+            end_offset - 1,
             max([header.max_timestamp for header in records.headers]),
             -1 if append_time_ms is None else append_time_ms,
-            self.log_start_offset,
+            offsets.log_start,
             leader_epoch,
-            self.end_offset - first_offset,
+            end_offset - first_offset,
             size_bytes,
         )
         info.rolled = rolled
@@ -221,18 +259,18 @@ class Log:
             max_timestamp=last.max_timestamp,
             now_ms=now_ms,
         )
+        offsets = self._offsets
         if rolled:
             # At LEO, also where a leader's compacted batches begin later: see `recovery` on gaps.
-            reachable = last.last_offset - self.end_offset <= RELATIVE_OFFSET_MAX
-            self._begin_segment(self.end_offset if reachable else headers[0].base_offset)
+            reachable = last.last_offset - offsets.end <= RELATIVE_OFFSET_MAX
+            self._begin_segment(offsets.end if reachable else headers[0].base_offset)
         active = self._segments.active
         active.append(data, headers)
-        self.end_offset = last.next_offset
-        self.end_position = LogPosition(self.end_offset, active.base_offset, active.size_bytes)
+        offsets.append_up_to(LogPosition(last.next_offset, active.base_offset, active.size_bytes))
         for header in headers:
             if header.leader_epoch > self._epochs.latest:
                 self._epochs.assign(header.leader_epoch, header.base_offset)
-                self._save_epochs()
+                self._parts.save_epochs()
         remember_batches(self._producers, headers, data, active.transaction_index)
         return rolled
 
@@ -260,17 +298,17 @@ class Log:
         if max_bytes > 0 and start_offset < bound.offset:
             found = read_batches(self._segments, start_offset, max_bytes, bound, at_least_one=at_least_one)
         if found is None:
-            nothing = bound if start_offset == bound.offset else self._locate(start_offset)
+            nothing = bound if start_offset == bound.offset else self._parts.locate(start_offset)
             return LogRead(nothing, b"", aborted_transactions=[] if committed_only else None)
         if committed_only:
-            found.aborted_transactions = aborted_among(self._segments, found, self.end_offset)
+            found.aborted_transactions = aborted_among(self._segments, found, self._offsets.end)
         return found
 
     @_reads_disk
     def position_of(self, offset: Offset) -> LogPosition:
         """Where `offset` lies; OffsetOutOfRange below the log start or above LEO."""
         self._check_in_range(offset)
-        return self._locate(offset)
+        return self._parts.locate(offset)
 
     @_reads_disk
     def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
@@ -283,33 +321,29 @@ class Log:
         return max_timestamp_offset(self._segments, self.log_start_offset)
 
     def _check_in_range(self, offset: Offset) -> None:
-        if not self.log_start_offset <= offset <= self.end_offset:
-            held = f"{self.log_start_offset} to {self.end_offset}"
+        offsets = self._offsets
+        if not offsets.log_start <= offset <= offsets.end:
+            held = f"{offsets.log_start} to {offsets.end}"
             raise OffsetOutOfRange(f"{self.topic_partition} has offsets from {held}, not {offset}")
-
-    def _locate(self, offset: Offset) -> LogPosition:
-        found = None if offset == self.end_offset else self._segments.locate(offset)
-        return self.end_position if found is None else found
 
     # High watermark, last stable offset, log start.
 
     @_on_disk
     def restore_high_watermark(self, offset: Offset) -> None:
         """Set HW to what the checkpoint says, clamped to [log start, LEO] (R12); also to move it back."""
-        self.high_watermark = self._locate(min(max(offset, self.log_start_offset), self.end_offset))
-        self._high_watermark_moved()
+        offsets = self._offsets
+        within = min(max(offset, offsets.log_start), offsets.end)
+        self._parts.stand_at(self._parts.locate(within))
 
     @_on_disk
     def advance_high_watermark(self, position: LogPosition) -> bool:
         """R11: move HW to `position`, never back; True when it moved (also onto a newer segment)."""
-        assert position.offset <= self.end_offset, f"HW {position.offset} above LEO {self.end_offset}"
-        current = self.high_watermark
+        current = self._offsets.high_watermark
         if position.offset < current.offset or (
             position.offset == current.offset and position.segment_base_offset <= current.segment_base_offset
         ):
             return False
-        self.high_watermark = position
-        self._high_watermark_moved()
+        self._parts.stand_at(position)
         return True
 
     @_on_disk
@@ -317,10 +351,9 @@ class Log:
         """A follower's log start follows the leader's (R11); True when it rose. At most HW."""
         if offset <= self.log_start_offset or offset > self.high_watermark.offset:
             return False
-        self.log_start_offset = offset
+        self._offsets.start_at(offset, self._parts.last_stable_below(self.high_watermark, offset))
         if self._epochs.truncate_from_start(offset):
-            self._save_epochs()
-        self._high_watermark_moved()
+            self._parts.save_epochs()
         return True
 
     def delete_records_before(self, offset: Offset) -> Offset:
@@ -330,64 +363,20 @@ class Log:
         self.advance_log_start(offset)
         return self.log_start_offset
 
-    def _high_watermark_moved(self) -> None:
-        """Bring the last stable offset up to HW, and see that all offsets are in order."""
-        high_watermark = self.high_watermark
-        unstable = self._producers.first_unstable_offset
-        if unstable is not None:
-            self._producers.high_watermark_rose(high_watermark.offset)
-            unstable = self._producers.first_unstable_offset
-        if unstable is None or unstable >= high_watermark.offset:
-            self.last_stable = high_watermark
-        elif (stable := max(unstable, self.log_start_offset)) != self.last_stable.offset:
-            self.last_stable = self._locate(stable)
-        assert self.log_start_offset <= self.last_stable.offset <= high_watermark.offset <= self.end_offset, (
-            f"{self.topic_partition}: offsets out of order: {self.describe()}"
-        )
-
     # Truncation.
 
     @_on_disk
     def truncate_to(self, offset: Offset) -> bool:
-        """Drop all batches that hold `offset` or later ones; False when there were none."""
-        if offset >= self.end_offset:
+        """X4: drop all batches that hold `offset` or later ones. Returns False when there were none."""
+        if not truncate_to(self._parts, offset):
             return False
-        if offset <= self._segments.first.base_offset:
-            self.truncate_fully_and_start_at(max(offset, 0))
-            return True
-        segments = self._segments.from_offset(offset)
-        for later in reversed(segments[1:]):
-            self._segments.discard(later)
-        self.end_offset = segments[0].truncate_to(offset)
         self._roll_jitter_ms = self._next_jitter_ms()
-        disk, now_ms = self.place.file_system, self.place.clock.wall_ms()
-        rebuild_producers(self._producers, self._segments, disk, self.end_offset, now_ms)
-        self._truncated()
         return True
 
     @_on_disk
     def truncate_fully_and_start_at(self, offset: Offset) -> None:
-        """Drop everything; the log is empty and starts at `offset`."""
-        for segment in reversed(list(self._segments)):
-            self._segments.discard(segment)
-        self._segments.add_new(offset, self.place.clock.wall_ms())
-        self._flushes.names_made += 1
-        self.log_start_offset = self.end_offset = offset
-        self._producers.clear()
-        self._epochs.clear()
-        self._save_epochs()
-        self._truncated()
-
-    def _truncated(self) -> None:
-        self._flushes.truncated_to(self.end_offset)
-        self.cleaned_offset = min(self.cleaned_offset, self.end_offset)
-        self.end_position = self._find_end()
-        self.log_start_offset = min(self.log_start_offset, self.end_offset)
-        if self._epochs.truncate_from_end(self.end_offset):
-            self._save_epochs()
-        if not self.log_start_offset <= self.high_watermark.offset < self.end_offset:
-            self.high_watermark = self.end_position
-        self._high_watermark_moved()
+        """X3: drop everything; the log is empty and starts at `offset`."""
+        truncate_fully(self._parts, offset)
 
     # Epochs.
 
@@ -403,12 +392,7 @@ class Log:
     def assign_epoch_start(self, epoch: LeaderEpoch, offset: Offset) -> None:
         """Note that `epoch` begins at `offset` (R5b)."""
         if self._epochs.assign(epoch, offset):
-            self._save_epochs()
-
-    def _save_epochs(self) -> None:
-        path = f"{self.path}/{file_names.LEADER_EPOCHS}"
-        write_epochs(self.place.file_system, path, self._epochs.entries())
-        self._flushes.names_made += 1
+            self._parts.save_epochs()
 
     # Segments: rolling, retention, compaction.
 
@@ -416,8 +400,9 @@ class Log:
     def roll(self) -> Offset:
         """L2: begin a new segment at LEO, unless the active one is empty; its base offset."""
         if self._segments.active.size_bytes:
-            self._begin_segment(self.end_offset)
-            self.end_position = self._find_end()
+            self._begin_segment(self._offsets.end)
+            base_offset = self._segments.active.base_offset
+            self._offsets.append_up_to(LogPosition(self._offsets.end, base_offset, 0))
         return self._segments.active.base_offset
 
     @_on_disk
@@ -442,7 +427,7 @@ class Log:
 
     def _oldest_segments_gone(self) -> None:
         first = self._segments.first.base_offset
-        self._relocate(first)
+        self._parts.relocate(first)
         self.advance_log_start(first)
 
     @_on_disk
@@ -457,30 +442,21 @@ class Log:
             return False
         self._segments.replace(replaced, cleaned.size_bytes)
         self._flushes.names_made += 1
-        self._relocate(replaced[-1].base_offset + 1)
+        self._parts.relocate(replaced[-1].base_offset + 1)
+        self._parts.save_transaction_sums()
         return True
 
-    def _relocate(self, below: Offset) -> None:
-        """The segments based below that offset are others now: where HW and LSO lie in them has changed."""
-        if self.high_watermark.segment_base_offset < below:
-            self.high_watermark = self._locate(self.high_watermark.offset)
-        if self.last_stable.segment_base_offset < below:
-            self.last_stable = self._locate(self.last_stable.offset)
+    def mark_cleaned(self, offset: Offset) -> None:
+        """L5: compaction has been through everything below `offset`."""
+        self._offsets.mark_cleaned(offset)
 
     def _begin_segment(self, base_offset: Offset) -> None:
-        self._segments.active.seal()
-        write_snapshot(self._producers, self.place.file_system, self.path, base_offset, durable=False)
-        self._segments.add_new(base_offset, self.place.clock.wall_ms())
-        self._flushes.names_made += 1
+        self._parts.begin_segment(base_offset)
         self._roll_jitter_ms = self._next_jitter_ms()
 
     def _next_jitter_ms(self) -> int:
         most_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
         return self.place.chance.below(most_ms) if most_ms > 0 else 0
-
-    def _find_end(self) -> LogPosition:
-        active = self._segments.active
-        return LogPosition(self.end_offset, active.base_offset, active.size_bytes)
 
     # Flushing.
 
@@ -553,6 +529,7 @@ class Log:
             return None
         self._segments.active.seal()
         write_snapshot(self._producers, self.place.file_system, self.path, self.end_offset, durable=False)
+        self._parts.save_transaction_sums()
         self._flushes.names_made += 1
         return self._pending(self.end_offset, is_last=True)
 

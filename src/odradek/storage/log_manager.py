@@ -324,7 +324,7 @@ class LogManager:
             )
             log = Log(partition, directory, config, loaded)
             self._add(partition, log)
-            log.cleaned_offset = min(cleaned.get(partition, 0), log.end_offset)
+            log.mark_cleaned(cleaned.get(partition, 0))
             directory.log_count += 1
             if not (loaded.report.clean and loaded.report.is_uneventful()):
                 self.report.logs.append(loaded.report)

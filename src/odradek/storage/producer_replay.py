@@ -16,8 +16,9 @@ from odradek.storage.files import Buffer, FileSystem
 from odradek.storage.origin import Origin
 from odradek.storage.producer_snapshot import parse_snapshot, render_snapshot
 from odradek.storage.producer_state import ProducerStates, RememberedBatch
+from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
-from odradek.storage.transaction_index import TransactionIndex
+from odradek.storage.transaction_index import AbortedTransaction, TransactionIndex
 
 
 def check_batches(
@@ -53,7 +54,10 @@ def remember_batches(
 
 
 def remember_batch(
-    producers: ProducerStates, header: BatchHeader, batch: Buffer, aborted: TransactionIndex | None
+    producers: ProducerStates,
+    header: BatchHeader,
+    batch: Buffer,
+    aborted: TransactionIndex | list[AbortedTransaction] | None,
 ) -> None:
     """Apply one batch of a producer; an abort goes to `aborted`, unless the index has it already (None)."""
     if not header.is_control:
@@ -97,6 +101,30 @@ def rebuild_producers(
     if start < end:
         _replay(producers, segments, start, end)
     return damages
+
+
+def aborted_in(
+    segment: Segment, segments: Segments, file_system: FileSystem, expiration_ms: int, now_ms: int
+) -> list[AbortedTransaction]:
+    """The aborted transactions whose markers lie in a segment, by the batches; CorruptRecord as above."""
+    producers = ProducerStates(expiration_ms)
+    start = segments.first.base_offset
+    for snapshot in reversed(snapshot_offsets(file_system, segments.directory)):
+        if snapshot <= segment.base_offset:
+            try:
+                producers.load(parse_snapshot(file_system.read(_path(segments.directory, snapshot))), now_ms)
+            except CorruptRecord:
+                continue
+            start = snapshot
+            break
+    if start < segment.base_offset:
+        _replay(producers, segments, start, segment.base_offset)
+    aborted: list[AbortedTransaction] = []
+    for at, header in segment.headers():
+        if header.producer_id != NO_PRODUCER_ID:
+            batch = segment.read(at, header.size_bytes) if header.is_control else b""
+            remember_batch(producers, header, batch, aborted)
+    return aborted
 
 
 def write_snapshot(

@@ -102,7 +102,7 @@ class ProducerEntry:
 class ProducerStates:
     """All producers of one log, and its open transactions."""
 
-    __slots__ = ("_entries", "_expiration_ms", "_ongoing", "_unreplicated")
+    __slots__ = ("_entries", "_expiration_ms", "_ongoing", "_unreplicated", "has_seen_markers")
 
     def __init__(self, expiration_ms: int) -> None:
         self._expiration_ms = expiration_ms
@@ -111,6 +111,7 @@ class ProducerStates:
         self._ongoing: dict[Offset, ProducerId] = {}
         # First offset -> offset of the marker, of transactions whose marker may be at or above HW.
         self._unreplicated: dict[Offset, Offset] = {}
+        self.has_seen_markers = False  # a transaction has ended in this log, as far as is known
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -191,6 +192,7 @@ class ProducerStates:
             entry = self._entries[header.producer_id] = ProducerEntry(header.producer_id)
         entry.enter_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
+        self.has_seen_markers = True
         entry.last_timestamp_ms = header.max_timestamp
         first_offset, entry.transaction_first_offset = entry.transaction_first_offset, None
         if first_offset is None:
@@ -234,6 +236,8 @@ class ProducerStates:
         for entry in entries:
             if not self._has_expired(entry, now_ms):
                 self._entries[entry.producer_id] = entry
+            if entry.coordinator_epoch != NO_COORDINATOR_EPOCH:
+                self.has_seen_markers = True
         open_since = (
             (entry.transaction_first_offset, entry.producer_id)
             for entry in self._entries.values()
@@ -244,6 +248,7 @@ class ProducerStates:
     def clear(self) -> None:
         """Forget everything."""
         self._entries = {}
+        self.has_seen_markers = False
         self._ongoing = {}
         self._unreplicated = {}
 

@@ -27,6 +27,7 @@ from odradek.storage.loading import Cut, LogRecovery, clear_leftovers, load_segm
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.partition_metadata import read_topic_id
 from odradek.storage.producer_replay import (
+    aborted_in,
     rebuild_producers,
     remember_batch,
     remove_stray_snapshots,
@@ -35,6 +36,8 @@ from odradek.storage.producer_replay import (
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
+from odradek.storage.transaction_index import NOTHING, IndexSum, TransactionIndex
+from odradek.storage.transaction_sums import Sums, read_sums, sums_of, write_sums
 
 _COPY_CHUNK_BYTES = 1024 * 1024
 
@@ -50,6 +53,8 @@ class LoadedLog:
     log_start_offset: Offset
     end_offset: Offset
     recovery_point: Offset
+    transaction_sums: Sums | None
+    """What is written down of the transaction indexes; None: no transaction ever ended here."""
     is_new: bool
     """There was nothing before."""
     report: LogRecovery
@@ -91,6 +96,7 @@ def load_log(
         loader.log_start_offset,
         loader.end_offset,
         loader.end_offset if report.clean else min(recovery_point, loader.end_offset),
+        loader.sums,
         loader.is_new,
         report,
     )
@@ -109,7 +115,9 @@ class _Loader:
         self.log_start_offset = 0
         self.end_offset = 0
         self.is_new = False
+        self.sums: Sums | None = None
         self._file_system: FileSystem = directory.file_system
+        self._producer_expiration_ms = directory.producer_expiration_ms
         self._wall_ms = directory.clock.wall_ms()
         # Compaction leaves gaps between segments; in any other log a gap is a loss, of which followers that
         # still have the records must learn by the log's end.
@@ -132,7 +140,16 @@ class _Loader:
                 self.report.clean, recovery_point = False, 0
                 self.report.damages.append(Damage(self.segments.directory, str(damage), "was verified"))
         if not self.report.clean:
+            verified_from = self._unverified(recovery_point)[0].base_offset
+            trusted = [segment for segment in trusted if segment.base_offset < verified_from]
             self._verify_from(recovery_point)
+        try:
+            self._check_transactions(trusted)
+        except CorruptRecord as damage:
+            self.report.clean, recovery_point = False, 0
+            self.report.damages.append(Damage(self.segments.directory, str(damage), "was verified"))
+            self._verify_from(recovery_point)
+        self._save_sums()
         self.log_start_offset = max(log_start_offset, self.segments.first.base_offset)
         if self.end_offset < self.log_start_offset:
             self._begin_again_at(self.log_start_offset)
@@ -174,6 +191,37 @@ class _Loader:
                 return next_base
         return None
 
+    def _check_transactions(self, trusted: Sequence[Segment]) -> None:
+        """See that no `.txnindex` has lost an abort; where one may have, the batches tell."""
+        self.sums, damage = read_sums(self._file_system, self.segments.directory)
+        if damage is not None:
+            self.report.damages.append(damage)
+        if self.sums is None and not (
+            self.producers.has_seen_markers
+            or any(segment.transaction_index.file() is not None for segment in trusted)
+        ):
+            return
+        for segment in trusted:
+            index = segment.transaction_index
+            fault = "nothing is known of it"
+            if self.sums is not None:
+                fault = _transaction_fault(index, self.sums.get(segment.base_offset))
+            if not fault:
+                continue
+            aborted = aborted_in(
+                segment, self.segments, self._file_system, self._producer_expiration_ms, self._wall_ms
+            )
+            if not index.holds(aborted):
+                index.replace(aborted)
+                self.report.damages.append(Damage(index.path, fault, "was made again from the batches"))
+
+    def _save_sums(self) -> None:
+        if self.sums is not None or self.producers.has_seen_markers:
+            sums = sums_of(self.segments)
+            if sums != self.sums:
+                write_sums(self._file_system, self.segments.directory, sums)
+                self.sums = sums
+
     def _note_damage(self, segment: Segment, damage: CorruptRecord) -> None:
         path = segment.file.path
         self.report.damages.append(Damage(path, _without_path(damage, path), "was verified"))
@@ -190,8 +238,6 @@ class _Loader:
         return entries
 
     def _take_as_it_is(self) -> None:
-        for segment in self.segments:
-            segment.transaction_index.entries()
         self._rebuild_producers(self.end_offset)
 
     def _rebuild_producers(self, end: Offset) -> None:
@@ -303,6 +349,18 @@ class _Loader:
         for segment in self.segments:
             for _, header in segment.headers():
                 self.epochs.assign(header.leader_epoch, header.base_offset)
+
+
+def _transaction_fault(index: TransactionIndex, known: IndexSum | None) -> str:
+    """Why a transaction index is not the one that was written; empty when it is."""
+    try:
+        found = index.checksum()
+    except CorruptRecord as damage:
+        return str(damage).removeprefix(f"{index.path} ")
+    written = known or NOTHING
+    if found.entries != written.entries:
+        return f"it has {found.entries} entries, {written.entries} were written"
+    return "" if found == written else "its CRC is not the one that was written"
 
 
 def _without_path(damage: CorruptRecord, path: str) -> str:

@@ -24,6 +24,8 @@ from odradek.storage.transaction_index import TransactionIndex
 
 RECENT_BATCHES_MAX = 64
 _SCAN_CHUNK_BYTES = 4096
+# More bytes without an entry than restarts explain, with each of which Kafka begins to count anew.
+_INTERVALS_WITHOUT_ENTRY_MAX = 8
 # Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: all that a scan looks at.
 _SCAN = Struct(">qiibIhi")
 _LENGTH_MIN = HEADER_BYTES - OVERHEAD_BYTES
@@ -327,15 +329,16 @@ class Segment:
         next_offset, newest_ms = self.base_offset, -1
         if last.byte_position and not self._index_holds(last):
             return next_offset, newest_ms, f"{path} names no batch at byte {last.byte_position}"
-        bytes_since, needs_entry = 0, False
+        bytes_since, is_sparse = 0, False
         for _, header in self.headers(last.byte_position):
-            needs_entry |= bytes_since > self.index_interval_bytes
+            is_sparse |= bytes_since > _INTERVALS_WITHOUT_ENTRY_MAX * self.index_interval_bytes
             bytes_since += header.size_bytes
             next_offset, newest_ms = header.next_offset, max(newest_ms, header.max_timestamp)
         if last.byte_position and last.offset >= next_offset:
             return next_offset, newest_ms, f"{path} ends behind the log"
-        if last.byte_position == 0 and needs_entry:
-            return next_offset, newest_ms, f"{path} has no entries"
+        if is_sparse:
+            return next_offset, newest_ms, f"{path} has no entry for the last {bytes_since} bytes"
+        self._bytes_since_index = bytes_since
         return next_offset, newest_ms, None
 
     def _time_index_fault(self, next_offset: Offset, newest_ms: int) -> str | None:

@@ -6,9 +6,11 @@ aborted later can begin below the LSO of an entry, the search stops at the first
 above the end of what was read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
+
+from crc32c import crc32c
 
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import Offset, ProducerId
@@ -29,16 +31,28 @@ class AbortedTransaction(NamedTuple):
     """The LSO when the marker was written: no transaction aborted later begins below it."""
 
 
+class IndexSum(NamedTuple):
+    """How many entries an index has, and the CRC-32C over its file."""
+
+    entries: int
+    crc: int
+
+
+NOTHING = IndexSum(0, 0)
+"""Of an index without entries."""
+
+
 class TransactionIndex:
     """The aborted transactions whose markers lie in one segment, by the offset of the marker."""
 
-    __slots__ = ("_entries", "_file", "_file_system", "_path")
+    __slots__ = ("_crc", "_entries", "_file", "_file_system", "_path")
 
     def __init__(self, file_system: FileSystem, path: str, *, is_new: bool) -> None:
         self._file_system = file_system
         self._path = path
         self._file: File | None = None  # made with the first entry
         self._entries: list[AbortedTransaction] | None = [] if is_new else None  # None: not read yet
+        self._crc: int | None = None  # over the file; None: not known
 
     @property
     def path(self) -> str:
@@ -51,7 +65,9 @@ class TransactionIndex:
         assert not entries or entries[-1].last_offset < aborted.last_offset, f"{self._path} goes back"
         if self._file is None:
             self._file = self._file_system.file(self._path, create=True)
-        self._file.write_at(_ENTRY.pack(_VERSION, *aborted), len(entries) * ENTRY_BYTES)
+        packed = _ENTRY.pack(_VERSION, *aborted)
+        self._file.write_at(packed, len(entries) * ENTRY_BYTES)
+        self._crc = crc32c(packed, self._crc) if self._crc is not None and entries else None
         entries.append(aborted)
 
     def entries(self) -> list[AbortedTransaction]:
@@ -59,6 +75,26 @@ class TransactionIndex:
         if self._entries is None:
             self._entries = list(self._read())
         return self._entries
+
+    def checksum(self) -> IndexSum:
+        """What the index can be known by; CorruptRecord as for `entries`."""
+        entries = self.entries()
+        if self._crc is None:
+            self._crc = crc32c(b"".join(_ENTRY.pack(_VERSION, *aborted) for aborted in entries))
+        return IndexSum(len(entries), self._crc)
+
+    def holds(self, aborted: Sequence[AbortedTransaction]) -> bool:
+        """Whether these are the entries."""
+        try:
+            return self.entries() == aborted
+        except CorruptRecord:
+            return False
+
+    def replace(self, entries: Sequence[AbortedTransaction]) -> None:
+        """Hold these transactions, whatever the file held."""
+        self.clear()
+        for aborted in entries:
+            self.append(aborted)
 
     def collect(self, start: Offset, end: Offset, found: list[AbortedTransaction]) -> bool:
         """Add to `found` those that touch [start, end); True when no later segment can have one."""
@@ -75,12 +111,13 @@ class TransactionIndex:
         kept = sum(1 for aborted in entries if aborted.last_offset < offset)
         if kept < len(entries):
             del entries[kept:]
+            self._crc = None
             self._file = self._file_system.file(self._path, create=True)
             self._file.truncate(kept * ENTRY_BYTES)
 
     def clear(self) -> None:
         """Drop everything, as the first step of a rebuild."""
-        self._entries = []
+        self._entries, self._crc = [], None
         if self._file_system.exists(self._path):
             self._file = self._file_system.file(self._path)
             self._file.truncate(0)

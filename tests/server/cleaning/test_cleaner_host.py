@@ -149,7 +149,7 @@ def test_it_says_how_far_a_cleaning_is(bench: Any) -> None:
 
 def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(bench: Any) -> None:
     bench.log(segments=1)
-    bench.log(TopicPartition("facts", 1), segments=3).cleaned_offset = 2
+    bench.log(TopicPartition("facts", 1), segments=3).mark_cleaned(2)
     bench.config = replace(bench.config, cleanup_policy=frozenset({"delete"}))
     bench.log(TopicPartition("facts", 2))
     rows = bench.host.describe()

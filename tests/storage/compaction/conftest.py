@@ -85,7 +85,7 @@ class Facts:
             self.log.close()
         cleaned, high_watermark = self.log.cleaned_offset, self.log.high_watermark.offset
         self.log = self.opened(**options)
-        self.log.cleaned_offset = cleaned
+        self.log.mark_cleaned(cleaned)
         self.log.restore_high_watermark(high_watermark)
 
     def write(self, *facts: Fact, roll: bool = False, **options: Any) -> int:
@@ -129,7 +129,7 @@ class Facts:
         else:
             self.disk.crash(SeededChance(seed))
         self.log = self.opened(clean=False, recovery_point=recovery_point, log_start_offset=start)
-        self.log.cleaned_offset = cleaned
+        self.log.mark_cleaned(cleaned)
         self.log.restore_high_watermark(high_watermark)
         return True
 
@@ -149,7 +149,7 @@ class Facts:
         swapped = []
         report = clean(job, self.disk, lambda done: swapped.append(self.log.swap_in(done, truncations)))
         assert all(swapped), "nobody else changed the log"
-        self.log.cleaned_offset = report.end_offset
+        self.log.mark_cleaned(report.end_offset)
         return report
 
     def batches(self) -> Iterator[tuple[BatchHeader, list[Record]]]:

@@ -128,5 +128,5 @@ def test_a_checkpoint_outside_the_log_counts_as_none(facts: Any, written_down: i
     facts.write(("a", "1"), roll=True)
     facts.settle()
     facts.log.delete_records_before(2)
-    facts.log.cleaned_offset = written_down
+    facts.log.mark_cleaned(written_down)
     assert cleanable_part(facts.log, 0).first_dirty_offset == 2

@@ -237,7 +237,7 @@ class CleanerHost:
         if not self._is_current(cleaning):
             self._abandon(cleaning)
             return
-        log.cleaned_offset = report.end_offset
+        log.mark_cleaned(report.end_offset)
         _log.info("%s: %s", log.topic_partition, report)
         write_checkpoint = self._logs.cleaner_checkpoint(log.place)
 

@@ -1,0 +1,95 @@
+"""What a log consists of, and the changes that concern several of its parts at once.
+
+`Log` is what others see; `truncation` cuts; both work on these parts.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from odradek.base.ids import Offset, TopicPartition
+from odradek.storage import file_names
+from odradek.storage.checkpoint import write_epochs
+from odradek.storage.epoch_cache import EpochCache
+from odradek.storage.flushing import FlushState
+from odradek.storage.log_offsets import LogOffsets
+from odradek.storage.positions import LogPosition
+from odradek.storage.producer_replay import write_snapshot
+from odradek.storage.producer_state import ProducerStates
+from odradek.storage.segments import Segments
+from odradek.storage.transaction_sums import Sums, sums_of, write_sums
+
+if TYPE_CHECKING:
+    from odradek.storage.log_directory import LogDirectory
+
+
+@dataclass(slots=True)
+class LogParts:
+    """The parts of one log. Methods that touch the disk raise OSError."""
+
+    topic_partition: TopicPartition
+    place: "LogDirectory"
+    segments: Segments
+    producers: ProducerStates
+    epochs: EpochCache
+    offsets: LogOffsets
+    flushes: FlushState
+    transaction_sums: Sums | None
+    """What is written down of the transaction indexes; None: no transaction ever ended here."""
+
+    def locate(self, offset: Offset) -> LogPosition:
+        """Where an offset of the log lies, LEO included."""
+        offsets = self.offsets
+        found = None if offset == offsets.end else self.segments.locate(offset)
+        return offsets.end_position if found is None else found
+
+    def stand_at(self, high_watermark: LogPosition) -> None:
+        """Move HW, and LSO with it."""
+        self.offsets.stand_at(high_watermark, self.last_stable_below(high_watermark, self.offsets.log_start))
+
+    def last_stable_below(self, high_watermark: LogPosition, log_start: Offset) -> LogPosition:
+        """LSO for that HW and log start."""
+        producers = self.producers
+        unstable = producers.first_unstable_offset
+        if unstable is not None:
+            producers.high_watermark_rose(high_watermark.offset)
+            unstable = producers.first_unstable_offset
+        if unstable is None or unstable >= high_watermark.offset:
+            return high_watermark
+        stable = max(unstable, log_start)
+        current = self.offsets.last_stable
+        return current if current.offset == stable else self.locate(stable)
+
+    def relocate(self, below: Offset) -> None:
+        """The segments based below that offset are others now: where HW and LSO lie in them has changed."""
+        offsets = self.offsets
+        high_watermark, last_stable = offsets.high_watermark, offsets.last_stable
+        if high_watermark.segment_base_offset < below:
+            high_watermark = self.locate(high_watermark.offset)
+        if last_stable.segment_base_offset < below:
+            last_stable = self.locate(last_stable.offset)
+        offsets.stand_at(high_watermark, last_stable)
+
+    def begin_segment(self, base_offset: Offset) -> None:
+        """Close the active segment and begin the next one."""
+        self.segments.active.seal()
+        self.save_transaction_sums()
+        write_snapshot(
+            self.producers, self.place.file_system, self.segments.directory, base_offset, durable=False
+        )
+        self.segments.add_new(base_offset, self.place.clock.wall_ms())
+        self.flushes.names_made += 1
+
+    def save_epochs(self) -> None:
+        """Write `leader-epoch-checkpoint`."""
+        path = f"{self.segments.directory}/{file_names.LEADER_EPOCHS}"
+        write_epochs(self.place.file_system, path, self.epochs.entries())
+        self.flushes.names_made += 1
+
+    def save_transaction_sums(self) -> None:
+        """Write down what the transaction indexes are known by, once a transaction has ended here."""
+        if self.transaction_sums is not None or self.producers.has_seen_markers:
+            sums = sums_of(self.segments)
+            if sums != self.transaction_sums:
+                write_sums(self.place.file_system, self.segments.directory, sums)
+                self.transaction_sums = sums
+                self.flushes.names_made += 1
