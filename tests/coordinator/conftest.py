@@ -10,7 +10,7 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import Offset, TopicId, TopicPartition
+from odradek.base.ids import TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import Caller, ClassicGroup, GroupState, Terms
 from odradek.coordinator.consumer.group import ConsumerGroup
@@ -18,9 +18,7 @@ from odradek.coordinator.consumer.topics import Topic
 from odradek.coordinator.groups import GroupCoordinator
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.placement import partition_for
-from odradek.coordinator.ports import WriteDone, Written
-from odradek.records.framing import Record, iter_records
-from odradek.records.header import Buffer, iter_headers, read_header
+from odradek.coordinator.runtime.memory_log import MemoryLog
 from odradek.timer import Timer
 from odradek.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -69,60 +67,6 @@ class MemoryTopics:
 
     def names(self) -> Iterable[str]:
         return sorted(self.known)
-
-
-class MemoryLog:
-    """A `PartitionWriter` and a `PartitionReader`: batches by partition; writes may be held back or fail."""
-
-    def __init__(self) -> None:
-        self.batches: dict[TopicPartition, list[bytes]] = {}
-        self.ends: dict[TopicPartition, int] = {}
-        self.failure = ErrorCode.NONE
-        self.holds = False
-        self.held: list[Callable[[], None]] = []
-
-    def append(
-        self, topic_partition: TopicPartition, batch: Buffer, *, timeout_ms: int, done: WriteDone
-    ) -> None:
-        if self.failure is not ErrorCode.NONE:
-            done(Written(self.failure))
-            return
-        base = self.ends.get(topic_partition, 0)
-        data = bytearray(batch)
-        data[0:8] = base.to_bytes(8, "big")
-        header = read_header(data)
-        self.batches.setdefault(topic_partition, []).append(bytes(data))
-        self.ends[topic_partition] = header.next_offset
-        if self.holds:
-            self.held.append(lambda: done(Written(ErrorCode.NONE, base)))
-        else:
-            done(Written(ErrorCode.NONE, base))
-
-    def release(self) -> None:
-        self.holds = False
-        held, self.held = self.held, []
-        for done in held:
-            done()
-
-    def bounds(self, topic_partition: TopicPartition) -> tuple[Offset, Offset] | None:
-        return 0, self.ends.get(topic_partition, 0)
-
-    def read(self, topic_partition: TopicPartition, start: Offset, max_bytes: int) -> Buffer:
-        found = bytearray()
-        for batch in self.batches.get(topic_partition, []):
-            if read_header(batch).next_offset > start and (not found or len(found) < max_bytes):
-                found += batch
-        return bytes(found)
-
-    def records(self) -> list[Record]:
-        """Everything that was written, partition by partition."""
-        return [
-            record
-            for batches in self.batches.values()
-            for batch in batches
-            for at, header in iter_headers(batch)
-            for record in iter_records(batch, header, at)
-        ]
 
 
 @dataclass

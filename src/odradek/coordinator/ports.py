@@ -1,10 +1,11 @@
 """What a coordinator needs of the broker: to append to a partition of its topic, and to read it back.
 
-Law: everything here is a Protocol over plain values. `server` implements both over the replica manager; tests
-and the simulator bring their own.
+Everything here is a Protocol over plain values. `server` implements both over the replica manager; tests and
+the simulator bring their own. Nothing calls back before it returns: what is known at once is returned, the
+rest comes as an event of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
@@ -12,25 +13,35 @@ from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 from odradek.records.header import Buffer
 
 
-class Written(NamedTuple):
-    """What became of an append."""
+class Appended(NamedTuple):
+    """What came of an append by the time that it returned."""
 
     error: ErrorCode = ErrorCode.NONE
-    """NONE when every in-sync replica has the batch; REQUEST_TIMED_OUT when that is not known."""
+    """Why nothing was written; NONE when the records are in the log."""
     base_offset: Offset = NO_OFFSET
     """The offset of the batch's first record; -1 when nothing was written."""
+    outcome: ErrorCode | None = None
+    """Whether every in-sync replica has it (NONE); None while that is not known: then `settled` is called."""
 
 
-WriteDone: TypeAlias = Callable[[Written], None]
+Settled: TypeAlias = Callable[[ErrorCode], None]
+"""Called with NONE, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND, when HW has reached the records; with
+REQUEST_TIMED_OUT each time that `timeout_ms` have passed without that; with any other error when it will
+never be known here. The last call is one of the first or the last kind."""
 
 
 class PartitionWriter(Protocol):
     """Appends to partitions led here."""
 
     def append(
-        self, topic_partition: TopicPartition, batch: Buffer, *, timeout_ms: int, done: WriteDone
-    ) -> None:
-        """Append one batch with acks=all; `done` is called once, perhaps before this returns."""
+        self, topic_partition: TopicPartition, batch: Buffer, *, timeout_ms: int, settled: Settled
+    ) -> Appended:
+        """Append one batch with acks=all; `settled` is never called before this returns."""
+
+    def await_replication(
+        self, topic_partition: TopicPartition, end_offset: Offset, *, timeout_ms: int, settled: Settled
+    ) -> ErrorCode | None:
+        """Wait until HW is at `end_offset`, as an append that ended there would; see `Appended.outcome`."""
 
 
 class PartitionReader(Protocol):
@@ -44,3 +55,8 @@ class PartitionReader(Protocol):
 
         The last batch may be cut short. Raises LogError.
         """
+
+
+RunSliced: TypeAlias = Callable[[Iterator[None]], None]
+"""Runs work whose steps end at a `yield`: the first slice of it at once, the others in later turns of the
+loop. A step takes well below a millisecond, and leaves the state whole."""

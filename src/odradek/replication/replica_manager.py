@@ -103,15 +103,18 @@ class ReplicaManager:
         respond: ProduceResponse,
         origin: Origin = Origin.CLIENT,
         internal_allowed: bool = False,
-    ) -> None:
+    ) -> Sequence[ProduceStatus]:
         """R6, P1: append to the partitions led here and answer each, once, as `acks` demands.
+
+        Returns what is known of each by now, in the order of `entries`.
 
         `respond` is called with acks=0 too, at once: the handler then sends nothing, and closes the
         connection if any partition failed. `internal_allowed` is for coordinators and `__admin_client`.
         """
         if acks not in ACKS:
-            respond({key: AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS) for key in entries})
-            return
+            refused = [ProduceStatus(key, AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS)) for key in entries]
+            respond(outcomes_of(refused))
+            return refused
         statuses = [
             self._appender.append(
                 topic_partition, batches, acks=acks, origin=origin, internal_allowed=internal_allowed
@@ -120,12 +123,22 @@ class ReplicaManager:
         ]
         self._request_flushes(statuses)
         try:
-            if settle(statuses, self._hosted):
-                self._park_produce(statuses, timeout_ms, respond)
-            else:
-                respond(outcomes_of(statuses))
+            self.await_acks(statuses, timeout_ms=timeout_ms, respond=respond)
         finally:  # Whatever befell this producer, readers must not wait for their deadlines.
             self._wake_readers(statuses)
+        return statuses
+
+    def await_acks(
+        self, statuses: Sequence[ProduceStatus], *, timeout_ms: int, respond: ProduceResponse
+    ) -> None:
+        """Answer an append, once, when none of its partitions is pending, or at the timeout.
+
+        For a coordinator also again after a timeout: its records may be replicated yet (R19).
+        """
+        if settle(statuses, self._hosted):
+            self._park_produce(statuses, timeout_ms, respond)
+        else:
+            respond(outcomes_of(statuses))
 
     def _wake_readers(self, statuses: Sequence[ProduceStatus]) -> None:
         """R7: HW rose: all that waits; else the fetches alone, of those that read to the log end."""

@@ -122,9 +122,9 @@ class GroupModel(RuleBasedStateMachine):
     @rule(holds=st.booleans())
     def stall(self, holds: bool) -> None:
         if holds:
-            self.world.log.holds = True
+            self.world.log.lags = True
         else:
-            self.world.log.release()
+            self.world.log.catch_up()
         self.collect()
 
     @rule(failure=st.sampled_from([ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS]))
@@ -133,7 +133,7 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule()
     def move_to_another_broker(self) -> None:
-        self.world.log.release()
+        self.world.log.catch_up()
         self.world.coordinator.resign_all()
         self.collect()
         assert not self.joins
@@ -193,7 +193,7 @@ class GroupModel(RuleBasedStateMachine):
         if not hasattr(self, "world"):
             return
         self.world.log.failure = ErrorCode.NONE
-        self.world.log.release()
+        self.world.log.catch_up()
         self.world.advance(600_000)
         self.collect()
         assert not self.joins

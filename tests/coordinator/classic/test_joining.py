@@ -239,9 +239,9 @@ def test_an_instance_that_is_not_the_members_is_fenced(world: Any) -> None:
 def test_a_static_member_that_is_replaced_twice_at_once_is_one_member(world: Any) -> None:
     """KIP-345: the one in the middle is fenced, and never told the other's id."""
     world.stable(world.member("i"))
-    world.log.holds = True
+    world.log.lags = True
     middle, last = world.member("i").send_join(), world.member("i").send_join()
-    world.log.release()
+    world.log.catch_up()
     assert middle.code is ErrorCode.FENCED_INSTANCE_ID
     assert last.code is ErrorCode.NONE
     assert middle.answer.member_id != last.answer.member_id

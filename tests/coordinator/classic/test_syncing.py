@@ -16,11 +16,11 @@ def test_followers_wait_for_the_leader(world: Any) -> None:
 def test_nobody_is_answered_before_the_assignment_is_written(world: Any) -> None:
     member = world.member()
     member.take(member.join())
-    world.log.holds = True
+    world.log.lags = True
     syncing = member.sync({member.member_id: b"all"})
     assert not syncing.is_answered
     assert world.state() is GroupState.COMPLETING_REBALANCE
-    world.log.release()
+    world.log.catch_up()
     assert syncing.answer.assignment == b"all"
     assert syncing.answer.protocol_name == "range"
 
@@ -60,11 +60,11 @@ def test_an_assignment_that_is_not_written_means_another_rebalance(
 def test_an_assignment_that_is_written_too_late_counts_for_nothing(world: Any) -> None:
     first, second = world.member(), world.member()
     first.take(first.join())
-    world.log.holds = True
+    world.log.lags = True
     late = first.sync({first.member_id: b"all"})
     assert not second.join().is_answered
     assert late.code is ErrorCode.REBALANCE_IN_PROGRESS
-    world.log.release()
+    world.log.catch_up()
     assert world.state() is GroupState.PREPARING_REBALANCE
     assert world.group().members[first.member_id].assignment == b""
 

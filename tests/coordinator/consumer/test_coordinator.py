@@ -33,14 +33,14 @@ def changes(world: Any) -> list[str]:
 def test_nothing_is_true_before_the_log_has_it(world: Any) -> None:
     first, second = world.consumer("a"), world.consumer("b")
     first.join()
-    world.log.holds = True
+    world.log.lags = True
     reply = second.send_join()
     waiting = first.send()
     assert not reply.is_answered
     assert not waiting.is_answered, "the next step builds on what the log may refuse"
     assert list(world.consumers().members) == ["a"]
     assert world.consumers().epoch == 1
-    world.log.release()
+    world.log.catch_up()
     assert reply.code is waiting.code is NONE
     assert (list(world.consumers().members), world.consumers().epoch) == (["a", "b"], 2)
 
@@ -214,11 +214,11 @@ def test_whoever_lets_go_of_a_partition_waits_for_nothing_in_it(world: Any) -> N
     first.join()
     second.join()
     first.beat()
-    world.log.holds = True
+    world.log.lags = True
     reply = second.send(subscribed_topic_names=["u"])
     behind = first.send()
     world.coordinator.resign_all()
-    world.log.release()
+    world.log.catch_up()
     assert reply.code is behind.code is ErrorCode.NOT_COORDINATOR
     assert [purgatory.watched for purgatory in world.coordinator.purgatories.all()] == [0, 0, 0, 0]
     assert world.timer.size == 0

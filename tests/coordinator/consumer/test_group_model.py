@@ -160,11 +160,11 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule()
     def slow_log(self) -> None:
-        self.world.log.holds = True
+        self.world.log.lags = True
 
     @rule()
     def quick_log(self) -> None:
-        self.world.log.release()
+        self.world.log.catch_up()
         self.collect()
 
     @rule(keeps_tombstones=st.booleans())
@@ -187,7 +187,7 @@ class GroupModel(RuleBasedStateMachine):
     @rule()
     def move_to_another_broker(self) -> None:
         self.world.coordinator.resign_all()
-        self.world.log.release()
+        self.world.log.catch_up()
         self.world.start()
         self.epoch = self.target_epoch = 0  # looked at anew: what was not written may not have happened
         for member in self.members:
@@ -244,7 +244,7 @@ class GroupModel(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """What the log says is the group; and everybody who behaves comes to rest."""
-        self.world.log.release()
+        self.world.log.catch_up()
         self.collect()
         before = self.group()
         for _ in range(2):

@@ -152,7 +152,7 @@ def test_an_expression_that_only_kafka_takes_keeps_what_kafka_found(world: Any) 
     ]
     batch = build_batch([record_of("g", change) for change in changes], 0)
     partition = TopicPartition("__consumer_offsets", world.coordinator._partition_of("g"))
-    world.log.append(partition, batch, timeout_ms=1, done=lambda written: None)
+    world.log.append(partition, batch, timeout_ms=1, settled=lambda code: None)
     world.start()
     assert world.consumer("a").join() is NONE
     assert world.consumers().target_of("k") == {world.topics.topic_id("u"): frozenset(range(4))}

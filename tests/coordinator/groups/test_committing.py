@@ -47,21 +47,20 @@ def test_a_group_without_members_takes_commits_of_anybody(world: Any) -> None:
 
 def test_a_commit_counts_once_it_is_in_the_log(world: Any) -> None:
     world.commit("g", {T0: 1})
-    world.log.holds = True
+    world.log.lags = True
     reply = world.commit("g", {T0: 2})
     assert not reply.is_answered
     assert world.committed() == {T0: 1}
-    world.log.release()
+    world.log.catch_up()
     assert reply.answer == {T0: ErrorCode.NONE}
     assert world.committed() == {T0: 2}
 
 
 def test_the_commit_that_is_later_in_the_log_counts(world: Any) -> None:
-    world.log.holds = True
+    world.log.lags = True
     world.commit("g", {T0: 1})
     world.commit("g", {T0: 2})
-    world.log.held.reverse()
-    world.log.release()
+    world.log.catch_up()
     assert world.committed() == {T0: 2}
 
 
@@ -260,12 +259,11 @@ def test_offsets_of_no_group(world: Any) -> None:
 
 def test_a_commit_that_came_after_the_tombstone_stays(world: Any) -> None:
     world.commit("g", {T0: 1})
-    world.log.holds = True
+    world.log.lags = True
     answers: list[Any] = []
     world.coordinator.delete_offsets("g", [T0], lambda *answer: answers.append(answer))
     world.commit("g", {T0: 2})
-    world.log.held.reverse()
-    world.log.release()
+    world.log.catch_up()
     assert world.committed() == {T0: 2}
     assert len(answers) == 1
 

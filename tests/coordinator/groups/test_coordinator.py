@@ -102,12 +102,12 @@ def test_a_group_is_not_deleted_before_the_log_says_so(world: Any) -> None:
 
 def test_what_is_committed_while_a_group_is_being_deleted_stays(world: Any) -> None:
     world.commit("g", {T0: 1})
-    world.log.holds = True
+    world.log.lags = True
     deleted: list[Any] = []
     world.coordinator.delete_groups(["g"], deleted.append)
     committed = world.commit("g", {T0: 7})
     world.run()
-    world.log.release()
+    world.log.catch_up()
     assert deleted == [{"g": ErrorCode.NONE}]
     assert committed.answer == {T0: ErrorCode.NONE}
     assert world.committed() == {T0: 7}
@@ -120,12 +120,12 @@ def test_that_goes_for_groups_of_the_consumer_protocol_too(world: Any) -> None:
     first.join()
     first.leave()
     world.commit("g", {T0: 1, T1: 1})
-    world.log.holds = True
+    world.log.lags = True
     deleted: list[Any] = []
     world.coordinator.delete_groups(["g"], deleted.append)
     committed, joined = world.commit("g", {T0: 7}), second.send_join()
     world.run()
-    world.log.release()
+    world.log.catch_up()
     assert deleted == [{"g": ErrorCode.NONE}]
     assert committed.answer == {T0: ErrorCode.NONE}
     assert joined.code is ErrorCode.NONE
@@ -138,12 +138,12 @@ def test_that_goes_for_groups_of_the_consumer_protocol_too(world: Any) -> None:
 
 def test_whoever_joins_while_a_group_is_being_deleted_is_in_it(world: Any) -> None:
     world.commit("g", {T0: 1})
-    world.log.holds = True
+    world.log.lags = True
     deleted: list[Any] = []
     world.coordinator.delete_groups(["g"], deleted.append)
     member = world.member()
     member.take(member.join())
-    world.log.release()
+    world.log.catch_up()
     assert deleted == [{"g": ErrorCode.NONE}]
     assert world.committed() == {}
     assert member.sync().code is ErrorCode.NONE

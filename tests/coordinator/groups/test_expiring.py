@@ -79,10 +79,10 @@ def test_a_commit_may_name_its_own_expiry(world: Any) -> None:
 def test_what_a_commit_on_its_way_replaces_is_not_expired(world: Any) -> None:
     world.commit("g", {T0: 1})
     world.advance(RETENTION_MS)
-    world.log.holds = True
+    world.log.lags = True
     world.commit("g", {T0: 2})
     expire(world)
-    world.log.release()
+    world.log.catch_up()
     assert world.committed() == {T0: 2}
 
 

@@ -8,7 +8,7 @@ from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.gathering import BATCH_BYTES_MAX, GatheredCommits
 from odradek.coordinator.groups.log_records import KeyValue
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
-from odradek.coordinator.ports import Written
+from odradek.coordinator.groups.written import Written
 from odradek.records.header import BatchHeader, iter_headers
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -8,7 +8,6 @@ from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
 from odradek.coordinator.groups import CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.log_records import build_batch, group_tombstone, offset_record
-from odradek.coordinator.ports import Written
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.control import EndTxnMarker, build_marker
@@ -19,10 +18,9 @@ PRODUCER = TransactionalProducer(9, 0)
 
 def append(world: Any, batch: Any, group_id: str = "g") -> None:
     partition = world.coordinator._partition_of(group_id)
-    written: list[Written] = []
     topic_partition = TopicPartition("__consumer_offsets", partition)
-    world.log.append(topic_partition, batch, timeout_ms=1, done=written.append)
-    assert written[0].error is ErrorCode.NONE
+    appended = world.log.append(topic_partition, batch, timeout_ms=1, settled=lambda code: None)
+    assert (appended.error, appended.outcome) == (ErrorCode.NONE, ErrorCode.NONE)
 
 
 def test_a_group_is_what_it_was(world: Any) -> None:

@@ -222,13 +222,13 @@ def test_a_group_without_members_is_of_whichever_protocol_comes_next(world: Any)
 
 def test_requests_that_come_while_a_group_changes_wait_for_it(world: Any) -> None:
     (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    world.log.holds = True
+    world.log.lags = True
     newcomer = world.consumer("n")
     reply = newcomer.send_join()
     parked = old.send_join()
     assert not reply.is_answered
     assert not parked.is_answered
-    world.log.release()
+    world.log.catch_up()
     assert reply.code is NONE
     assert parked.code is NONE, "it has joined the consumer group"
     assert parked.answer.leader == ""

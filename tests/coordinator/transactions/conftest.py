@@ -1,6 +1,6 @@
 """A transaction coordinator over a log in memory, partitions that take markers, a clock that tests move."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,10 +8,10 @@ import pytest
 
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import Offset, ProducerId, TopicPartition
+from odradek.base.ids import ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.placement import partition_for
-from odradek.coordinator.ports import WriteDone, Written
+from odradek.coordinator.runtime.memory_log import MemoryLog
 from odradek.coordinator.transactions import (
     NO_PRODUCER,
     Marker,
@@ -21,50 +21,13 @@ from odradek.coordinator.transactions import (
 )
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
-from odradek.records.header import Buffer, read_header
+from odradek.coordinator.transactions.transaction_coordinator import ProducerAnswer
 from odradek.timer import Timer
 
 PARTITION_COUNT = 3
 TIMEOUT_MS = 60_000
 ID = "payments"
 T0, T1, T2 = (TopicPartition("t", index) for index in range(3))
-
-
-class FakeStateLog:
-    """`__transaction_state` in memory; its writes may fail, or wait until they are let go."""
-
-    def __init__(self) -> None:
-        self.batches: dict[TopicPartition, list[bytes]] = {}
-        self.failure = ErrorCode.NONE
-        self.is_held = False
-        self.held: list[Callable[[], None]] = []
-
-    def append(
-        self, topic_partition: TopicPartition, batch: Buffer, *, timeout_ms: int, done: WriteDone
-    ) -> None:
-        if self.failure is not ErrorCode.NONE:
-            done(Written(self.failure))
-            return
-        data = bytearray(batch)
-        batches = self.batches.setdefault(topic_partition, [])
-        data[:8] = len(batches).to_bytes(8, "big")
-        batches.append(bytes(data))
-        if self.is_held:
-            self.held.append(lambda: done(Written(base_offset=len(batches) - 1)))
-        else:
-            done(Written(base_offset=len(batches) - 1))
-
-    def bounds(self, topic_partition: TopicPartition) -> tuple[Offset, Offset] | None:
-        return 0, len(self.batches.get(topic_partition, ()))
-
-    def read(self, topic_partition: TopicPartition, start: Offset, max_bytes: int) -> Buffer:
-        data = b"".join(self.batches[topic_partition][start:])
-        return data[: max(max_bytes, read_header(data).size_bytes)]
-
-    def let_go(self) -> None:
-        held, self.held = self.held, []
-        for done in held:
-            done()
 
 
 class FakePartitions:
@@ -85,15 +48,15 @@ class FakePartitions:
         marker: Marker,
         partitions: Sequence[TopicPartition],
         written: Callable[[Mapping[TopicPartition, ErrorCode]], None],
-    ) -> None:
+    ) -> Mapping[TopicPartition, ErrorCode] | None:
         outcome = {one: self.errors.get(one, ErrorCode.NONE) for one in partitions}
         for one, error in outcome.items():
             if error is ErrorCode.NONE:
                 self.markers.setdefault(one, []).append(marker)
         if self.is_held:
             self.held.append(lambda: written(outcome))
-        else:
-            written(outcome)
+            return None
+        return outcome
 
     def let_go(self) -> None:
         held, self.held = self.held, []
@@ -105,19 +68,22 @@ class FakePartitions:
 class Answers:
     """What a request was answered, so far."""
 
-    given: list[tuple[ErrorCode, Producer]] = field(default_factory=list)
+    given: list[ProducerAnswer] = field(default_factory=list)
 
-    def take(self, error: ErrorCode, producer: Producer = NO_PRODUCER) -> None:
-        self.given.append((error, producer))
+    def take(self, answer: ProducerAnswer) -> None:
+        self.given.append(answer)
+
+    def take_error(self, error: ErrorCode) -> None:
+        self.given.append(ProducerAnswer(error))
 
     @property
-    def one(self) -> tuple[ErrorCode, Producer]:
+    def one(self) -> ProducerAnswer:
         assert len(self.given) == 1, f"answered {len(self.given)} times"
         return self.given[0]
 
     @property
     def error(self) -> ErrorCode:
-        return self.one[0]
+        return self.one.error
 
 
 class Bench:
@@ -125,12 +91,15 @@ class Bench:
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.log = FakeStateLog()
+        self.log = MemoryLog()
         self.partitions = FakePartitions()
         self.settings = BrokerSettings()
         self.last_producer_id: ProducerId = 6
         self.no_producer_ids: ErrorCode | None = None
+        self.are_producer_ids_slow = False
+        self.late_producer_ids: list[Callable[[], None]] = []
         self.coordinator_epoch = 0
+        self.works: list[Iterator[None]] = []
         self.start()
 
     def start(self) -> None:
@@ -145,34 +114,69 @@ class Bench:
             partition_count=lambda: PARTITION_COUNT,
             clock=self.clock,
             timer=self.timer,
+            run_sliced=self._run_sliced,
         )
         self.lead()
 
     def crash(self) -> None:
-        """Lose all memory; what was on its way is answered by nobody."""
+        """Lose all memory; what is not replicated is there still."""
         for index in range(PARTITION_COUNT):
             self.coordinator.resign(index)
-        self.log.held.clear()
         self.partitions.held.clear()
         self.start()
+
+    def fail_over(self) -> None:
+        """Let another broker lead for a moment, which has only what was replicated; then this one again."""
+        self.log.fail_over()
+        self.crash()
 
     def lead(self) -> None:
         self.coordinator_epoch += 1
         for index in range(PARTITION_COUNT):
             self.coordinator.lead(index, self.coordinator_epoch)
-        while self.coordinator.load_next():
-            pass
+        self.run()
+
+    def run(self) -> None:
+        """Do all work that is done in slices."""
+        while self.works:
+            for _ in self.works.pop(0):
+                pass
+
+    def _run_sliced(self, work: Iterator[None]) -> None:
+        self.works.append(work)
+
+    def abort_timed_out(self) -> int:
+        """How many transactions that ended."""
+        before = self._records()
+        self.coordinator.abort_timed_out()
+        self.run()
+        return sum(record != before[name] for name, record in self._records().items())
+
+    def remove_expired(self) -> int:
+        """How many ids were forgotten."""
+        before = self._records()
+        self.coordinator.remove_expired()
+        self.run()
+        return len(before) - len(self._records())
+
+    def _records(self) -> dict[str, TransactionRecord]:
+        return {one.transactional_id: one.current for _, one in self.coordinator.store.transactions()}
 
     def advance(self, by_ms: int) -> None:
         self.clock.advance(by_ms)
         self.timer.advance()
 
-    def _take_producer_id(self, taken: Callable[[ProducerId | ErrorCode], None]) -> None:
+    def _take_producer_id(
+        self, taken: Callable[[ProducerId | ErrorCode], None]
+    ) -> ProducerId | ErrorCode | None:
         if self.no_producer_ids is not None:
-            taken(self.no_producer_ids)
-            return
+            return self.no_producer_ids
         self.last_producer_id += 1
-        taken(self.last_producer_id)
+        if self.are_producer_ids_slow:
+            late = self.last_producer_id
+            self.late_producer_ids.append(lambda: taken(late))
+            return None
+        return self.last_producer_id
 
     # --- requests
 
@@ -191,7 +195,7 @@ class Bench:
         version: TransactionVersion = TransactionVersion.CLASSIC,
     ) -> Answers:
         answers = Answers()
-        self.coordinator.add_partitions(name, producer, partitions, version, answers.take)
+        self.coordinator.add_partitions(name, producer, partitions, version, answers.take_error)
         return answers
 
     def end(
@@ -203,8 +207,16 @@ class Bench:
         version: TransactionVersion = TransactionVersion.CLASSIC,
     ) -> Answers:
         answers = Answers()
-        self.coordinator.end(name, producer, committed=committed, version=version, answer=answers.take)
+        self.coordinator.end(name, producer, committed=committed, version=version, respond=answers.take)
         return answers
+
+    def verify(
+        self, producer: Producer, *partitions: TopicPartition, name: str = ID
+    ) -> Mapping[TopicPartition, ErrorCode] | None:
+        """None while it is not answered."""
+        answers: list[Mapping[TopicPartition, ErrorCode]] = []
+        self.coordinator.verify_partitions(name, producer, partitions, answers.append)
+        return answers[0] if answers else None
 
     # --- what is known
 
@@ -220,8 +232,8 @@ class Bench:
         """A transactional id as it stands in the log already."""
         found = self.coordinator.store.find(name)
         assert not isinstance(found, ErrorCode), found
-        transaction = found.transactions[name] = Transaction(name, record)
-        return transaction
+        found.apply(name, record)
+        return found.transactions[name]
 
     def state_partition(self, name: str = ID) -> TopicPartition:
         return TopicPartition("__transaction_state", partition_for(name, PARTITION_COUNT))

@@ -1,3 +1,4 @@
+import inspect
 from dataclasses import replace
 from typing import Any
 
@@ -78,7 +79,7 @@ def test_an_unknown_transactional_id_has_no_producer(bench: Any, version: Transa
     producer = Producer(7, 0)
     assert bench.add(producer, T0, version=version).error is E.INVALID_PRODUCER_ID_MAPPING
     assert bench.end(producer, committed=True, version=version).error is E.INVALID_PRODUCER_ID_MAPPING
-    verified = bench.coordinator.verify_partitions("payments", producer, [T0])
+    verified = bench.verify(producer, T0)
     assert verified == {T0: E.INVALID_PRODUCER_ID_MAPPING}
 
 
@@ -95,7 +96,7 @@ def test_an_id_that_is_being_loaded_has_to_wait(bench: Any) -> None:
     bench.coordinator.lead(bench.state_partition().partition, 2)
     assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.end(producer, committed=True).error is E.COORDINATOR_LOAD_IN_PROGRESS
-    assert not bench.coordinator.load_next()
+    bench.run()
     assert bench.end(producer, committed=True).error is E.INVALID_TXN_STATE
 
 
@@ -108,9 +109,8 @@ def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: Any) -> 
     bench.coordinator.lead(torn.partition, 2)
     bench.coordinator.lead(bench.state_partition("other").partition, 2)
     with pytest.raises(OdradekError, match=str(torn)):
-        bench.coordinator.load_next()
-    while bench.coordinator.load_next():
-        pass
+        bench.run()
+    bench.run()
     assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.init(name="other").error is E.NONE
 
@@ -119,8 +119,6 @@ def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: Any) -> 
     ("failure", "told"),
     [
         (E.NOT_ENOUGH_REPLICAS, E.COORDINATOR_NOT_AVAILABLE),
-        (E.NOT_ENOUGH_REPLICAS_AFTER_APPEND, E.COORDINATOR_NOT_AVAILABLE),
-        (E.REQUEST_TIMED_OUT, E.COORDINATOR_NOT_AVAILABLE),
         (E.UNKNOWN_TOPIC_OR_PARTITION, E.COORDINATOR_NOT_AVAILABLE),
         (E.NOT_LEADER_OR_FOLLOWER, E.NOT_COORDINATOR),
         (E.KAFKA_STORAGE_ERROR, E.NOT_COORDINATOR),
@@ -141,27 +139,111 @@ def test_what_cannot_be_stored_changes_nothing(bench: Any, failure: E, told: E) 
     assert bench.end(producer, committed=True).error is E.NONE
 
 
-def test_one_record_at_a_time(bench: Any) -> None:
+def test_a_record_counts_when_it_is_appended_and_is_told_of_when_it_is_replicated(bench: Any) -> None:
+    """R19"""
     _, producer = bench.init().one
-    bench.log.is_held = True
+    bench.log.lags = True
     added = bench.add(producer, T0)
-    for late in (
-        bench.add(producer, T1),
-        bench.end(producer, committed=True),
-        bench.end(producer, committed=True, version=V2),
-        bench.init(),
-    ):
-        assert late.error is E.CONCURRENT_TRANSACTIONS
-    assert added.given == [], "answered when the log has it"
-    bench.log.let_go()
-    assert added.error is E.NONE
+    ended = bench.end(producer, committed=True)
+    late = bench.init()
+    assert bench.record().state is TransactionState.PREPARE_COMMIT
+    assert [added.given, ended.given, late.given] == [[], [], []]
+    assert bench.verify(producer, T0) is None, "whoever only asks waits, too"
+    assert bench.partitions.markers == {}, "a decision that may be lost is told to nobody"
+    bench.log.replicate(1)
+    assert (added.error, ended.given) == (E.NONE, [])
+    bench.log.catch_up()
+    assert (ended.error, late.error) == (E.NONE, E.CONCURRENT_TRANSACTIONS)
+    assert [marker.committed for marker in bench.partitions.markers[T0]] == [True]
+    assert bench.record().state is TransactionState.COMPLETE_COMMIT
+
+
+@pytest.mark.parametrize(
+    "failure", [E.REQUEST_TIMED_OUT, E.NOT_ENOUGH_REPLICAS_AFTER_APPEND, E.NOT_LEADER_OR_FOLLOWER]
+)
+def test_a_write_whose_outcome_is_unknown_is_not_one_that_did_not_happen(bench: Any, failure: E) -> None:
+    """R19"""
+    _, producer = bench.init().one
+    bench.add(producer, T0)
+    bench.log.lags = True
+    ended = bench.end(producer, committed=True)
+    if failure is E.REQUEST_TIMED_OUT:
+        bench.log.time_out()
+        assert ended.one == (E.COORDINATOR_NOT_AVAILABLE, NO_PRODUCER)
+        assert bench.end(producer, committed=False).given == [], "it builds on what is not known"
+        bench.log.time_out()
+        bench.log.catch_up()
+    elif failure is E.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+        bench.log.lags = False
+        bench.log.settle(failure)
+        assert ended.one == (E.COORDINATOR_NOT_AVAILABLE, NO_PRODUCER)
+    else:
+        bench.fail_over()
+        assert ended.one == (E.NOT_COORDINATOR, NO_PRODUCER)
+        assert bench.record().state is TransactionState.ONGOING, "it is loaded as the next leader had it"
+        assert bench.partitions.markers == {}
+        return
+    assert [marker.committed for marker in bench.partitions.markers[T0]] == [True]
+    assert bench.record().state is TransactionState.COMPLETE_COMMIT
+
+
+def test_what_was_loaded_and_is_not_replicated_is_told_to_nobody(bench: Any) -> None:
+    """R19: the leader after this one may not have it."""
+    _, producer = bench.init().one
+    bench.add(producer, T0)
+    bench.log.lags = True
+    bench.end(producer, committed=True)
+    bench.crash()
+    assert bench.record().state is TransactionState.PREPARE_COMMIT
+    asked = bench.init()
+    assert (asked.given, bench.partitions.markers) == ([], {})
+    bench.log.catch_up()
+    assert asked.error is E.CONCURRENT_TRANSACTIONS
+    assert [marker.committed for marker in bench.partitions.markers[T0]] == [True]
+
+
+def test_an_id_that_could_not_be_stored_is_not_kept(bench: Any) -> None:
+    bench.log.failure = E.NOT_ENOUGH_REPLICAS
+    assert bench.init().error is E.COORDINATOR_NOT_AVAILABLE
+    assert list(bench.coordinator.store.transactions()) == []
+
+
+def test_a_producer_id_that_takes_time_is_waited_for(bench: Any) -> None:
+    bench.are_producer_ids_slow = True
+    first, second = bench.init(), bench.init()
+    assert [first.given, second.given] == [[], []]
+    for late in bench.late_producer_ids:
+        late()
+    assert [first.one, second.one] == [(E.NONE, Producer(7, 0)), (E.NONE, Producer(7, 1))]
+
+
+def test_the_end_of_a_transaction_takes_no_deep_stack(bench: Any) -> None:
+    """Decision, markers, completion and answer are steps after each other."""
+    _, producer = bench.init().one
+    bench.add(producer, T0)
+    depths: list[int] = []
+    append, write_markers = bench.log.append, bench.partitions.write_markers
+
+    def measured(call: Any) -> Any:
+        def measure(*given: Any, **named: Any) -> Any:
+            depths.append(len(inspect.stack(0)))
+            return call(*given, **named)
+
+        return measure
+
+    bench.log.append = measured(append)
+    bench.partitions.write_markers = measured(write_markers)
+    before = len(inspect.stack(0))
+    bench.end(producer, committed=True)
+    assert len(depths) == 3
+    assert max(depths) - before <= 15
 
 
 def test_an_answer_that_comes_after_the_leadership_has_gone(bench: Any) -> None:
-    bench.log.is_held = True
+    bench.log.lags = True
     asked = bench.init()
     bench.coordinator.resign(bench.state_partition().partition)
-    bench.log.let_go()
+    bench.log.catch_up()
     assert asked.one == (E.NOT_COORDINATOR, NO_PRODUCER)
 
 
@@ -183,9 +265,9 @@ def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Any) -
     _, producer = bench.init(timeout_ms=5_000).one
     bench.add(producer, T0)
     bench.clock.advance(5_000)
-    assert bench.coordinator.abort_timed_out() == 0
+    assert bench.abort_timed_out() == 0
     bench.clock.advance(1)
-    assert bench.coordinator.abort_timed_out() == 1
+    assert bench.abort_timed_out() == 1
     assert [marker.committed for marker in bench.partitions.markers[T0]] == [False]
     assert bench.end(producer, committed=True).error is E.PRODUCER_FENCED
     going_on = Producer(producer.producer_id, producer.epoch + 1)
@@ -195,12 +277,11 @@ def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Any) -
 def test_what_is_about_to_end_does_not_time_out(bench: Any) -> None:
     _, producer = bench.init(timeout_ms=5_000).one
     bench.add(producer, T0)
-    bench.log.is_held = True
+    bench.log.lags = True
     ended = bench.end(producer, committed=True)
     bench.clock.advance(60_000)
-    assert bench.coordinator.abort_timed_out() == 0
-    bench.log.is_held = False
-    bench.log.let_go()
+    assert bench.abort_timed_out() == 0
+    bench.log.catch_up()
     assert ended.error is E.NONE
     assert bench.record().state is TransactionState.COMPLETE_COMMIT
 
@@ -209,9 +290,9 @@ def test_an_id_that_nobody_uses_is_forgotten_for_good(bench: Any) -> None:
     bench.settings = BrokerSettings(transactional_id_expiration_ms=1_000)
     bench.init()
     bench.clock.advance(999)
-    assert bench.coordinator.remove_expired() == 0
+    assert bench.remove_expired() == 0
     bench.clock.advance(1)
-    assert bench.coordinator.remove_expired() == 1
+    assert bench.remove_expired() == 1
     bench.crash()
     assert bench.init().one == (E.NONE, Producer(8, 0)), "a tombstone is in the log"
 
@@ -220,7 +301,7 @@ def test_an_id_whose_tombstone_cannot_be_written_stays(bench: Any) -> None:
     bench.init()
     bench.clock.advance(8 * 86_400_000)
     bench.log.failure = E.NOT_ENOUGH_REPLICAS
-    bench.coordinator.remove_expired()
+    bench.remove_expired()
     bench.log.failure = E.NONE
     assert bench.init().one == (E.NONE, Producer(7, 1))
 

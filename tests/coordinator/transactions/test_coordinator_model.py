@@ -1,6 +1,7 @@
 """A model of producers that share a transactional id, over partitions like those of a log.
 
-Whatever the order of requests, failures, timeouts and crashes:
+Whatever the order of requests, failures, timeouts, crashes and changes of leaders, and however far the high
+watermark of the state's log is behind (R19):
 
     an end that was answered is the end that every partition of the transaction gets
     no transaction is committed in one partition and aborted in another
@@ -30,8 +31,26 @@ from odradek.coordinator.transactions import Marker, Producer, TransactionVersio
 from odradek.coordinator.transactions.state import TransactionState
 
 PARTITIONS = [TopicPartition("t", index) for index in range(3)]
-FAILURES = [ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+LOG_EVENTS = [
+    "refuses",
+    "accepts",
+    "replicas fall behind",
+    "replicas fall behind",
+    "replicas catch up",
+    "replicas come nearer",
+    "time is over",
+    "too few replicas are left",
+    "another broker led for a moment",
+    "another broker led for a moment",
+    "the coordinator crashed",
+]
 SETTLE_MS = 1_000
+UNKNOWN = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+)
+"""After these a producer asks for the same again, as nobody knows what became of it."""
 
 
 @dataclass
@@ -52,6 +71,15 @@ class Client:
     transaction: int = 0
     is_over: bool = False
     """It was told that somebody else is in force."""
+    asked: Callable[[], bool] | None = None
+    """Takes the answer that it waits for, once that is there; None while it waits for none."""
+    end: bool | None = None
+    """The end that it asked for and was not told of: it asks for that again before anything else."""
+
+    def listen(self) -> None:
+        """Take the answer that has come, if any."""
+        if self.asked is not None and self.asked():
+            self.asked = None
 
 
 class Transactions(RuleBasedStateMachine):
@@ -63,6 +91,7 @@ class Transactions(RuleBasedStateMachine):
     def begin(self) -> None:
         self.bench = type(self).new_bench()
         self.clients: list[Client] = []
+        self.inits: list[tuple[TransactionVersion, Any]] = []
         self.last_transaction = 0
         # What is open in each partition, and how each transaction ended where.
         self.open: dict[TopicPartition, Open] = {}
@@ -75,39 +104,70 @@ class Transactions(RuleBasedStateMachine):
 
     @rule(version=st.sampled_from(TransactionVersion))
     def another_producer_takes_the_id(self, version: TransactionVersion) -> None:
-        given = self.bench.init().given
-        if given and given[0][0] is ErrorCode.NONE:
-            self.clients.append(Client(version, given[0][1]))
+        self.inits = [init for init in self.inits if not self._take_init(*init)]
+        answers = self.bench.init()
+        if not self._take_init(version, answers):
+            self.inits.append((version, answers))
+
+    def _take_init(self, version: TransactionVersion, answers: Any) -> bool:
+        if answers.given and answers.error is ErrorCode.NONE:
+            self.clients.append(Client(version, answers.one.producer))
+        return bool(answers.given)
 
     @precondition(lambda self: self.clients)
     @rule(data=st.data(), partition=st.sampled_from(PARTITIONS))
     def a_producer_writes(self, data: st.DataObject, partition: TopicPartition) -> None:
         client = data.draw(st.sampled_from(self.clients))
-        if partition not in client.added:
-            given = self.bench.add(client.me, partition, version=client.version).given
-            if not given or given[0][0] is not ErrorCode.NONE:
-                client.is_over |= bool(given) and given[0][0] is ErrorCode.PRODUCER_FENCED
-                return
-            assert not client.is_over, "a fenced producer added a partition"
-            if not client.added:
-                self.last_transaction += 1
-                client.transaction = self.last_transaction
-            client.added.add(partition)
+        if client.asked is not None or client.end is not None:
+            return
+        if partition in client.added:
+            self._write(client, partition)
+            return
+        answers = self.bench.add(client.me, partition, version=client.version)
+
+        def added() -> bool:
+            if answers.given and answers.error is ErrorCode.NONE:
+                assert not client.is_over, "a fenced producer added a partition"
+                if not client.added:
+                    self.last_transaction += 1
+                    client.transaction = self.last_transaction
+                client.added.add(partition)
+                self._write(client, partition)
+            elif answers.given:
+                client.is_over |= answers.error is ErrorCode.PRODUCER_FENCED
+            return bool(answers.given)
+
+        client.asked = added
+
+    def _write(self, client: Client, partition: TopicPartition) -> None:
         self._take_markers()
         if partition not in self.open:
             # As a log without an open transaction does before it takes the first batch (KIP-890).
-            verified = self.bench.coordinator.verify_partitions("payments", client.me, [partition])
-            if verified[partition] is ErrorCode.NONE:
+            verified = self.bench.verify(client.me, partition)
+            if verified is not None and verified[partition] is ErrorCode.NONE:
                 self.open[partition] = Open(client.transaction, client.me.epoch)
 
     @precondition(lambda self: self.clients)
     @rule(data=st.data(), committed=st.booleans())
     def a_producer_ends(self, data: st.DataObject, committed: bool) -> None:
         client = data.draw(st.sampled_from(self.clients))
-        given = self.bench.end(client.me, committed=committed, version=client.version).given
-        if not given:
+        if client.asked is not None:
             return
-        error, producer = given[0]
+        wanted = committed if client.end is None else client.end
+        client.end = wanted
+        answers = self.bench.end(client.me, committed=wanted, version=client.version)
+
+        def ended() -> bool:
+            if answers.given:
+                self._ended(client, wanted, *answers.one)
+            return bool(answers.given)
+
+        client.asked = ended
+
+    def _ended(self, client: Client, committed: bool, error: ErrorCode, producer: Producer) -> None:
+        if error in UNKNOWN:
+            return
+        client.end = None
         if error is ErrorCode.NONE:
             # Whoever was fenced in v2 may still abort, and learns its next epoch by that (KIP-890).
             is_reprieved = client.version is TransactionVersion.V2 and not committed
@@ -123,31 +183,47 @@ class Transactions(RuleBasedStateMachine):
 
     # --- the world
 
-    @rule(failure=st.sampled_from([ErrorCode.NONE, *FAILURES]))
-    def the_log_fails_or_recovers(self, failure: ErrorCode) -> None:
-        self.bench.log.failure = failure
+    @rule(event=st.sampled_from(LOG_EVENTS))
+    def something_befalls_the_log(self, event: str) -> None:
+        log = self.bench.log
+        match event:
+            case "refuses":
+                log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+            case "accepts":
+                log.failure = ErrorCode.NONE
+            case "replicas fall behind":
+                log.lags = True
+            case "replicas catch up":
+                log.catch_up()
+            case "replicas come nearer":
+                log.replicate(1)
+            case "time is over":
+                log.time_out()
+            case "too few replicas are left":
+                log.settle(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+            case "another broker led for a moment":
+                self.bench.fail_over()
+            case "the coordinator crashed":
+                self.bench.crash()
 
-    @rule(partition=st.sampled_from(PARTITIONS), failure=st.sampled_from(FAILURES))
-    def a_partition_fails(self, partition: TopicPartition, failure: ErrorCode) -> None:
-        self.bench.partitions.errors[partition] = failure
-
-    @rule()
-    def partitions_recover(self) -> None:
-        self.bench.partitions.errors.clear()
-
-    @rule(is_slow=st.booleans())
-    def markers_become_slow_or_quick(self, is_slow: bool) -> None:
-        self.bench.partitions.is_held = is_slow
-        self.bench.partitions.let_go()
+    @rule(event=st.sampled_from(["fails", "recover", "slow", "quick"]), partition=st.sampled_from(PARTITIONS))
+    def something_befalls_partitions(self, event: str, partition: TopicPartition) -> None:
+        partitions = self.bench.partitions
+        match event:
+            case "fails":
+                partitions.errors[partition] = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            case "recover":
+                partitions.errors.clear()
+            case "slow":
+                partitions.is_held = True
+            case "quick":
+                partitions.is_held = False
+                partitions.let_go()
 
     @rule(by_ms=st.sampled_from([100, 70_000]))
     def time_passes(self, by_ms: int) -> None:
         self.bench.advance(by_ms)
-        self.bench.coordinator.abort_timed_out()
-
-    @rule()
-    def the_coordinator_crashes(self) -> None:
-        self.bench.crash()
+        self.bench.abort_timed_out()
 
     # --- what must hold
 
@@ -163,6 +239,8 @@ class Transactions(RuleBasedStateMachine):
 
     @invariant()
     def a_transaction_ends_one_way(self) -> None:
+        for client in self.clients:
+            client.listen()
         self._take_markers()
         for number, by_partition in self.ends.items():
             assert len(set(by_partition.values())) == 1, f"transaction {number} ended as {by_partition}"
@@ -172,12 +250,13 @@ class Transactions(RuleBasedStateMachine):
     def teardown(self) -> None:
         bench = self.bench
         bench.log.failure = ErrorCode.NONE
+        bench.log.catch_up()
         bench.partitions.errors.clear()
         bench.partitions.is_held = False
         bench.partitions.let_go()
         for _ in range(3):
             bench.advance(SETTLE_MS + 60_000)
-            bench.coordinator.abort_timed_out()
+            bench.abort_timed_out()
         self.a_transaction_ends_one_way()
         states = [one.current.state for _, one in bench.coordinator.store.transactions()]
         assert not {
@@ -195,5 +274,5 @@ def test_transactions_under_whatever_happens(new_bench: Callable[[], Any]) -> No
 
     WithBench.new_bench = staticmethod(new_bench)  # type: ignore[assignment]
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        WithBench, settings=settings(max_examples=150, stateful_step_count=40, deadline=None)
+        WithBench, settings=settings(max_examples=300, stateful_step_count=40, deadline=None)
     )

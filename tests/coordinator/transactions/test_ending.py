@@ -84,9 +84,9 @@ def test_v2_uses_up_the_last_epoch_into_a_new_producer_id(new_record: NewRecord)
     assert decide(completed, Producer(7, 5), version=V2) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
 
 
-def test_nobody_is_told_another_error_than_to_come_again_while_v2_writes(new_record: NewRecord) -> None:
+def test_nobody_is_told_another_error_than_to_come_again_while_v2_ends(new_record: NewRecord) -> None:
     """A producer may know an id already that is only pending."""
-    transaction = Transaction("t", new_record(S.PREPARE_COMMIT), pending=new_record(S.COMPLETE_COMMIT))
+    transaction = Transaction("t", new_record(S.PREPARE_COMMIT))
     given = {"committed": True, "new_producer_id": -1, "now_ms": 0}
     for producer in (Producer(7, 3), Producer(9, 0)):
         assert end(transaction, producer, version=V2, **given) is ErrorCode.CONCURRENT_TRANSACTIONS  # type: ignore[arg-type]

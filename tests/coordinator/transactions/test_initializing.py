@@ -82,7 +82,7 @@ def test_an_open_transaction_is_aborted_first(new_record: NewRecord) -> None:
     assert decided.partitions, "they need markers"
 
 
-def test_while_something_is_written_it_has_to_come_again(new_record: NewRecord) -> None:
-    transaction = Transaction("t", new_record(), pending=new_record())
+def test_while_a_transaction_ends_it_has_to_come_again(new_record: NewRecord) -> None:
+    transaction = Transaction("t", new_record(TransactionState.PREPARE_ABORT))
     decided = initialize(transaction, NO_PRODUCER, timeout_ms=1, new_producer_id=-1, now_ms=0)
     assert decided is ErrorCode.CONCURRENT_TRANSACTIONS

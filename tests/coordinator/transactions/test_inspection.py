@@ -93,10 +93,6 @@ def test_it_is_said_what_is_waited_for(
 def test_it_is_said_when_nobody_has_looked_yet(new_record: Callable[..., TransactionRecord]) -> None:
     transaction = Transaction("t", new_record(S.ONGOING))
     assert waits_for(transaction, BEGIN_MS + 60_500) == "open for 60 s; about to be aborted"
-    transaction.pending = new_record(S.PREPARE_ABORT)
-    assert waits_for(transaction, BEGIN_MS + 500) == (
-        "open for 500 ms; aborted in 59 s unless it ends; PrepareAbort is being written"
-    )
 
 
 def test_a_description_is_for_a_person(filled: Any) -> None:

@@ -21,7 +21,7 @@ from odradek.coordinator.groups.log_records import offset_record, offset_tombsto
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.shard import Shard, stamped
 from odradek.coordinator.groups.write_errors import OFFSET_ERRORS, told
-from odradek.coordinator.ports import Written
+from odradek.coordinator.groups.written import Written
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
 NO_RETENTION: Final = -1

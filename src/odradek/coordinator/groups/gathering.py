@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Defer
 from odradek.coordinator.groups.log_records import KeyValue
-from odradek.coordinator.groups.slices import Defer
-from odradek.coordinator.ports import WriteDone, Written
+from odradek.coordinator.groups.written import WriteDone, Written
 
 BATCH_BYTES_MAX: Final = 64 << 10
 """Keys and values that are gathered at most; a commit that is larger by itself is a batch of its own."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Defer
 from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
 from odradek.coordinator.classic.coordinator import GroupPurgatories
@@ -32,9 +33,9 @@ from odradek.coordinator.groups.log_records import (
 )
 from odradek.coordinator.groups.migrating import downgraded, may_downgrade
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
-from odradek.coordinator.groups.slices import Defer
 from odradek.coordinator.groups.write_errors import CONSUMER_ERRORS, GROUP_ERRORS, told
-from odradek.coordinator.ports import PartitionWriter, Written
+from odradek.coordinator.groups.written import Written
+from odradek.coordinator.ports import PartitionWriter
 
 
 class Shard:
@@ -182,12 +183,25 @@ class Shard:
         producer: TransactionalProducer | None = None,
     ) -> None:
         terms = self._terms
-        self._writer.append(
+        base_offset, is_done = NO_OFFSET, False
+
+        def settled(code: ErrorCode) -> None:
+            nonlocal is_done
+            if not is_done:
+                is_done = True
+                done(Written(code, base_offset))
+
+        appended = self._writer.append(
             self.topic_partition,
             build_batch(records, terms.clock.wall_ms(), producer),
             timeout_ms=terms.settings.offsets_commit_timeout_ms,
-            done=done,
+            settled=settled,
         )
+        base_offset = appended.base_offset
+        if appended.error is not ErrorCode.NONE:
+            done(Written(appended.error))
+        elif appended.outcome is not None:
+            settled(appended.outcome)
 
     def persist(self, group_id: str, snapshot: GroupSnapshot, done: Callable[[ErrorCode], None]) -> None:
         """See `Persistence.persist`."""

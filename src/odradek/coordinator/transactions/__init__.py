@@ -1,7 +1,7 @@
 """Transactions: the coordinator of transactional ids over `__transaction_state`, as pure decisions and a log.
 
 state             the states, the events and the one table of both
-transaction       what is stored of a transactional id, and what is on its way there
+transaction       what is stored of a transactional id, and which markers it lacks
 initializing      InitProducerId: who owns the id, and who is fenced (KIP-98, KIP-360)
 membership        the partitions of a transaction: adding and verifying (KIP-890)
 ending            EndTxn, timeouts: Prepare and Complete
@@ -10,12 +10,13 @@ state_store       the partitions led here; memory follows the log
 loading           a partition's records back into memory
 marker_delivery   markers until every partition has its own
 inspection        lists, descriptions, the words for a person
-coordinator       the front door
+transaction_coordinator
+                  the front door
 """
 
-from odradek.coordinator.transactions.coordinator import TransactionCoordinator
 from odradek.coordinator.transactions.ports import Marker, MarkerWriter
 from odradek.coordinator.transactions.transaction import NO_PRODUCER, Producer, TransactionVersion
+from odradek.coordinator.transactions.transaction_coordinator import TransactionCoordinator
 
 __all__ = [
     "NO_PRODUCER",

@@ -1,7 +1,7 @@
 """Transactional ids as lists, as descriptions, and in words for a person.
 
-Law: it only reads. "open for 12 s" is what DescribeTransactions, the CLI and `/describe/transactions` show
-alike.
+Nothing here changes anything. "open for 12 s" is what DescribeTransactions, the CLI and
+`/describe/transactions` show alike.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -103,8 +103,6 @@ def _words(transaction: Transaction, now_ms: int) -> Iterator[str]:
             yield f"{end} {_seconds(now_ms - record.updated_ms)} ago"
         case _:
             yield "no transaction yet"
-    if transaction.pending is not None and not transaction.unmarked:
-        yield f"{transaction.pending.state.title} is being written"
 
 
 def _seconds(duration_ms: int) -> str:

@@ -1,75 +1,86 @@
 """Loading a partition of `__transaction_state`, when its leadership arrives.
 
-Law: the last record of each transactional id is what holds; a tombstone takes it away. It goes in steps of
-one read, so that other partitions are served between them. A record that cannot be understood is left out,
-and said so: one producer that has to begin anew is better than fifty that find no coordinator.
+The last record of each transactional id is what holds; a tombstone takes it away. What was loaded may not be
+on every in-sync replica yet: whoever is told of it waits for that, as for what is appended. A record that
+cannot be understood is left out and logged: one producer that has to begin anew is better than fifty that
+find no coordinator.
 """
 
 import logging
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from odradek.base.errors import MalformedRequest, OdradekError
 from odradek.base.ids import Offset
 from odradek.coordinator.ports import PartitionReader
 from odradek.coordinator.transactions.state_records import decode_key, decode_value
-from odradek.coordinator.transactions.state_store import StatePartition
-from odradek.coordinator.transactions.transaction import Transaction
+from odradek.coordinator.transactions.state_store import StatePartition, WriteMarkers
 from odradek.records.framing import Record, iter_records
 from odradek.records.header import iter_headers
 
 READ_BYTES_MAX: Final = 16 << 10
-"""What one step reads, unless one batch is larger: about 1 ms of decoding."""
+"""What is read at once, unless one batch is larger."""
+RECORDS_PER_STEP: Final = 20
+LOOKED_AT_PER_STEP: Final = 200
 
 _log = logging.getLogger(__name__)
 
 
-class Loading:
-    """One partition on its way into memory."""
+class UnreadablePartition(OdradekError):
+    """A partition that holds less than it says."""
 
-    def __init__(self, partition: StatePartition, reader: PartitionReader) -> None:
-        self.partition = partition
-        self._reader = reader
-        bounds = reader.bounds(partition.topic_partition)
-        # [next, end) is still to be read. Nobody else writes here until it has been.
-        self._next: Offset = 0 if bounds is None else bounds[0]
-        self._end: Offset = 0 if bounds is None else bounds[1]
-        partition.is_loaded = self._next == self._end
 
-    def step(self) -> bool:
-        """Read on; True when there is nothing left to do, because all is loaded or the leadership is over.
+def load(partition: StatePartition, reader: PartitionReader) -> Iterator[None]:
+    """Read a partition into memory, as long as it is led; yields between reads.
 
-        Raises OdradekError when the partition cannot be read.
-        """
-        partition = self.partition
+    Raises OdradekError when it cannot be read: then it stays COORDINATOR_LOAD_IN_PROGRESS.
+    """
+    bounds = reader.bounds(partition.topic_partition)
+    if bounds is None:
+        return
+    # [position, end) is still to be read. Nobody else writes here until it has been.
+    position, end = bounds
+    while position < end:
+        following = yield from _read(partition, reader, position)
         if not partition.is_led:
-            return True
-        if self._next < self._end:
-            self._read()
-        if self._next >= self._end:
-            partition.is_loaded = True
-        return partition.is_loaded
+            return
+        if following == position:
+            raise UnreadablePartition(f"{partition.topic_partition} ends at {position}, not at {end}")
+        position = following
+    partition.is_loaded = True
+    # Not every in-sync replica may have all of that yet.
+    partition.log.await_replication(end)
+    for count, transaction in enumerate(tuple(partition.transactions.values())):
+        # What was decided before this broker led the partition is ended now.
+        if transaction.current.is_prepared and partition.is_led:
+            partition.log.carry_out(WriteMarkers(partition, transaction))
+            yield
+        elif count % LOOKED_AT_PER_STEP == 0:
+            yield
 
-    def _read(self) -> None:
-        topic_partition = self.partition.topic_partition
-        batches = self._reader.read(topic_partition, self._next, READ_BYTES_MAX)
-        start = self._next
-        for position, header in iter_headers(batches):
-            if not header.is_control:
-                for record in iter_records(batches, header, position):
-                    self._apply(record)
-            self._next = header.next_offset
-        if self._next == start:
-            raise OdradekError(f"{topic_partition} ends at {start}, not at {self._end}")
 
-    def _apply(self, record: Record) -> None:
-        transactions = self.partition.transactions
-        try:
-            transactional_id = decode_key(record.key)
-            if transactional_id is None:
-                return
-            if record.value is None:
-                transactions.pop(transactional_id, None)
-            else:
-                transactions[transactional_id] = Transaction(transactional_id, decode_value(record.value))
-        except MalformedRequest as error:
-            _log.error("%s, offset %d: %s", self.partition.topic_partition, record.offset, error)
+def _read(partition: StatePartition, reader: PartitionReader, start: Offset) -> Generator[None, None, Offset]:
+    """Read on, and return how far that went."""
+    batches = reader.read(partition.topic_partition, start, READ_BYTES_MAX)
+    position = start
+    for at, header in iter_headers(batches):
+        if not header.is_control:
+            for count, record in enumerate(iter_records(batches, header, at), 1):
+                _apply(partition, record)
+                if count % RECORDS_PER_STEP == 0:
+                    yield
+                    if not partition.is_led:
+                        return position
+        position = header.next_offset
+    yield
+    return position
+
+
+def _apply(partition: StatePartition, record: Record) -> None:
+    try:
+        transactional_id = decode_key(record.key)
+        if transactional_id is not None:
+            value = record.value
+            partition.apply(transactional_id, None if value is None else decode_value(value))
+    except MalformedRequest as error:
+        _log.error("%s, offset %d: %s", partition.topic_partition, record.offset, error)

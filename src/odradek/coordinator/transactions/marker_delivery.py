@@ -1,8 +1,8 @@
 """Markers: from the decision to end a transaction to the record that says it has ended.
 
-Law: a prepared transaction's markers are written until every partition has its own, whatever comes between;
-a partition that cannot take it now is asked again. Writing one twice does no harm: the second finds no
-transaction open.
+A prepared transaction's markers are written until every partition has its own, whatever comes between; a
+partition that cannot take it now is asked again. Writing one twice does no harm: the second finds no
+transaction open. Nothing of this begins before every in-sync replica has the decision.
 
     PrepareCommit, partitions t-0 t-1     markers to both; t-0 takes it, t-1 answers NOT_ENOUGH_REPLICAS
     100 ms later                          marker to t-1, which takes it
@@ -16,10 +16,11 @@ from typing import Final
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.coordinator.runtime.steps import Steps
 from odradek.coordinator.transactions.ending import complete
 from odradek.coordinator.transactions.ports import Marker, MarkerWriter
 from odradek.coordinator.transactions.state import TransactionState
-from odradek.coordinator.transactions.state_store import StatePartition, StateStore
+from odradek.coordinator.transactions.state_store import StatePartition, WriteMarkers
 from odradek.coordinator.transactions.transaction import Transaction
 from odradek.timer import Timer, TimerTask
 
@@ -32,18 +33,18 @@ _SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRAN
 class MarkerDelivery:
     """Ends what is prepared."""
 
-    def __init__(self, store: StateStore, markers: MarkerWriter, clock: Clock, timer: Timer) -> None:
-        self._store = store
+    def __init__(self, markers: MarkerWriter, clock: Clock, timer: Timer, steps: Steps) -> None:
         self._markers = markers
         self._clock = clock
         self._timer = timer
+        self._steps = steps
 
-    def deliver(self, partition: StatePartition, transaction: Transaction) -> None:
+    def begin(self, effect: WriteMarkers) -> None:
         """Write the markers of a prepared transaction, then its Complete record."""
+        transaction = effect.transaction
         record = transaction.current
-        transaction.pending = complete(record, now_ms=self._clock.wall_ms())
-        transaction.unmarked = dict.fromkeys(sorted(record.partitions), ErrorCode.NONE)
-        self._write_markers(partition, transaction)
+        assert record.is_prepared, f"{transaction.transactional_id} is {record.state.title}"
+        self._write_markers(effect.partition, transaction)
 
     def _write_markers(self, partition: StatePartition, transaction: Transaction) -> None:
         if not partition.is_led:
@@ -51,20 +52,19 @@ class MarkerDelivery:
         unmarked = transaction.unmarked
         for gone in [one for one in unmarked if self._markers.is_gone(one)]:
             del unmarked[gone]
-        if not unmarked:
-            self._complete(partition, transaction)
-            return
         record = transaction.current
         marker = Marker(
             record.producer, record.state is TransactionState.PREPARE_COMMIT, partition.coordinator_epoch
         )
 
         def written(outcome: Mapping[TopicPartition, ErrorCode]) -> None:
-            self._on_markers_written(partition, transaction, outcome)
+            self._steps.run(lambda: self._on_written(partition, transaction, outcome))
 
-        self._markers.write_markers(marker, list(unmarked), written)
+        known = self._markers.write_markers(marker, list(unmarked), written) if unmarked else {}
+        if known is not None:
+            self._on_written(partition, transaction, known)
 
-    def _on_markers_written(
+    def _on_written(
         self,
         partition: StatePartition,
         transaction: Transaction,
@@ -84,19 +84,15 @@ class MarkerDelivery:
             self._retry(lambda: self._write_markers(partition, transaction))
 
     def _complete(self, partition: StatePartition, transaction: Transaction) -> None:
-        completed = transaction.pending
-        assert completed is not None, f"{transaction.transactional_id} has no end to write"
-
-        def written(error: ErrorCode) -> None:
-            if error is not ErrorCode.NONE and partition.is_led:
-                transaction.pending = completed
-                self._retry(lambda: self._complete(partition, transaction))
-
-        if partition.is_led:
-            self._store.write(partition, transaction, completed, written)
+        if not partition.is_led:
+            return
+        completed = complete(transaction.current, now_ms=self._clock.wall_ms())
+        if partition.store(transaction.transactional_id, completed) is not ErrorCode.NONE:
+            self._retry(lambda: self._complete(partition, transaction))
 
     def _retry(self, attempt: Callable[[], None]) -> None:
-        self._timer.add(_Retry(self._clock.monotonic_ms() + RETRY_BACKOFF_MS, attempt))
+        deadline_ms = self._clock.monotonic_ms() + RETRY_BACKOFF_MS
+        self._timer.add(_Retry(deadline_ms, lambda: self._steps.run(attempt)))
 
 
 class _Retry(TimerTask):

@@ -1,7 +1,7 @@
 """What the transaction coordinator needs of its broker beside `coordinator.ports`: markers and producer ids.
 
-Law: everything here is a Protocol. Calls return at once, what takes time is told to a callback, once, which
-may be called before the call returns.
+Everything here is a Protocol. What is known at once is returned; what takes time is told to a callback, once,
+and never before the call returns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +13,10 @@ from odradek.base.ids import ProducerId, TopicPartition
 from odradek.coordinator.transactions.transaction import Producer
 
 MarkersWritten: TypeAlias = Callable[[Mapping[TopicPartition, ErrorCode]], None]
-TakeProducerId: TypeAlias = Callable[[Callable[[ProducerId | ErrorCode], None]], None]
-"""Gives a producer id that nobody ever had to its argument, or the reason why there is none."""
+ProducerIdTaken: TypeAlias = Callable[[ProducerId | ErrorCode], None]
+TakeProducerId: TypeAlias = Callable[[ProducerIdTaken], ProducerId | ErrorCode | None]
+"""Returns a producer id that nobody ever had, or the reason why there is none; None where that takes time:
+then its argument is called with either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +38,8 @@ class MarkerWriter(Protocol):
 
     def write_markers(
         self, marker: Marker, partitions: Sequence[TopicPartition], written: MarkersWritten
-    ) -> None:
-        """Write the marker to each; the outcome names every one of them."""
+    ) -> Mapping[TopicPartition, ErrorCode] | None:
+        """Write the marker to each; the outcome names every one of them.
+
+        Returns it, or None where it takes time: then `written` is called with it.
+        """

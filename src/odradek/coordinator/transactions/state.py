@@ -32,7 +32,7 @@ class TransactionState(IntEnum):
     COMPLETE_ABORT = 5
     """Every marker is written; nothing is open."""
     DEAD = 6
-    """Expired, its tombstone on the way; never stored, only ever what is to come."""
+    """Expired; never stored: a tombstone takes the id away."""
     PREPARE_EPOCH_FENCE = 7
     """Kafka's name for the moment between fencing a producer and preparing the abort of what it left open.
     Here both are one record, so that nothing is ever in this state."""
@@ -84,12 +84,12 @@ _TABLE: Final[dict[Event, tuple[Outcome, ...]]] = {
     #                      Empty      Ongoing      PrepareCommit PrepareAbort CompleteCommit CompleteAbort
     Event.INIT:            (_EMPTY,    _ABORTING,   _BUSY,        _BUSY,       _EMPTY,        _EMPTY),
     Event.ADD_PARTITIONS:  (_ONGOING,  _ONGOING,    _BUSY,        _BUSY,       _ONGOING,      _ONGOING),
-    Event.COMMIT:          (_WRONG,    _COMMITTING, _BUSY,        _WRONG,      _DONE,         _WRONG),
-    Event.ABORT:           (_WRONG,    _ABORTING,   _WRONG,       _BUSY,       _WRONG,        _DONE),
-    Event.COMMIT_V2:       (_WRONG,    _COMMITTING, _FENCED,      _FENCED,     _WRONG,        _WRONG),
-    Event.ABORT_V2:        (_ABORTING, _ABORTING,   _FENCED,      _FENCED,     _ABORTING,     _ABORTING),
-    Event.COMMIT_V2_AGAIN: (_FENCED,   _FENCED,     _BUSY,        _WRONG,      _DONE,         _WRONG),
-    Event.ABORT_V2_AGAIN:  (_FENCED,   _FENCED,     _WRONG,       _BUSY,       _WRONG,        _DONE),
+    Event.COMMIT:          (_WRONG,    _COMMITTING, _BUSY,        _BUSY,       _DONE,         _WRONG),
+    Event.ABORT:           (_WRONG,    _ABORTING,   _BUSY,        _BUSY,       _WRONG,        _DONE),
+    Event.COMMIT_V2:       (_WRONG,    _COMMITTING, _BUSY,        _BUSY,       _WRONG,        _WRONG),
+    Event.ABORT_V2:        (_ABORTING, _ABORTING,   _BUSY,        _BUSY,       _ABORTING,     _ABORTING),
+    Event.COMMIT_V2_AGAIN: (_FENCED,   _FENCED,     _BUSY,        _BUSY,       _DONE,         _WRONG),
+    Event.ABORT_V2_AGAIN:  (_FENCED,   _FENCED,     _BUSY,        _BUSY,       _WRONG,        _DONE),
     Event.TIME_OUT:        (_WRONG,    _ABORTING,   _WRONG,       _WRONG,      _WRONG,        _WRONG),
     Event.MARKERS_WRITTEN: (_WRONG,    _WRONG,      _COMMITTED,   _ABORTED,    _WRONG,        _WRONG),
     Event.EXPIRE:          (_DEAD,     _WRONG,      _WRONG,       _WRONG,      _DEAD,         _DEAD),

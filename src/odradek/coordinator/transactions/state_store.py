@@ -1,10 +1,11 @@
 """The partitions of `__transaction_state` that this broker leads, with their transactional ids in memory.
 
-Law: memory follows the log. A record becomes current when every in-sync replica has it, and never before; an
-answer that arrives after the partition has gone to another broker changes nothing here.
+Memory follows the log: a record is current as soon as it is appended, and whoever is told of it waits until
+every in-sync replica has it (R19). What the log refuses has not happened.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from odradek.base.clock import Clock
@@ -12,12 +13,14 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import LeaderEpoch, TopicPartition
 from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
 from odradek.coordinator.placement import partition_for
-from odradek.coordinator.ports import PartitionWriter, Written
-from odradek.coordinator.transactions.state import TransactionState
+from odradek.coordinator.ports import PartitionWriter
+from odradek.coordinator.runtime.partition_log import PartitionLog
+from odradek.coordinator.runtime.steps import Steps
 from odradek.coordinator.transactions.state_records import build_batch
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 
 WRITE_TIMEOUT_MS: Final = 30_000
+"""How long a producer waits for its record to be replicated before it is told to come again."""
 
 _COORDINATOR_ERRORS: Final = {
     ErrorCode.NONE: ErrorCode.NONE,
@@ -28,47 +31,105 @@ _COORDINATOR_ERRORS: Final = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
 }
-"""What a producer hears of a write that failed; anything else is UNKNOWN_SERVER_ERROR."""
+
+
+def error_for_producers(error: ErrorCode) -> ErrorCode:
+    """What a producer is told where the log said `error`."""
+    return _COORDINATOR_ERRORS.get(error, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMarkers:
+    """A transaction's end is decided, and every in-sync replica has that: markers may be written."""
+
+    partition: "StatePartition"
+    transaction: Transaction
+
+
+StateLog = PartitionLog[WriteMarkers]
 
 
 class StatePartition:
     """One partition of `__transaction_state`, for as long as this broker leads it in one epoch."""
 
-    __slots__ = ("coordinator_epoch", "is_led", "is_loaded", "topic_partition", "transactions")
+    __slots__ = ("_clock", "coordinator_epoch", "is_loaded", "log", "transactions")
 
-    def __init__(self, index: int, coordinator_epoch: LeaderEpoch) -> None:
-        self.topic_partition = TopicPartition(TRANSACTION_STATE_TOPIC, index)
+    def __init__(self, log: StateLog, coordinator_epoch: LeaderEpoch, clock: Clock) -> None:
+        self.log = log
+        self._clock = clock
         self.coordinator_epoch = coordinator_epoch
         """The leader epoch; markers carry it."""
-        self.is_led = True
-        """False for ever once the leadership has ended, for whatever still holds on to this object."""
         self.is_loaded = False
         """Whether `transactions` holds all that the log does."""
         self.transactions: dict[str, Transaction] = {}
         """By transactional id."""
 
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Which partition it is."""
+        return self.log.topic_partition
+
+    @property
+    def is_led(self) -> bool:
+        """False for good once the leadership has ended."""
+        return self.log.is_open
+
+    def store(self, transactional_id: str, record: TransactionRecord | None) -> ErrorCode:
+        """Append a record, which is current then; None forgets the id. The log's error: nothing happened."""
+        batch = build_batch(transactional_id, record, self._clock.wall_ms())
+        error = self.log.append(batch).error
+        if error is ErrorCode.NONE:
+            self.apply(transactional_id, record)
+        return error
+
+    def apply(self, transactional_id: str, record: TransactionRecord | None) -> None:
+        """Let a record of the log be current, one that was appended or one that was loaded."""
+        if record is None:
+            self.transactions.pop(transactional_id, None)
+            return
+        known = self.transactions.get(transactional_id)
+        if known is None:
+            known = self.transactions[transactional_id] = Transaction(transactional_id, record)
+        known.take(record)
+
 
 class StateStore:
     """All of them."""
 
-    def __init__(self, writer: PartitionWriter, clock: Clock, partition_count: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        writer: PartitionWriter,
+        clock: Clock,
+        partition_count: Callable[[], int],
+        steps: Steps,
+        write_markers: Callable[[WriteMarkers], None],
+    ) -> None:
         """`partition_count` is asked with every lookup; the topic may not have been made yet."""
         self._writer = writer
         self._clock = clock
         self._partition_count = partition_count
+        self._steps = steps
+        self._write_markers = write_markers
         self._led: dict[int, StatePartition] = {}
 
     def lead(self, index: int, coordinator_epoch: LeaderEpoch) -> StatePartition:
         """Begin with a partition, which has to be loaded before it serves anybody."""
         self.resign(index)
-        partition = self._led[index] = StatePartition(index, coordinator_epoch)
+        log: StateLog = PartitionLog(
+            TopicPartition(TRANSACTION_STATE_TOPIC, index),
+            self._writer,
+            self._steps,
+            lambda: WRITE_TIMEOUT_MS,
+            self._write_markers,
+        )
+        partition = self._led[index] = StatePartition(log, coordinator_epoch, self._clock)
         return partition
 
     def resign(self, index: int) -> None:
-        """Let go of a partition; nothing if it is not led."""
+        """Let go of a partition and all that is known of it; nothing if it is not led."""
         partition = self._led.pop(index, None)
         if partition is not None:
-            partition.is_led = False
+            partition.log.close()
 
     def led(self) -> Iterator[StatePartition]:
         """All partitions led here, loaded or not."""
@@ -87,44 +148,3 @@ class StateStore:
         if partition is None:
             return ErrorCode.NOT_COORDINATOR
         return partition if partition.is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-
-    def write(
-        self,
-        partition: StatePartition,
-        transaction: Transaction,
-        record: TransactionRecord,
-        done: Callable[[ErrorCode], None],
-    ) -> None:
-        """Let `record` be stored and then current; `done` is told what a producer may be told.
-
-        Nothing has changed after an error, although the log may have the record all the same: the next one
-        written settles it.
-        """
-        assert transaction.pending in (None, record), f"{transaction.transactional_id} is being written"
-        transaction.pending = record
-
-        def written(outcome: Written) -> None:
-            if not partition.is_led:
-                done(ErrorCode.NOT_COORDINATOR)
-                return
-            if outcome.error is ErrorCode.NONE:
-                transaction.current = record
-            transaction.pending = None
-            done(_COORDINATOR_ERRORS.get(outcome.error, ErrorCode.UNKNOWN_SERVER_ERROR))
-
-        batch = build_batch(transaction.transactional_id, record, self._clock.wall_ms())
-        self._writer.append(partition.topic_partition, batch, timeout_ms=WRITE_TIMEOUT_MS, done=written)
-
-    def bury(self, partition: StatePartition, transaction: Transaction, dead: TransactionRecord) -> None:
-        """Let a transactional id be forgotten, here and in the log; it stays when that fails."""
-        assert dead.state is TransactionState.DEAD, dead.state.title
-        transactional_id = transaction.transactional_id
-        transaction.pending = dead
-
-        def written(outcome: Written) -> None:
-            transaction.pending = None
-            if outcome.error is ErrorCode.NONE:
-                partition.transactions.pop(transactional_id, None)
-
-        batch = build_batch(transactional_id, None, self._clock.wall_ms())
-        self._writer.append(partition.topic_partition, batch, timeout_ms=WRITE_TIMEOUT_MS, done=written)

@@ -1,13 +1,12 @@
-"""A transactional id: what is stored of it, what is on its way there, and what has become of its markers.
+"""A transactional id: what is stored of it, and what has become of its markers.
 
-Law: a record never changes. A decision makes the next one, it is *pending* until the log has it, and then it
-is *current*; while one is pending, every other request is told to come again (CONCURRENT_TRANSACTIONS).
+A record never changes. A decision makes the next one, which is *current* as soon as the log has it. While the
+current one is Prepare*, every other request is told to come again (CONCURRENT_TRANSACTIONS).
 
-    current Ongoing                            pending -                the producer asks for the commit
-    current Ongoing                            pending PrepareCommit    being written
-    current PrepareCommit, unmarked t-0 t-1    pending CompleteCommit   markers are being written
-    current PrepareCommit, unmarked t-1        pending CompleteCommit   t-0 has its own
-    current CompleteCommit                     pending -
+    current Ongoing                            the producer asks for the commit
+    current PrepareCommit, unmarked t-0 t-1    when every in-sync replica has it, markers are written
+    current PrepareCommit, unmarked t-1        t-0 has its own
+    current CompleteCommit
 """
 
 from dataclasses import dataclass, field
@@ -94,14 +93,17 @@ class Transaction:
 
     transactional_id: str
     current: TransactionRecord
-    """What the log has, or, with an epoch of -1, what it will have first."""
-    pending: TransactionRecord | None = None
-    """What comes next: being written, or, for Complete*, waiting until `unmarked` is empty."""
+    """What the log has; with an epoch of -1, while the first record is decided on, what nobody has."""
     unmarked: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
     """The partitions whose marker is not known to be written, with the error that kept the last attempt from
     it (NONE before the first); empty unless `current` is prepared."""
 
     @property
     def is_busy(self) -> bool:
-        """Whether requests have to come again."""
-        return self.pending is not None
+        """Whether requests have to come again: a transaction is ending."""
+        return self.current.is_prepared
+
+    def take(self, record: TransactionRecord) -> None:
+        """Let a record be current."""
+        self.current = record
+        self.unmarked = dict.fromkeys(sorted(record.partitions), ErrorCode.NONE) if record.is_prepared else {}

@@ -100,7 +100,7 @@ def _serve(
     if refused:
         answered({one: refused.get(one, ErrorCode.OPERATION_NOT_ATTEMPTED) for one in partitions})
     elif transaction.verify_only:
-        answered(coordinator.verify_partitions(transaction.transactional_id, producer, partitions))
+        coordinator.verify_partitions(transaction.transactional_id, producer, partitions, answered)
     else:
 
         def added(error: ErrorCode) -> None:

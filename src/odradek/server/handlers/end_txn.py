@@ -34,5 +34,5 @@ def handle(core: BrokerCore, context: RequestContext, request: EndTxnRequest, re
         Producer(request.producer_id, request.producer_epoch),
         committed=request.committed,
         version=TransactionVersion.V2 if version >= _FIRST_OF_V2 else TransactionVersion.CLASSIC,
-        answer=ended,
+        respond=lambda told: ended(*told),
     )

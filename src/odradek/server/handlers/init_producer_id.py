@@ -30,7 +30,10 @@ def handle(
         initialized(ErrorCode.INVALID_REQUEST, NO_PRODUCER)
     elif request.transactional_id is not None:
         core.transactions.coordinator.init_producer_id(
-            request.transactional_id, expected, request.transaction_timeout_ms, initialized
+            request.transactional_id,
+            expected,
+            request.transaction_timeout_ms,
+            lambda told: initialized(*told),
         )
     else:
         core.producer_ids.take(lambda taken: respond(_first_epoch_of(taken)))

@@ -42,7 +42,7 @@ def handle(
             )
 
     for number, asked in enumerate(request.markers):
-        core.transactions.write_markers(
+        known = core.transactions.write_markers(
             Marker(
                 Producer(asked.producer_id, asked.producer_epoch),
                 asked.transaction_result,
@@ -55,6 +55,8 @@ def handle(
             ],
             lambda outcome, number=number: written(number, outcome),  # type: ignore[misc]
         )
+        if known is not None:
+            written(number, known)
 
 
 def refuse(request: WriteTxnMarkersRequest, code: ErrorCode) -> WriteTxnMarkersResponse:

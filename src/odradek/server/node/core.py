@@ -132,6 +132,7 @@ class BrokerCore:
             lambda: self.settings,
             producer_ids=self.producer_ids,
             groups=self.groups,
+            slices=self.slices,
         )
         self.coordinating_topics: Mapping[int, InternalTopic] = {
             GROUP_KEY_TYPE: self.groups.topic,
@@ -266,6 +267,7 @@ class BrokerCore:
         """See `replication.ports.Effects.directory_failed`."""
         _log.error("the log directory %s is offline: %s", directory, reason)
         self.groups.resign_lost()
+        self.transactions.resign_lost()
         if is_last:
             self._on_failure("no log directory is left")
 

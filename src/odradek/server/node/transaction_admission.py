@@ -112,7 +112,9 @@ def admit(
             lambda error: admitted(_refused(dict.fromkeys(unknown, error), ability)),
         )
     elif unknown and core.settings.transaction_partition_verification_enable:
-        admitted(_refused(coordinator.verify_partitions(transactional_id, producer, unknown), ability))
+        coordinator.verify_partitions(
+            transactional_id, producer, unknown, lambda errors: admitted(_refused(errors, ability))
+        )
     else:
         admitted({})
 

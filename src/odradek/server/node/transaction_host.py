@@ -16,14 +16,17 @@ from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.replication.append import ACKS_ALL
+from odradek.replication.delayed_produce import ProduceResponse
 from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.coordinator_log import CoordinatorLog
+from odradek.server.node.early_outcomes import returned_or_later
 from odradek.server.node.group_host import GroupHost
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.slices import Slices
 from odradek.storage import Origin
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ class TransactionHost:
         *,
         producer_ids: ProducerIds,
         groups: GroupHost,
+        slices: Slices,
     ) -> None:
         self.topic = InternalTopic(making, _topic_spec(settings()))
         """By which coordinators are found."""
@@ -60,8 +64,8 @@ class TransactionHost:
         self._producer_ids = producer_ids
         # Offsets that are committed in transactions are theirs.
         self._groups = groups
+        self._slices = slices
         self._made: TransactionCoordinator | None = None
-        self._is_loading = False
 
     @property
     def coordinator(self) -> "TransactionCoordinator":
@@ -79,10 +83,11 @@ class TransactionHost:
             writer=log,
             reader=log,
             markers=self,
-            take_producer_id=self._producer_ids.take,
+            take_producer_id=lambda taken: returned_or_later(self._producer_ids.take, taken),
             partition_count=lambda: self.topic.partition_count,
             clock=self._surroundings.clock,
             timer=self._surroundings.timer,
+            run_sliced=lambda work: self._slices.run(work, _log_failure),
         )
 
     # --- leadership
@@ -99,22 +104,15 @@ class TransactionHost:
             self._resign(followed.topic_partition)
         for stopped in changes.stopped:
             self._resign(stopped)
-        if not self._is_loading:
-            self._is_loading = True
-            self._load()
 
     def _resign(self, topic_partition: TopicPartition) -> None:
         if topic_partition.topic == TRANSACTION_STATE_TOPIC:
             self.coordinator.resign(topic_partition.partition)
 
-    def _load(self) -> None:
-        """Load in slices, so that whoever needs no coordinator is served between them."""
-        try:
-            self._is_loading = self.coordinator.load_next()
-        except OdradekError as error:
-            _log.error("a partition of %s cannot be loaded: %s", TRANSACTION_STATE_TOPIC, error)
-        if self._is_loading:
-            self._surroundings.defer(self._load)
+    def resign_lost(self) -> None:
+        """A log directory went offline: let go of the transactional ids in it."""
+        if self._made is not None:
+            self._made.resign_lost()
 
     def describe(self) -> list[dict[str, Any]]:
         """Every transactional id that this broker coordinates, with what it waits for."""
@@ -148,7 +146,7 @@ class TransactionHost:
 
     def write_markers(
         self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"
-    ) -> None:
+    ) -> Mapping[TopicPartition, ErrorCode] | None:
         """See `MarkerWriter.write_markers`; for partitions led here, the others say so.
 
         A partition of `__consumer_offsets` that is being loaded must wait: its marker might be missed.
@@ -170,22 +168,33 @@ class TransactionHost:
             if topic_partition not in early
         }
 
-        def appended(outcomes: Mapping[TopicPartition, AppendOutcome]) -> None:
+        def errors_of(outcomes: Mapping[TopicPartition, AppendOutcome]) -> Mapping[TopicPartition, ErrorCode]:
             for (topic, index), outcome in outcomes.items():
                 if topic == OFFSETS_TOPIC and outcome.error_code is ErrorCode.NONE:
                     groups.complete_transaction(
                         index, marker.producer.producer_id, committed=marker.committed
                     )
-            written({**early, **{one: outcome.error_code for one, outcome in outcomes.items()}})
+            return {**early, **{one: outcome.error_code for one, outcome in outcomes.items()}}
 
-        self._replicas.append(
-            batches,
-            acks=ACKS_ALL,
-            timeout_ms=MARKER_TIMEOUT_MS,
-            respond=appended,
-            origin=Origin.COORDINATOR,
-            internal_allowed=True,
-        )
+        def append(appended: ProduceResponse) -> None:
+            self._replicas.append(
+                batches,
+                acks=ACKS_ALL,
+                timeout_ms=MARKER_TIMEOUT_MS,
+                respond=appended,
+                origin=Origin.COORDINATOR,
+                internal_allowed=True,
+            )
+
+        known = returned_or_later(append, lambda outcomes: written(errors_of(outcomes)))
+        return None if known is None else errors_of(known)
+
+
+def _log_failure(error: Exception) -> None:
+    if isinstance(error, OdradekError):
+        _log.error("a partition of %s cannot be loaded: %s", TRANSACTION_STATE_TOPIC, error)
+    else:
+        _log.error("work on %s was not done", TRANSACTION_STATE_TOPIC, exc_info=error)
 
 
 def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:

@@ -1,0 +1,14 @@
+"""What every coordinator stands on: classic groups, consumer groups and transactions.
+
+    event → a decision: records and effects → append → apply → effects → answers, when HW has reached the
+    records
+
+A record that is appended counts at once: the next decision builds on it and waits for nobody. What leaves the
+broker (an answer, a marker) waits until every in-sync replica has all that it builds on (R19). A write whose
+outcome is not known is never taken for one that did not happen. A coordinator that loses its partition
+forgets everything; the next leader, the same one included, loads what the log kept.
+
+steps           one step after another, answers when no step is under way: the one trampoline
+answers         an answer, and what is said instead where the log may not keep what it builds on
+partition_log   one led partition: appends, and what is held until they are replicated
+"""

@@ -1,0 +1,23 @@
+"""Answers to requests, as values: who is answered, what, and what instead where the log did not keep it."""
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from odradek.base.error_codes import ErrorCode
+
+R = TypeVar("R")
+
+
+class Answer(NamedTuple, Generic[R]):
+    """One answer."""
+
+    respond: Callable[[R], None]
+    """Called once."""
+    response: R
+    """What is answered when every in-sync replica has all that the answer builds on."""
+    refusal: Callable[[ErrorCode], R]
+    """What is answered when that is not known, or cannot be any more: made of the log's error."""
+
+
+AnyAnswer: TypeAlias = Answer[Any]
+"""For whoever only passes answers on."""

@@ -1,0 +1,394 @@
+"""The transaction coordinator: what the producers of transactional ids may ask (KIP-98, KIP-360, KIP-890).
+
+It finds the transactional id, lets the decision be made elsewhere, has the record stored, and answers when
+every in-sync replica has that.
+
+    init_producer_id    initializing → stored → the producer       or: fence → stored → markers, come again
+    add_partitions      membership   → stored → NONE
+    end                 ending       → stored → the answer, and marker_delivery → stored
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple, TypeAlias
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicPartition
+from odradek.base.settings import BrokerSettings
+from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
+from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.transactions import ending, initializing, membership
+from odradek.coordinator.transactions.loading import load
+from odradek.coordinator.transactions.marker_delivery import MarkerDelivery
+from odradek.coordinator.transactions.ports import MarkerWriter, TakeProducerId
+from odradek.coordinator.transactions.state import Event, TransactionState, outcome_of
+from odradek.coordinator.transactions.state_store import (
+    StatePartition,
+    StateStore,
+    WriteMarkers,
+    error_for_producers,
+)
+from odradek.coordinator.transactions.transaction import (
+    NO_PRODUCER,
+    Producer,
+    Transaction,
+    TransactionRecord,
+    TransactionVersion,
+)
+from odradek.timer import Timer
+
+
+class ProducerAnswer(NamedTuple):
+    """The answer to InitProducerId and EndTxn."""
+
+    error: ErrorCode
+    producer: Producer = NO_PRODUCER
+    """Who the producer is from now on; NO_PRODUCER with an error."""
+
+
+RespondWithProducer: TypeAlias = Callable[[ProducerAnswer], None]
+RespondWithError: TypeAlias = Callable[[ErrorCode], None]
+Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
+
+LOOKED_AT_PER_STEP: Final = 200
+"""Transactional ids that are looked at in one step."""
+_FIRST_EPOCH: Final = 0
+
+
+class TransactionCoordinator:
+    """All transactional ids of the partitions of `__transaction_state` led here; owned by one thread."""
+
+    def __init__(
+        self,
+        settings: Callable[[], BrokerSettings],
+        *,
+        writer: PartitionWriter,
+        reader: PartitionReader,
+        markers: MarkerWriter,
+        take_producer_id: TakeProducerId,
+        partition_count: Callable[[], int],
+        clock: Clock,
+        timer: Timer,
+        run_sliced: RunSliced,
+    ) -> None:
+        """`settings` gives those in force; `partition_count` that of `__transaction_state`."""
+        self._settings = settings
+        self._reader = reader
+        self._take_producer_id = take_producer_id
+        self._clock = clock
+        self._run_sliced = run_sliced
+        self._steps = Steps()
+        delivery = MarkerDelivery(markers, clock, timer, self._steps)
+        self.store = StateStore(writer, clock, partition_count, self._steps, delivery.begin)
+        """What is known, for listings."""
+
+    # --- leadership
+
+    def lead(self, index: int, coordinator_epoch: LeaderEpoch) -> None:
+        """This broker leads a partition of `__transaction_state` now: load it, in slices."""
+
+        def begin() -> None:
+            self._run_sliced(load(self.store.lead(index, coordinator_epoch), self._reader))
+
+        self._steps.run(begin)
+
+    def resign(self, index: int) -> None:
+        """It does not any more."""
+        self._steps.run(lambda: self.store.resign(index))
+
+    def resign_lost(self) -> None:
+        """A log directory went offline: let go of the partitions that were in it."""
+        for partition in self.store.led():
+            if self._reader.bounds(partition.topic_partition) is None:
+                self.resign(partition.topic_partition.partition)
+
+    # --- requests
+
+    def init_producer_id(
+        self, transactional_id: str, expected: Producer, timeout_ms: int, respond: RespondWithProducer
+    ) -> None:
+        """The producer of an id from now on; `expected` is who the asker was, or NO_PRODUCER.
+
+        INVALID_REQUEST, INVALID_TRANSACTION_TIMEOUT, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS (also when a
+        transaction was open: it is being aborted), and what `StateStore.find` and the log say.
+        """
+
+        def needs_producer_id() -> bool | ErrorCode:
+            if not transactional_id:
+                return ErrorCode.INVALID_REQUEST
+            if not 0 < timeout_ms <= self._settings().transaction_max_timeout_ms:
+                return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+            found = self.store.find(transactional_id)
+            if isinstance(found, ErrorCode):
+                return found
+            transaction = found.transactions.get(transactional_id)
+            return transaction is None or transaction.current.is_epoch_exhausted
+
+        def initialize(taken: ProducerId) -> None:
+            self._initialize(transactional_id, expected, timeout_ms, taken, respond)
+
+        self._with_producer_id(needs_producer_id, initialize, respond)
+
+    def _with_producer_id(
+        self,
+        is_needed: Callable[[], bool | ErrorCode],
+        then: Callable[[ProducerId], None],
+        respond: RespondWithProducer,
+    ) -> None:
+        """Take a step that may need a new producer id, which may take time; else it gets NO_PRODUCER_ID."""
+
+        def go_on(taken: ProducerId | ErrorCode) -> None:
+            if isinstance(taken, ErrorCode):
+                self._refuse(respond, taken)
+            else:
+                then(taken)
+
+        def step() -> None:
+            needed = is_needed()
+            if isinstance(needed, ErrorCode):
+                self._refuse(respond, needed)
+                return
+            taken: ProducerId | ErrorCode | None = NO_PRODUCER_ID
+            if needed:
+                taken = self._take_producer_id(lambda late: self._steps.run(lambda: go_on(late)))
+            if taken is not None:
+                go_on(taken)
+
+        self._steps.run(step)
+
+    def _initialize(
+        self,
+        transactional_id: str,
+        expected: Producer,
+        timeout_ms: int,
+        new_producer_id: ProducerId,
+        respond: RespondWithProducer,
+    ) -> None:
+        found = self.store.find(transactional_id)
+        if isinstance(found, ErrorCode):
+            self._refuse(respond, found)
+            return
+        now_ms = self._clock.wall_ms()
+        transaction = found.transactions.get(transactional_id)
+        if transaction is None:
+            first = initializing.first_record(new_producer_id, timeout_ms, now_ms)
+            transaction = Transaction(transactional_id, first)
+        decided = initializing.initialize(
+            transaction, expected, timeout_ms=timeout_ms, new_producer_id=new_producer_id, now_ms=now_ms
+        )
+        if isinstance(decided, ErrorCode):
+            self._refuse(respond, decided, found)
+            return
+        answer = ProducerAnswer(ErrorCode.NONE, decided.producer)
+        if decided.is_prepared:
+            answer = ProducerAnswer(ErrorCode.CONCURRENT_TRANSACTIONS)
+        self._store(found, transactional_id, decided, _for_producer(respond, answer))
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        version: TransactionVersion,
+        respond: RespondWithError,
+    ) -> None:
+        """Let partitions be part of the producer's transaction, which begins with the first.
+
+        INVALID_REQUEST, and what `membership.add_partitions`, `StateStore.find` and the log say.
+        """
+        added = frozenset(partitions)
+
+        def step() -> None:
+            found = self._find(transactional_id)
+            if isinstance(found, ErrorCode):
+                self._steps.answer(_for_error(respond, found))
+                return
+            partition, transaction = found
+            decided = membership.add_partitions(
+                transaction, producer, added, version=version, now_ms=self._clock.wall_ms()
+            )
+            if isinstance(decided, ErrorCode):
+                partition.log.answer(_for_error(respond, decided))
+            else:
+                self._store(partition, transactional_id, decided, _for_error(respond, ErrorCode.NONE))
+
+        self._steps.run(step)
+
+    def verify_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        respond: Callable[[Errors], None],
+    ) -> None:
+        """Tell whether each partition is in the producer's transaction: `membership.verify_partitions`."""
+        asked = tuple(partitions)
+
+        def refused(error: ErrorCode) -> Errors:
+            return dict.fromkeys(asked, error_for_producers(error))
+
+        def step() -> None:
+            found = self._find(transactional_id)
+            if isinstance(found, ErrorCode):
+                self._steps.answer(Answer(respond, dict.fromkeys(asked, found), refused))
+                return
+            partition, transaction = found
+            verified = membership.verify_partitions(transaction, producer, asked)
+            partition.log.answer(Answer(respond, verified, refused))
+
+        self._steps.run(step)
+
+    def end(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        *,
+        committed: bool,
+        version: TransactionVersion,
+        respond: RespondWithProducer,
+    ) -> None:
+        """Commit or abort; answered once the decision is replicated, the markers follow.
+
+        The answer's producer is the one of the next transaction, where `version` is V2. INVALID_REQUEST, and
+        what `ending.end`, `StateStore.find` and the log say.
+        """
+
+        def needs_producer_id() -> bool | ErrorCode:
+            found = self._find(transactional_id)
+            if isinstance(found, ErrorCode):
+                return found
+            return version is TransactionVersion.V2 and found[1].current.is_epoch_exhausted
+
+        def end(taken: ProducerId) -> None:
+            self._end(transactional_id, producer, committed, version, taken, respond)
+
+        self._with_producer_id(needs_producer_id, end, respond)
+
+    def _end(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        committed: bool,
+        version: TransactionVersion,
+        new_producer_id: ProducerId,
+        respond: RespondWithProducer,
+    ) -> None:
+        found = self._find(transactional_id)
+        if isinstance(found, ErrorCode):
+            self._refuse(respond, found)
+            return
+        partition, transaction = found
+        decided = ending.end(
+            transaction,
+            producer,
+            committed=committed,
+            version=version,
+            new_producer_id=new_producer_id,
+            now_ms=self._clock.wall_ms(),
+        )
+        if isinstance(decided, TransactionRecord):
+            answer = ProducerAnswer(ErrorCode.NONE, _next_producer(decided))
+            self._store(partition, transactional_id, decided, _for_producer(respond, answer))
+        elif decided is ErrorCode.NONE:  # it has ended that way already
+            again = ProducerAnswer(ErrorCode.NONE, transaction.current.producer)
+            partition.log.answer(_for_producer(respond, again))
+        else:
+            self._refuse(respond, decided, partition)
+
+    def _store(
+        self,
+        partition: StatePartition,
+        transactional_id: str,
+        record: TransactionRecord,
+        answer: Answer[ProducerAnswer] | Answer[ErrorCode] | None,
+    ) -> None:
+        """Store a record; when it is replicated, answer, and write the markers of one that is prepared."""
+        error = partition.store(transactional_id, record)
+        if answer is not None:
+            if error is ErrorCode.NONE:
+                partition.log.answer(answer)
+            else:
+                self._steps.answer(answer, error)
+        if error is ErrorCode.NONE and record.is_prepared:
+            partition.log.carry_out(WriteMarkers(partition, partition.transactions[transactional_id]))
+
+    def _refuse(
+        self, respond: RespondWithProducer, code: ErrorCode, partition: StatePartition | None = None
+    ) -> None:
+        """Refuse a request; where that was decided on what a partition holds, when it is replicated."""
+        answer = _for_producer(respond, ProducerAnswer(code))
+        if partition is None:
+            self._steps.answer(answer)
+        else:
+            partition.log.answer(answer)
+
+    def _find(self, transactional_id: str) -> tuple[StatePartition, Transaction] | ErrorCode:
+        if not transactional_id:
+            return ErrorCode.INVALID_REQUEST
+        found = self.store.find(transactional_id)
+        if isinstance(found, ErrorCode):
+            return found
+        transaction = found.transactions.get(transactional_id)
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING if transaction is None else (found, transaction)
+
+    # --- what time does
+
+    def abort_timed_out(self) -> None:
+        """Abort the transactions that are older than their timeouts, and fence their producers, in slices.
+
+        Every `transaction.abort.timed.out.transaction.cleanup.interval.ms`.
+        """
+        self._run_sliced(self._look_at_all(self._abort_if_late))
+
+    def remove_expired(self) -> None:
+        """Forget the ids that have not been used for `transactional.id.expiration.ms`, in slices.
+
+        Every `transaction.remove.expired.transaction.cleanup.interval.ms`.
+        """
+        self._run_sliced(self._look_at_all(self._remove_if_expired))
+
+    def _look_at_all(self, look: Callable[[StatePartition, Transaction], bool]) -> Iterator[None]:
+        """Let `look` see every transactional id; it tells whether it wrote something."""
+        for count, (partition, transaction) in enumerate(self.store.transactions(), 1):
+            is_known = partition.transactions.get(transaction.transactional_id) is transaction
+            if (partition.is_led and is_known and look(partition, transaction)) or (
+                count % LOOKED_AT_PER_STEP == 0
+            ):
+                yield
+
+    def _abort_if_late(self, partition: StatePartition, transaction: Transaction) -> bool:
+        record, now_ms = transaction.current, self._clock.wall_ms()
+        if record.state is not TransactionState.ONGOING or now_ms - record.started_ms <= record.timeout_ms:
+            return False
+        fenced = ending.fence(record, Event.TIME_OUT, now_ms=now_ms)
+        self._steps.run(lambda: self._store(partition, transaction.transactional_id, fenced, None))
+        return True
+
+    def _remove_if_expired(self, partition: StatePartition, transaction: Transaction) -> bool:
+        record, now_ms = transaction.current, self._clock.wall_ms()
+        used_since_ms = now_ms - self._settings().transactional_id_expiration_ms
+        is_unused = outcome_of(record.state, Event.EXPIRE) is TransactionState.DEAD
+        if not is_unused or record.updated_ms > used_since_ms:
+            return False
+        self._steps.run(lambda: _ignore(partition.store(transaction.transactional_id, None)))
+        return True
+
+
+def _for_producer(respond: RespondWithProducer, answer: ProducerAnswer) -> Answer[ProducerAnswer]:
+    return Answer(respond, answer, lambda error: ProducerAnswer(error_for_producers(error)))
+
+
+def _for_error(respond: RespondWithError, error: ErrorCode) -> Answer[ErrorCode]:
+    return Answer(respond, error, error_for_producers)
+
+
+def _next_producer(prepared: TransactionRecord) -> Producer:
+    """Who the producer is when the prepared transaction has ended."""
+    if prepared.next_producer_id == NO_PRODUCER_ID:
+        return prepared.producer
+    return Producer(prepared.next_producer_id, _FIRST_EPOCH)
+
+
+def _ignore(error: ErrorCode) -> None:
+    """What could not be written now is written the next time."""

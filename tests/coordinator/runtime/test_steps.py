@@ -1,0 +1,69 @@
+import pytest
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.steps import Steps
+
+
+def test_a_step_that_comes_in_another_waits_for_its_end() -> None:
+    steps, done = Steps(), list[str]()
+
+    def outer() -> None:
+        steps.run(lambda: done.append("inner"))
+        done.append("outer")
+
+    steps.run(outer)
+    assert done == ["outer", "inner"]
+
+
+def test_answers_leave_when_no_step_is_under_way() -> None:
+    """Whoever is answered may bring the next request at once."""
+    steps, seen = Steps(), list[str]()
+
+    def answered(text: str) -> None:
+        seen.append(text)
+        if text == "first":
+            steps.run(lambda: seen.append("next request"))
+
+    def step() -> None:
+        steps.answer(Answer(answered, "first", lambda error: error.name))
+        steps.answer(Answer(answered, "second", lambda error: error.name), ErrorCode.NOT_COORDINATOR)
+        seen.append("step")
+
+    steps.run(step)
+    assert seen == ["step", "first", "next request", "NOT_COORDINATOR"]
+
+
+def test_a_long_row_of_answers_that_bring_requests_takes_no_deeper_stack() -> None:
+    steps, left = Steps(), [5_000]
+
+    def ask() -> None:
+        steps.run(lambda: steps.answer(Answer(answered, None, lambda error: None)))
+
+    def answered(_: None) -> None:
+        left[0] -= 1
+        if left[0]:
+            ask()
+
+    ask()
+    assert left == [0]
+
+
+def test_what_fails_keeps_nothing_else_from_being_done() -> None:
+    steps, done = Steps(), list[str]()
+
+    def fails(_: object = None) -> None:
+        raise ValueError("broken")
+
+    def step() -> None:
+        steps.run(fails)
+        steps.run(lambda: done.append("another step"))
+        steps.answer(Answer(fails, None, lambda error: None))
+        steps.answer(Answer(done.append, "another answer", lambda error: ""))
+
+    with pytest.raises(ExceptionGroup) as raised:
+        steps.run(step)
+    assert len(raised.value.exceptions) == 2
+    assert done == ["another step", "another answer"]
+    steps.run(lambda: done.append("later"))
+    assert done[-1] == "later"
