@@ -1,11 +1,12 @@
 """The `uniform` assignor: everyone gets as many partitions as everyone else, and as few as possible move.
 
 Where all members subscribe to the same topics, the answer is plain: of p partitions each of m members gets
-p // m, and p % m get one more. Members keep what they have up to that; who has more than p // m is
-the first to get it, since that saves a move. What they give away is taken evenly from all that they have, and
-what is free is dealt out in turn, so that the partitions of each topic are spread as well.
+p // m, and p % m get one more. Members keep the first of what they have up to that; who has more than p // m
+is the first to get one more, since that saves a move, then the last in order. What nobody had, and then
+what members give up, goes to the members in their order, as much as each lacks. This is Kafka's outcome:
+`compat` compares random histories.
 
-    5 partitions; a had 0 1 2 3, b had 4, c is new  →  a: 0 2    b: 4 1    c: 3
+    6 partitions; a had 0 1 2, b had 3 4 5, c is new  →  a: 0 1    b: 3 4    c: 2 5
 
 Members with different subscriptions are `leveling`'s.
 """
@@ -42,31 +43,15 @@ def _share(placing: Placing) -> None:
             extras -= 1
             most += 1
         if holder.had_count > most:
-            free += _release(holder, holder.had_count - most)
+            free += holder.kept[most:]
+            holder.kept = holder.kept[:most]
         if most == quota:
             short.append(holder)
-    # Extras that nobody kept go to the first in order of those without one.
-    missing = [max(0, quota - holder.had_count) + (place < extras) for place, holder in enumerate(short)]
-    free.sort()
-    _deal(free, [(holder, count) for holder, count in zip(short, missing, strict=True) if count])
-
-
-def _release(holder: Holder, count: int) -> list[int]:
-    """Take that many partitions from a member, evenly from all that it has."""
-    kept: list[int] = []
-    released: list[int] = []
-    for place, partition in enumerate(holder.kept):
-        is_released = (place + 1) * count // len(holder.kept) > place * count // len(holder.kept)
-        (released if is_released else kept).append(partition)
-    holder.kept = kept
-    return released
-
-
-def _deal(partitions: list[int], room: list[tuple[Holder, int]]) -> None:
-    """Deal partitions one to each in turn; there is room for exactly as many as there are."""
-    dealt = iter(partitions)
-    while room:
-        for holder, _ in room:
-            holder.new.append(next(dealt))
-        room = [(holder, missing - 1) for holder, missing in room if missing > 1]
-    assert next(dealt, None) is None, "more partitions than room"
+    # Extras that nobody kept go to the last of those without one.
+    first_with_extra = len(short) - extras
+    dealt = 0
+    for place, holder in enumerate(short):
+        missing = max(0, quota - holder.had_count) + (place >= first_with_extra)
+        holder.new += free[dealt : dealt + missing]
+        dealt += missing
+    assert dealt == len(free), "everything that is free finds its place"
