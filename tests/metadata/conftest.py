@@ -19,19 +19,16 @@ from odradek.metadata.controller import (
     RequestArrived,
     Respond,
     SendToBroker,
-    SessionEnded,
     Started,
     StoreCall,
-    StoreReplied,
     TurnCame,
     TurnWanted,
-    WatchSeen,
 )
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
 from odradek.metadata.memory import MemorySession, MemoryStore
 from odradek.metadata.messages import BrokerMessage, StopReplica, UpdateMetadata, changes_from
-from odradek.metadata.store import SessionExpired, StoreEvent
+from odradek.metadata.store import SessionEnded, StoreEvent, StoreReplied
 
 
 def make_broker(broker_id: BrokerId, **fields: object) -> BrokerImage:
@@ -53,8 +50,16 @@ class Member:
     # What it knows from UpdateMetadata alone.
     image: ClusterImage = field(default_factory=ClusterImage)
     answers: dict[int, Answer] = field(default_factory=dict)
+    # The controller's numbers of the calls that the store has not answered, by the store's.
+    calls: dict[int, int] = field(default_factory=dict)
 
     def event(self, event: ControllerEvent) -> None:
+        """Let the controller take an event, and everything that follows from it happen."""
+        self._take(event)
+        if not self.cluster.holding:
+            self.cluster.store.deliver()
+
+    def _take(self, event: ControllerEvent) -> None:
         for effect in self.controller.on_event(event):
             self.effects.append(effect)
             self._carry_out(effect)
@@ -63,9 +68,9 @@ class Member:
         match effect:
             case StoreCall(call_id, operation):
                 if self.session is not None:
-                    self.session.submit(operation, lambda result: self.event(StoreReplied(call_id, result)))
+                    self.calls[self.session.submit(operation)] = call_id
             case TurnWanted(call_id):
-                self.event(TurnCame(call_id))
+                self._take(TurnCame(call_id))
             case SendToBroker(broker_id, message_id, message):
                 self.cluster.send(self, broker_id, message_id, message)
             case Respond(request_id, answer):
@@ -73,11 +78,13 @@ class Member:
                 self.answers[request_id] = answer
 
     def on_store_event(self, event: StoreEvent) -> None:
-        if isinstance(event, SessionExpired):
+        if isinstance(event, SessionEnded):
             self.session = None
-            self.event(SessionEnded())
+            self._take(event)
+        elif isinstance(event, StoreReplied):
+            self._take(StoreReplied(self.calls.pop(event.call_id), event.result))
         else:
-            self.event(WatchSeen(event.path))
+            self._take(event)
 
     def receive(self, message: BrokerMessage) -> None:
         self.received.append(message)
@@ -91,6 +98,8 @@ class Cluster:
 
     def __init__(self) -> None:
         self.store = MemoryStore()
+        # Whether the store executes nothing before `store.deliver`.
+        self.holding = False
         self.members: dict[BrokerId, Member] = {}
         # How a broker answers a StopReplica: the errors, or None for not at all.
         self.answer_to_stop: Callable[[BrokerId, StopReplica], dict[TopicPartition, ErrorCode] | None] = (
@@ -112,12 +121,15 @@ class Cluster:
             known = self.members.get(broker_id)
             is_connected = known is not None and known.session is not None and known.controller.broker is None
             session = known.session if is_connected else self.connect(broker_id, settings)
-            self.members[broker_id].event(Started(make_broker(broker_id, **fields), session.session_id))
+            self.members[broker_id].event(
+                Started(make_broker(broker_id, **fields), session.session_id, session.limits)
+            )
 
     def kill(self, broker_id: BrokerId) -> None:
         session = self.members[broker_id].session
         assert session is not None
         session.expire()
+        self.store.deliver()
 
     def send(self, sender: Member, broker_id: BrokerId, message_id: int, message: BrokerMessage) -> None:
         receiver = self.members[broker_id]

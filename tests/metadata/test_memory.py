@@ -1,4 +1,4 @@
-"""The in-memory store as a `MetadataStore`: delivery, order, expiry and lost answers."""
+"""The in-memory store's faults: answers that get lost, sessions that expire, calls that wait."""
 
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.store import (
@@ -9,85 +9,102 @@ from odradek.metadata.store import (
     Fault,
     GetData,
     Multi,
-    NodeChange,
-    SessionExpired,
+    Reconnected,
+    SessionEnded,
     SetData,
-    WatchFired,
+    StoreEvent,
+    StoreLimits,
+    StoreReplied,
 )
 
 
-def test_at_once_means_before_submit_returns():
-    results = []
-    MemoryStore().connect().submit(Create("/a"), results.append)
-    assert results == [Created("/a")]
-
-
-def test_a_holding_store_executes_nothing_before_it_is_told():
-    store = MemoryStore(holding=True)
-    results = []
-    first, second = store.connect(), store.connect()
-    first.submit(Create("/a"), lambda result: results.append(("first", result)))
-    second.submit(Create("/a"), lambda result: results.append(("second", result)))
-    assert (results, store.waiting) == ([], 2)
+def test_nothing_is_executed_before_the_store_is_told_to() -> None:
+    store = MemoryStore()
+    first: list[StoreEvent] = []
+    second: list[StoreEvent] = []
+    store.connect(first.append).submit(Create("/a"))
+    store.connect(second.append).submit(Create("/a"))
+    assert (first, second, store.has_waiting) == ([], [], True)
     assert store.deliver(at_most=1) == 1
-    assert results == [("first", Created("/a"))]
+    assert (first, second) == ([StoreReplied(0, Created("/a"))], [])
     store.deliver()
-    assert results[1:] == [("second", Failed(Fault.NODE_EXISTS, "/a"))]
+    assert second == [StoreReplied(0, Failed(Fault.NODE_EXISTS, "/a"))]
 
 
-def test_callbacks_do_not_nest():
-    session = MemoryStore().connect()
-    order = []
-
-    def then_more(result):
-        session.submit(Create("/b"), lambda result: order.append("inner"))
-        order.append("outer")
-
-    session.submit(Create("/a"), then_more)
-    assert order == ["outer", "inner"]
-
-
-def test_events_come_before_the_result_that_fired_them():
+def test_what_is_submitted_inside_an_event_is_executed_after_it() -> None:
     store = MemoryStore()
-    heard = []
-    session = store.connect(heard.append)
-    session.submit(Exists("/a", watch=True), heard.append)
-    session.submit(Create("/a"), heard.append)
-    assert heard[1:] == [WatchFired("/a", NodeChange.CREATED), Created("/a")]
+    order: list[object] = []
+
+    def on_event(event: StoreEvent) -> None:
+        order.append(event)
+        if len(order) == 1:
+            session.submit(Create("/b"))
+            store.deliver()
+            order.append("the event ends")
+
+    session = store.connect(on_event)
+    session.submit(Create("/a"))
+    store.deliver()
+    assert order == [StoreReplied(0, Created("/a")), "the event ends", StoreReplied(1, Created("/b"))]
 
 
-def test_an_expired_session_hears_it_and_is_fenced():
+def test_a_session_that_expires_hears_it_once_and_is_fenced() -> None:
     store = MemoryStore()
-    heard = []
+    heard: list[StoreEvent] = []
     session = store.connect(heard.append)
     session.expire()
-    session.submit(Create("/a"), heard.append)
-    assert heard == [SessionExpired(), Failed(Fault.SESSION_EXPIRED, "/a")]
+    session.submit(Create("/a"))
+    store.deliver()
+    assert heard == [SessionEnded(), StoreReplied(0, Failed(Fault.SESSION_EXPIRED, "/a"))]
 
 
-def test_a_session_that_closes_hears_nothing_but_others_do():
+def test_a_lost_answer_hides_whether_it_was_done() -> None:
     store = MemoryStore()
-    ours, theirs = [], []
-    leaving, staying = store.connect(ours.append), store.connect(theirs.append)
-    leaving.submit(Create("/a", ephemeral=True), lambda result: None)
-    staying.submit(Exists("/a", watch=True), lambda result: None)
-    leaving.close()
-    assert ours == []
-    assert theirs == [WatchFired("/a", NodeChange.DELETED)]
-
-
-def test_a_lost_answer_hides_whether_it_was_done():
-    store = MemoryStore()
-    session = store.connect()
-    results = []
+    heard: list[StoreEvent] = []
+    session = store.connect(heard.append)
     session.lose_connection(executed=True)
     session.lose_connection(executed=False, after=1)
     for operation in (Create("/a"), GetData("/a"), SetData("/a", b"x"), Multi((Create("/b"),))):
-        session.submit(operation, results.append)
-    assert results[0] == Failed(Fault.CONNECTION_LOSS, "/a")
-    assert results[2] == Failed(Fault.CONNECTION_LOSS, "/a")
+        session.submit(operation)
+    store.deliver()
+    assert [event for event in heard if isinstance(event, StoreReplied) and event.call_id in (0, 2)] == [
+        StoreReplied(0, Failed(Fault.CONNECTION_LOSS, "/a")),
+        StoreReplied(2, Failed(Fault.CONNECTION_LOSS, "/a")),
+    ]
     assert {path: data for path, (data, _) in store.table.snapshot().items()} == {
         "/": b"",
         "/a": b"",
         "/b": b"",
     }
+
+
+def test_after_a_lost_answer_comes_reconnected_and_watches_are_gone() -> None:
+    store = MemoryStore()
+    heard: list[StoreEvent] = []
+    session = store.connect(heard.append)
+    session.submit(Exists("/a", watch=True))
+    session.lose_connection(executed=False, after=1)
+    session.submit(GetData("/"))
+    session.submit(Create("/a"))
+    store.deliver()
+    assert heard[1:] == [
+        StoreReplied(1, Failed(Fault.CONNECTION_LOSS, "/")),
+        Reconnected(),
+        StoreReplied(2, Created("/a")),
+    ]
+
+
+def test_limits_may_be_those_of_another_engine() -> None:
+    store = MemoryStore(StoreLimits(node_bytes_max=10, multi_operations_max=2, multi_bytes_max=20))
+    heard: list[StoreEvent] = []
+    session = store.connect(heard.append)
+    assert session.limits.multi_bytes_max == 20
+    for operation in (
+        Create("/a", bytes(11)),
+        Multi((Create("/a"), Create("/b"), Create("/c"))),
+        Multi((Create("/a", bytes(9)), Create("/b", bytes(9)))),
+    ):
+        session.submit(operation)
+    store.deliver()
+    faults = [event.result.fault for event in heard if isinstance(event, StoreReplied)]  # type: ignore[union-attr]
+    assert faults == [Fault.TOO_LARGE] * 3

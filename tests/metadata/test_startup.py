@@ -34,10 +34,11 @@ def run(store, session):
 
 
 @pytest.fixture
-def write(session):
+def write(store, session):
     def write_at_once(*operations):
         for operation in operations:
-            session.submit(operation, lambda result: None)
+            session.submit(operation)
+        store.deliver()
 
     return write_at_once
 

@@ -33,7 +33,7 @@ from odradek.metadata.store import (
     ReadResults,
     Reads,
     Result,
-    SessionExpired,
+    SessionEnded,
     SetData,
     StoreEngine,
     WatchFired,
@@ -193,7 +193,7 @@ def test_session_ids_are_not_used_again(engine: StoreEngine, session: int) -> No
 
 
 def test_ending_a_session_twice_does_nothing(engine: StoreEngine, session: int) -> None:
-    assert engine.close_session(session) == ((session, SessionExpired()),)
+    assert engine.close_session(session) == ((session, SessionEnded()),)
     assert engine.close_session(session) == ()
 
 
@@ -286,7 +286,7 @@ def test_a_session_s_end_fires_watches_on_what_it_held(engine: StoreEngine, sess
     done(engine, session, Create("/a"), Create("/a/1", ephemeral=True))
     done(engine, watcher, Exists("/a/1", watch=True), GetChildren("/a", watch=True))
     assert engine.close_session(session) == (
-        (session, SessionExpired()),
+        (session, SessionEnded()),
         (watcher, WatchFired("/a/1", NodeChange.DELETED)),
         (watcher, WatchFired("/a", NodeChange.CHILDREN_CHANGED)),
     )

@@ -10,10 +10,10 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.settings import SettingLayers
-from odradek.metadata.image import ClusterImage, Endpoint
+from odradek.metadata.image import Endpoint
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.startup import found_cluster, load_image
-from odradek.metadata.store import run_process
+from odradek.metadata.store import run_in_session
 from odradek.records.builder import BatchBuilder
 from odradek.server.cleaning.cleaner_host import InlineCleaner
 from odradek.server.edge.context import RequestContext
@@ -119,8 +119,9 @@ class Node:
         self.failures: list[str] = []
         self.store = MemoryStore() if predecessor is None else predecessor.store
         self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms) if predecessor is None else predecessor.disk
-        self.session = self.store.connect(lambda event: self.core.controller.on_store_event(event))
-        image = known_at_start(self._found_cluster())
+        self.session = self.store.session()
+        run_in_session(self.store.engine, found_cluster(self.chance))
+        image = known_at_start(run_in_session(self.store.engine, load_image()))
         surroundings = Surroundings(
             clock=self.clock,
             chance=self.chance,
@@ -137,18 +138,20 @@ class Node:
         self.core = self.node.core
         joined: list[object] = []
         self.node.join((HERE,), joined.append)
+        self.settle()
         assert joined == [None], "the broker joins its own cluster at once"
 
-    def _found_cluster(self) -> ClusterImage:
-        founder = self.store.connect()
-        engine, session = self.store.engine, founder.session_id
-        run_process(found_cluster(self.chance), lambda operation: engine.apply(session, operation).result)
-        return run_process(load_image(), lambda operation: engine.apply(session, operation).result)
+    def settle(self) -> None:
+        """Let happen what is to happen now: later turns of the loop, and what the store was asked."""
+        while self.turns.waiting or self.store.has_waiting:
+            self.turns.run()
+            self.store.deliver()
 
     def restarted(self) -> "Node":
         """Stop cleanly, and start again with the same disk and the same metadata store."""
-        self.turns.run()
+        self.settle()
         self.session.close()
+        self.store.deliver()
         self.logs.close()
         return Node(predecessor=self, **self.given_settings)
 
@@ -173,14 +176,14 @@ class Node:
         """The answer to a request that is answered at once, or at the end of its turn of the loop."""
         asked = self.send(request, version, client_id=client_id)
         if not asked.answers:
-            self.turns.run()
+            self.settle()
         return asked.answer
 
     def advance(self, by_ms: int) -> None:
         """Let time pass."""
         self.clock.advance(by_ms)
         self.timer.advance()
-        self.turns.run()
+        self.settle()
 
 
 @dataclass

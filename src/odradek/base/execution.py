@@ -1,9 +1,12 @@
 """Where work runs that does not run at once: in a later turn of the owner's thread, or on other threads."""
 
+from collections import deque
 from collections.abc import Callable
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
+
+CALLS_WAITING_MAX: Final = 100_000
 
 Defer: TypeAlias = Callable[[Callable[[], None]], None]
 """Runs a callback in a later turn of the loop, in the order of the calls."""
@@ -16,3 +19,42 @@ class Background(Protocol):
         self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> None:
         """Run `call`; then `done` with what it returned, or `failed` with what it raised."""
+
+
+class Lane:
+    """A `Background` whose calls run one at a time, in the order in which they were submitted."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._busy = False
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        """See `Background.submit`; `done` runs before the next call begins."""
+
+        def begin() -> None:
+            self._background.submit(call, finish_with(done), finish_with(failed))
+
+        def finish_with(report: Callable[[T], None] | Callable[[Exception], None]) -> Callable[..., None]:
+            def finish(outcome: T) -> None:
+                try:
+                    report(outcome)  # type: ignore[arg-type]
+                finally:
+                    self._next()
+
+            return finish
+
+        if self._busy:
+            assert len(self._waiting) < CALLS_WAITING_MAX, "somebody submits work without waiting for any"
+            self._waiting.append(begin)
+        else:
+            self._busy = True
+            begin()
+
+    def _next(self) -> None:
+        if self._waiting:
+            self._waiting.popleft()()
+        else:
+            self._busy = False

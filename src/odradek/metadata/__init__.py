@@ -5,6 +5,7 @@ What the cluster agrees on, from the bottom up:
 - `store`: the port: versioned nodes, watches, sessions; operations, results and events as values.
 - `tree`, `watches`: what the operations mean, for the engines that are ours.
 - `memory`, `embedded`: the engines: dictionaries, and one SQLite file.
+- `store_host`: sessions over an engine that blocks, as events.
 - `paths`, `codec`: Kafka's layout of the store, and the documents in it.
 - `image`: the cluster as a broker knows it, changed by `Change` values.
 - `messages`: what the controller tells brokers.
@@ -13,8 +14,8 @@ What the cluster agrees on, from the bottom up:
 
 A server opens a session, hands `controller.Controller` its events and carries out the effects:
 
-    engine = EmbeddedEngine(file); session = engine.open_session()
-    StoreCall(id, operation)   ->  in the executor: applied = engine.apply(session, operation)
-                                   on the loop: WatchSeen for each of applied.events,
-                                   then StoreReplied(id, applied.result)
+    session = StoreHost(EmbeddedEngine(file), background).session()
+    session.open(on_event)     ->  SessionOpened(7), which becomes Started(registration, 7)
+    StoreCall(3, operation)    ->  session.submit(operation), here 0
+    StoreReplied(0, result)    ->  StoreReplied(3, result) for the controller
 """

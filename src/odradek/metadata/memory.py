@@ -1,32 +1,35 @@
 """The metadata store in memory, for tests and the simulator: many sessions, faults on demand.
 
     store = MemoryStore()
-    session = store.connect(on_event)
-    session.submit(Create("/a"), done)      done(Created("/a")) has been called when submit returns
+    session = store.connect(on_event)       open at once
+    session.submit(Create("/a"))            -> 0; nothing is executed before the store is told to
+    store.deliver()                         on_event(StoreReplied(0, Created("/a")))
 
-    store = MemoryStore(holding=True)       nothing is executed before it is told to
-    session.submit(Create("/a"), done)
-    store.deliver()                         now it is
-
-Operations of all sessions are executed in the order of submission, also under `holding`.
+Operations of all sessions are executed in the order of submission.
 """
 
 from collections import deque
 from collections.abc import Callable
 from itertools import count
+from typing import TypeVar
 
 from odradek.metadata.store import (
+    Applied,
     Failed,
     Fault,
     Multi,
     NodeStat,
+    OnStoreEvent,
     Operation,
     Reads,
+    Reconnected,
     Result,
-    SessionExpired,
-    StoreEvent,
+    StoreLimits,
 )
+from odradek.metadata.store_host import HostedSession, StoreHost
 from odradek.metadata.tree import ROOT, Node, TreeEngine, name_of, parent_of
+
+T = TypeVar("T")
 
 
 class MemoryTable:
@@ -129,92 +132,101 @@ class MemoryTable:
             del self._children[parent_of(path)]
 
 
-class MemoryStore:
+class HeldCalls:
+    """A `Background` that runs each call when it is told to, on the caller's thread."""
+
+    def __init__(self) -> None:
+        # Submitted and not yet run, oldest first.
+        self.waiting: deque[Callable[[], None]] = deque()
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        """See `Background.submit`."""
+
+        def run() -> None:
+            try:
+                result = call()
+            except Exception as error:
+                failed(error)
+            else:
+                done(result)
+
+        self.waiting.append(run)
+
+
+class MemoryStore(StoreHost):
     """One store that any number of sessions share. `MemorySession` is what its users hold."""
 
-    def __init__(self, *, holding: bool = False) -> None:
-        # Executes the operations; tests may call it directly.
+    def __init__(self, limits: StoreLimits | None = None) -> None:
         self.table = MemoryTable()
-        self.engine = TreeEngine(self.table)
-        # Whether operations wait for `deliver`.
-        self.holding = holding
-        # Submitted and not yet executed, oldest first.
-        self._waiting: deque[tuple[MemorySession, Operation, Callable[[Result], None]]] = deque()
-        # The sessions by id, for their events; those that ended stay, so that they hear of it.
-        self._sessions: dict[int, MemorySession] = {}
-        # Whether `deliver` is running further up the stack: callbacks do not nest.
+        self.tree = TreeEngine(self.table, limits)
+        """Executes the operations; tests may call it directly."""
+        self._calls = HeldCalls()
+        super().__init__(self.tree, self._calls)
+        # Whether `deliver` is running further up the stack.
         self._delivering = False
 
-    def connect(self, on_event: Callable[[StoreEvent], None] = lambda event: None) -> "MemorySession":
-        """Open a session whose watches and expiry go to `on_event`."""
-        session = MemorySession(self, self.engine.open_session(), on_event)
-        self._sessions[session.session_id] = session
+    def session(self) -> "MemorySession":
+        """See `StoreHost.session`."""
+        return MemorySession(self)
+
+    def connect(self, on_event: OnStoreEvent = lambda event: None) -> "MemorySession":
+        """A session that is open already."""
+        session = self.session()
+        session.open_at_once(on_event)
         return session
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether `deliver` would execute anything."""
+        return bool(self._calls.waiting)
+
     def deliver(self, at_most: int | None = None) -> int:
-        """Execute what waits, oldest first, also what the callbacks submit meanwhile; returns how many."""
+        """Execute what waits, oldest first, also what is submitted meanwhile; returns how many calls.
+
+        Inside an event that it delivers it does nothing: the call further up goes on.
+        """
         if self._delivering:
             return 0
         self._delivering = True
         delivered = 0
         try:
-            while self._waiting and (at_most is None or delivered < at_most):
-                session, operation, done = self._waiting.popleft()
-                done(self._execute(session, operation))
+            while self._calls.waiting and (at_most is None or delivered < at_most):
+                self._calls.waiting.popleft()()
                 delivered += 1
         finally:
             self._delivering = False
         return delivered
 
-    @property
-    def waiting(self) -> int:
-        """How many operations have not been executed yet."""
-        return len(self._waiting)
-
-    def enqueue(self, session: "MemorySession", operation: Operation, done: Callable[[Result], None]) -> None:
-        """Take an operation from a session; executed now unless holding."""
-        self._waiting.append((session, operation, done))
-        if not self.holding:
-            self.deliver()
+    def execute(self, session_id: int, operation: Operation) -> Applied:
+        """See `StoreHost.execute`; answers that are to be lost are lost here."""
+        session = self._open.get(session_id)
+        loss = session.take_loss(operation) if isinstance(session, MemorySession) else None
+        if loss is False:
+            return Applied(_connection_loss(operation))
+        applied = self.tree.apply(session_id, operation)
+        return Applied(_connection_loss(operation), applied.events) if loss else applied
 
     def expire(self, session_id: int) -> None:
-        """End a session as if its holder had fallen silent: it hears SessionExpired, others their watches."""
-        self.tell(self.engine.close_session(session_id))
-
-    def tell(self, events: tuple[tuple[int, StoreEvent], ...]) -> None:
-        """Hand events to the sessions that they are for."""
-        for session_id, event in events:
-            self._sessions[session_id].on_event(event)
-
-    def _execute(self, session: "MemorySession", operation: Operation) -> Result:
-        loss = session.take_loss(operation)
-        if loss is False:
-            return _connection_loss(operation)
-        applied = self.engine.apply(session.session_id, operation)
-        self.tell(applied.events)
-        return _connection_loss(operation) if loss else applied.result
+        """End a session as if its holder had fallen silent: it hears SessionEnded, others their watches."""
+        self.tell(self.tree.close_session(session_id))
 
 
-class MemorySession:
+class MemorySession(HostedSession):
     """A `MetadataStore`: one session with a `MemoryStore`."""
 
-    __slots__ = ("_losses", "_session_id", "_store", "on_event")
-
-    def __init__(self, store: MemoryStore, session_id: int, on_event: Callable[[StoreEvent], None]) -> None:
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
         self._store = store
-        self._session_id = session_id
-        self.on_event = on_event
         # Whose answers get lost: the first operation of which this holds, done or not.
         self._losses: list[tuple[Callable[[Operation], bool], bool]] = []
 
-    @property
-    def session_id(self) -> int:
-        """See `MetadataStore.session_id`."""
-        return self._session_id
-
-    def submit(self, operation: Operation, done: Callable[[Result], None]) -> None:
-        """See `MetadataStore.submit`."""
-        self._store.enqueue(self, operation, done)
+    def open_at_once(self, on_event: OnStoreEvent) -> None:
+        """Open without an event, for tests that hold the session."""
+        self._on_event = on_event
+        self.session_id = self._store.tree.open_session()
+        self._store.opened(self, self.session_id)
 
     def lose_answer(self, of: Callable[[Operation], bool], *, executed: bool) -> None:
         """Lose the answer of the next operation of which `of` holds, whether `executed` or not."""
@@ -233,14 +245,18 @@ class MemorySession:
                 return loss[1]
         return None
 
+    def on_result(self, call_id: int, result: Result) -> None:
+        """See `HostedSession.on_result`; after a lost answer comes `Reconnected`, and no watch is armed."""
+        is_lost = isinstance(result, Failed) and result.fault is Fault.CONNECTION_LOSS
+        if is_lost:
+            self._store.tree.forget_watches(self.session_id)
+        super().on_result(call_id, result)
+        if is_lost:
+            self._report(Reconnected())
+
     def expire(self) -> None:
         """Be found dead by the store."""
         self._store.expire(self.session_id)
-
-    def close(self) -> None:
-        """See `MetadataStore.close`; the closed session itself hears nothing."""
-        events = self._store.engine.close_session(self.session_id)
-        self._store.tell(tuple(told for told in events if told != (self.session_id, SessionExpired())))
 
 
 def _connection_loss(operation: Operation) -> Failed:

@@ -11,11 +11,15 @@ offers is what ZooKeeper offers and Kafka uses:
 
 Two shapes of one thing:
 
-    MetadataStore   asynchronous, what cores and servers hold: `submit(operation, done)`
-    StoreEngine     synchronous, what executes: `apply(session, operation)`; a server calls it in its
-                    executor and hands the result and the events back on its own thread
+    MetadataStore   what cores and servers hold: a session. `submit(operation)` returns the number of the
+                    call; its result, what watches saw and the end of the session come as events
+    StoreEngine     synchronous, what executes: `apply(session, operation)`. `store_host` makes sessions of it
 
 Errors are values. A `Failed` with CONNECTION_LOSS means that nobody knows whether the write was done.
+When the session has its connection back, `Reconnected` says so, before the result of any later operation:
+watches armed before are gone then. When the session is over, `SessionEnded` says so, and `open` begins
+another one.
+
 Whoever sees an operation's result has seen every event of earlier operations before it, and the events
 that the operation itself fired.
 
@@ -35,6 +39,7 @@ ANY_VERSION = -1
 NO_SESSION = 0
 NODE_BYTES_MAX = 1 << 20
 MULTI_OPERATIONS_MAX = 50_000
+MULTI_BYTES_MAX = 64 << 20
 READS_MAX = 100
 """How many reads go into one `Reads`: what takes about 1 ms to decode."""
 
@@ -104,7 +109,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Multi:
-    """Do all of these in order, or none. At most MULTI_OPERATIONS_MAX of them."""
+    """Do all of these in order, or none. How many there may be, the engine's limits say."""
 
     operations: tuple["WriteOperation", ...]
 
@@ -251,31 +256,71 @@ class WatchFired:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionExpired:
-    """The session is over: ephemeral nodes and watches are gone, every operation will fail."""
+class StoreReplied:
+    """The result of the call of that number."""
+
+    call_id: int
+    result: Result
 
 
-StoreEvent: TypeAlias = WatchFired | SessionExpired
+@dataclass(frozen=True, slots=True)
+class SessionOpened:
+    """`open` led to a session; nodes that it makes say so by this number, see `NodeStat.owner`."""
+
+    session_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnected:
+    """The session lost its connection and has it back: no watch is armed, and what they saw may be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The session is over: ephemeral nodes and watches are gone, every operation will fail.
+
+    Also the answer to an `open` that failed.
+    """
+
+
+StoreEvent: TypeAlias = WatchFired | StoreReplied | SessionOpened | Reconnected | SessionEnded
+OnStoreEvent: TypeAlias = Callable[[StoreEvent], None]
 
 
 # --- the two shapes
 
 
+@dataclass(frozen=True, slots=True)
+class StoreLimits:
+    """What an engine takes at most; more is answered with TOO_LARGE."""
+
+    node_bytes_max: int = NODE_BYTES_MAX
+    multi_operations_max: int = MULTI_OPERATIONS_MAX
+    # The data of all writes of a `Multi` together, paths included.
+    multi_bytes_max: int = MULTI_BYTES_MAX
+
+
 class MetadataStore(Protocol):
-    """One session with the store, as cores and servers hold it."""
+    """One session with the store at a time, as cores and servers hold it. No method calls back."""
 
     @property
-    def session_id(self) -> int:
-        """The session, as `NodeStat.owner` names it."""
+    def limits(self) -> StoreLimits:
+        """What the engine takes at most."""
 
-    def submit(self, operation: Operation, done: Callable[[Result], None]) -> None:
-        """Take an operation; `done` is called once with its result, in the order of submission.
+    def open(self, on_event: OnStoreEvent) -> None:
+        """Begin a session whose events go to `on_event`; `SessionOpened` follows, or `SessionEnded`.
 
-        `done` is never called from inside `submit` of another `done`: callbacks do not nest.
+        Called first, and again after `SessionEnded`.
+        """
+
+    def submit(self, operation: Operation) -> int:
+        """Take an operation; one `StoreReplied` with the number returned follows, in the order of submission.
+
+        Numbers are never used twice in the life of this object.
         """
 
     def close(self) -> None:
-        """End the session in good order: its ephemeral nodes vanish now."""
+        """End the session in good order: its ephemeral nodes vanish now. No event follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +333,8 @@ class Applied:
 
 class StoreEngine(Protocol):
     """The synchronous side. Calls may come from any thread, but only one at a time."""
+
+    limits: StoreLimits
 
     def open_session(self) -> int:
         """Begin a session; its id is never used again in this store."""
@@ -326,6 +373,15 @@ def run_process(process: Process[T], apply: Callable[[Operation], Result]) -> T:
     except StopIteration as stop:
         value: T = stop.value
         return value
+
+
+def run_in_session(engine: StoreEngine, process: Process[T]) -> T:
+    """Run a process in a session of its own, on the caller's time. Raises StoreRefused."""
+    session = engine.open_session()
+    try:
+        return run_process(process, lambda operation: engine.apply(session, operation).result)
+    finally:
+        engine.close_session(session)
 
 
 def read_data(path: str, *, watch: bool = False) -> Process[Data | None]:

@@ -12,9 +12,7 @@ from typing import NamedTuple, Protocol
 from odradek.base.errors import OdradekError
 from odradek.metadata.store import (
     ANY_VERSION,
-    MULTI_OPERATIONS_MAX,
     NO_SESSION,
-    NODE_BYTES_MAX,
     READS_MAX,
     Applied,
     Check,
@@ -40,9 +38,10 @@ from odradek.metadata.store import (
     ReadResult,
     ReadResults,
     Reads,
-    SessionExpired,
+    SessionEnded,
     SetData,
     StoreEvent,
+    StoreLimits,
     WriteOperation,
     WriteResult,
     Written,
@@ -117,7 +116,8 @@ class NodeTable(Protocol):
 class TreeEngine:
     """A `StoreEngine` over a `NodeTable`. One call at a time, from any thread."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: NodeTable, limits: StoreLimits | None = None) -> None:
+        self.limits = limits or StoreLimits()
         # What is stored. Holds a root node at all times.
         self._table = table
         # Armed watches, of live sessions only.
@@ -153,7 +153,7 @@ class TreeEngine:
         except TableFailed:
             self._table.rollback()
             raise
-        return ((session, SessionExpired()), *self._watches.fire(touched))
+        return ((session, SessionEnded()), *self._watches.fire(touched))
 
     def apply(self, session: int, operation: Operation) -> Applied:
         """See `StoreEngine.apply`."""
@@ -168,7 +168,7 @@ class TreeEngine:
                         return Applied(Failed(Fault.TOO_LARGE, _path_of(operation)))
                     return Applied(ReadResults(tuple(self._read(session, read) for read in reads)))
                 case Multi(operations):
-                    if len(operations) > MULTI_OPERATIONS_MAX:
+                    if self._is_too_large(operations):
                         return Applied(Failed(Fault.TOO_LARGE, _path_of(operation)))
                     return self._write(session, operations, alone=False)
                 case _:
@@ -179,6 +179,14 @@ class TreeEngine:
     def close(self) -> None:
         """See `StoreEngine.close`."""
         self._table.close()
+
+    def forget_watches(self, session: int) -> None:
+        """Disarm every watch of a session: its connection broke, and it will read again what it watches."""
+        self._watches.drop_session(session)
+
+    def _is_too_large(self, operations: tuple[WriteOperation, ...]) -> bool:
+        size_bytes = sum(map(size_of, operations))
+        return len(operations) > self.limits.multi_operations_max or size_bytes > self.limits.multi_bytes_max
 
     def _read(self, session: int, operation: ReadOperation) -> ReadResult:
         node = self._table.get(operation.path)
@@ -236,7 +244,7 @@ class TreeEngine:
                 self._remove(path, touched)
                 return Deleted()
             case SetData(_, data):
-                if len(data) > NODE_BYTES_MAX:
+                if len(data) > self.limits.node_bytes_max:
                     return Failed(Fault.TOO_LARGE, path)
                 version = node.stat.version + 1
                 self._table.put(path, node._replace(data=data, stat=node.stat._replace(version=version)))
@@ -257,7 +265,7 @@ class TreeEngine:
             path = f"{path}{parent.children_made:010d}"
         if self._table.get(path) is not None:
             return Failed(Fault.NODE_EXISTS, path)
-        if len(create.data) > NODE_BYTES_MAX:
+        if len(create.data) > self.limits.node_bytes_max:
             return Failed(Fault.TOO_LARGE, path)
         owner = session if create.ephemeral else NO_SESSION
         self._table.put(above, parent._replace(children_made=parent.children_made + 1))
@@ -278,6 +286,12 @@ def parent_of(path: str) -> str:
     assert path[0] == "/", f"not a path: {path}"
     assert path[-1] != "/", f"not a node's path: {path}"
     return path[: path.rindex("/")] or ROOT
+
+
+def size_of(operation: WriteOperation) -> int:
+    """How many bytes of a `Multi` a write counts for."""
+    data = operation.data if isinstance(operation, Create | SetData) else b""
+    return len(operation.path) + len(data)
 
 
 def name_of(path: str) -> str:

@@ -20,10 +20,8 @@ from odradek.metadata.controller import (
     Resigned,
     Respond,
     SendToBroker,
-    SessionEnded,
     Started,
     StoreCall,
-    StoreReplied,
 )
 from odradek.metadata.controller.core import REQUESTS_WAITING_MAX
 from odradek.metadata.controller.requests import (
@@ -51,7 +49,16 @@ from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import Create, Created, Exists, GetData, SetData, run_process
+from odradek.metadata.store import (
+    Create,
+    Created,
+    Exists,
+    GetData,
+    SessionEnded,
+    SetData,
+    StoreReplied,
+    run_process,
+)
 
 FLIGHTS = TopicPartition("flights", 0)
 
@@ -414,6 +421,7 @@ def test_an_unclean_election_needs_somebody(three):
 def announce(cluster, session):
     notice = Create(paths.ISR_CHANGE_PREFIX, codec.encode_isr_change([FLIGHTS]), sequential=True)
     cluster.store.tell(cluster.store.engine.apply(session, notice).events)
+    cluster.store.deliver()
 
 
 def test_an_announced_isr_change_reaches_everyone(three):
@@ -460,7 +468,7 @@ def test_after_a_lost_answer_the_image_is_read_again(three, executed):
 
 
 def test_too_many_waiting_requests_are_refused(three):
-    three.store.holding = True
+    three.holding = True
     member = three.controller
     for number in range(REQUESTS_WAITING_MAX + 2):
         member.event(RequestArrived(100 + number, AllocateProducerIds(1)))

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from odradek.metadata import paths
-from odradek.metadata.store import Create, Delete, Multi, Operation
+from odradek.metadata.controller.requests import AllocateProducerIds, CreateTopics, NewTopic, ProducerIdBlock
+from odradek.metadata.store import Create, Delete, Multi, Operation, StoreLimits
 
 
 def claims_the_controllership(operation: Operation) -> bool:
@@ -38,15 +39,49 @@ def test_the_node_of_an_earlier_life_is_not_ours(cluster: Any) -> None:
     cluster.start(1)
     assert not cluster.members[1].controller.is_active
     earlier.session.expire()
+    cluster.store.deliver()
     assert cluster.members[1].controller.is_active
     assert cluster.image.controller_epoch == 2
 
 
 @pytest.mark.parametrize("executed", [True, False])
 def test_a_registration_whose_answer_is_lost_is_recognised(cluster: Any, executed: bool) -> None:
+    """Where nothing stands there, the broker registers when it has its connection back."""
     cluster.connect(1).lose_answer(registers, executed=executed)
     cluster.start(1)
-    if not executed:  # nothing stands there, and the attempt was given up
-        assert cluster.members[1].controller.broker is None
-        cluster.start(1)
     assert cluster.members[1].controller.is_active
+
+
+@pytest.mark.parametrize("executed", [True, False])
+@pytest.mark.parametrize("number", range(14))
+def test_whichever_answer_of_joining_is_lost_the_broker_becomes_the_controller(
+    cluster: Any, number: int, executed: bool
+) -> None:
+    cluster.connect(1).lose_connection(executed=executed, after=number)
+    cluster.start(1)
+    assert cluster.members[1].controller.is_active
+    assert cluster.image.controller_id == 1
+    assert list(cluster.image.brokers) == [1]
+    assert isinstance(cluster.ask(AllocateProducerIds(1)), ProducerIdBlock)
+
+
+def test_what_watches_missed_while_the_connection_was_lost_is_read(three: Any) -> None:
+    """Brokers went, and the watch that would tell is gone with the connection."""
+    watching = three.controller.session
+    watching.lose_answer(lambda operation: True, executed=False)
+    three.store.tree.forget_watches(watching.session_id)
+    three.members[2].session.expire()
+    three.ask(AllocateProducerIds(1))
+    assert list(three.image.brokers) == [1, 3]
+
+
+def test_states_are_written_in_chunks_that_the_store_takes(cluster: Any) -> None:
+    """An election of more partitions than one write may hold."""
+    cluster.store.tree.limits = StoreLimits(multi_operations_max=200, multi_bytes_max=20_480)
+    cluster.start(1, 2)
+    for number in range(5):
+        assignments = tuple((partition, (1, 2)) for partition in range(6))
+        cluster.ask(CreateTopics((NewTopic(f"t{number}", assignments=assignments),)))
+    cluster.kill(1)
+    topics = cluster.image.topics.values()
+    assert {state.leader for topic in topics for state in topic.partitions.values()} == {2}

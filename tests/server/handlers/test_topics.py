@@ -224,6 +224,7 @@ def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any)
     wide = CreateTopicsRequest([CreatableTopic("wide", 100, 1)], timeout_ms=30_000)
     creating = node.send(wide, 7)
     turns, seen = 0, set()
+    node.store.deliver()
     while not creating.answers:
         node.turns.waiting.pop(0)()
         turns += 1
@@ -242,8 +243,9 @@ def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_the
     StepByStep(node)
     asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
     making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
+    node.store.deliver()
     assert making.answers == []
-    node.turns.run()
+    node.settle()
     assert {topic.error_code for topic in making.answer.topics} == {ErrorCode.NONE}
 
 
@@ -252,6 +254,7 @@ def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(no
     asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
     making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
     for _ in range(10):
+        node.store.deliver()
         node.turns.waiting.pop(0)()
     assert making.answers == []
     node.clock.advance(CREATION_WAIT_MAX_MS + 1)

@@ -3,8 +3,9 @@ import threading
 
 import pytest
 
+from odradek.base.execution import Lane
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.server.process.executor import Executor, Lane
+from odradek.server.process.executor import Executor
 
 
 @pytest.mark.asyncio

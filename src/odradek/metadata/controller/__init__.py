@@ -29,13 +29,10 @@ from odradek.metadata.controller.events import (
     Resigned,
     Respond,
     SendToBroker,
-    SessionEnded,
     Started,
     StoreCall,
-    StoreReplied,
     TurnCame,
     TurnWanted,
-    WatchSeen,
 )
 
 __all__ = [
@@ -51,11 +48,8 @@ __all__ = [
     "Resigned",
     "Respond",
     "SendToBroker",
-    "SessionEnded",
     "Started",
     "StoreCall",
-    "StoreReplied",
     "TurnCame",
     "TurnWanted",
-    "WatchSeen",
 ]

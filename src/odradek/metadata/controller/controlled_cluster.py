@@ -32,12 +32,15 @@ from odradek.metadata.store import (
     Fault,
     Multi,
     SetData,
+    StoreLimits,
     StoreRefused,
     WriteOperation,
     ensure,
 )
 
 STATES_PER_WRITE_MAX = 100
+STATE_BYTES_MAX = 2_048
+"""More than a partition's state and its path take: a topic's name and 100 replicas."""
 ATTEMPTS_MAX = 10
 
 Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage | None]
@@ -60,12 +63,14 @@ class ControlledCluster:
         effects: list[Effect],
         message_ids: Iterator[int],
         *,
+        limits: StoreLimits,
         unclean_by_default: bool,
     ) -> None:
         # The cluster as the store has it, but for what a process is just writing.
         self.image = image
         # The version of /controller_epoch that this controller wrote: the fence of all its writes.
         self._epoch_version = epoch_version
+        self._limits = limits
         # Where effects go; the core takes them from there.
         self._effects = effects
         # Numbers for messages, never used twice in the life of the broker.
@@ -140,8 +145,10 @@ class ControlledCluster:
                     epoch = self.image.controller_epoch
                     successors.append((named, replace(after, controller_epoch=epoch)))
             pending = []
-            for begin in range(0, len(successors), STATES_PER_WRITE_MAX):
-                chunk = successors[begin : begin + STATES_PER_WRITE_MAX]
+            states_max = min(STATES_PER_WRITE_MAX, self._limits.multi_operations_max - 1)
+            states_max = min(states_max, self._limits.multi_bytes_max // STATE_BYTES_MAX)
+            for begin in range(0, len(successors), states_max):
+                chunk = successors[begin : begin + states_max]
                 if (yield from self._write_states(chunk)):
                     changed.extend(named for named, _ in chunk)
                 else:

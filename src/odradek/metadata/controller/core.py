@@ -35,19 +35,27 @@ from odradek.metadata.controller.events import (
     RequestArrived,
     Resigned,
     Respond,
-    SessionEnded,
     Started,
     StoreCall,
-    StoreReplied,
     TurnCame,
     TurnWanted,
-    WatchSeen,
 )
 from odradek.metadata.controller.requests import Refused
 from odradek.metadata.controller.work import Pause, Work
 from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import NO_SESSION, Fault, Result, StoreRefused
+from odradek.metadata.store import (
+    NO_SESSION,
+    Fault,
+    NodeChange,
+    Reconnected,
+    Result,
+    SessionEnded,
+    StoreLimits,
+    StoreRefused,
+    StoreReplied,
+    WatchFired,
+)
 
 REQUESTS_WAITING_MAX = 1000
 
@@ -63,8 +71,12 @@ class Controller:
         self.image = ClusterImage()
         # This broker as it registered, with its epoch; None before that and after the session ended.
         self.broker: BrokerImage | None = None
+        # What this broker registers as; None before it joins, and between sessions.
+        self._registration: BrokerImage | None = None
         # The session with the store that this broker joined with; NO_SESSION while it has none.
         self._session = NO_SESSION
+        # What the store takes in one write.
+        self._limits = StoreLimits()
         # What the elected controller does; None while another broker, or none, is the controller.
         self._active: ActiveController | None = None
         # The event in hand with its process; both None when there is none, never one alone.
@@ -144,14 +156,17 @@ class Controller:
         if self._is_stale and not isinstance(event, Started):
             yield from self._read_again()
         match event:
-            case Started(registration, session):
+            case Started(registration, session, limits):
+                self._limits = limits
                 yield from self._join(registration, session)
-            case WatchSeen(paths.CONTROLLER):
+            case WatchFired(paths.CONTROLLER):
                 yield from self._controller_changed()
-            case WatchSeen(paths.BROKER_IDS) if self._active is not None:
+            case WatchFired(paths.BROKER_IDS) if self._active is not None:
                 yield from self._active.brokers_changed()
-            case WatchSeen(paths.ISR_CHANGES) if self._active is not None:
+            case WatchFired(paths.ISR_CHANGES) if self._active is not None:
                 yield from self._active.isr_changes()
+            case Reconnected():
+                yield from self._reconnected()
             case BrokerAnswered(message_id, broker_id, errors) if self._active is not None:
                 yield from self._active.broker_answered(message_id, broker_id, errors)
             case RequestArrived(request_id, request):
@@ -165,7 +180,7 @@ class Controller:
         code = code_of(error)
         if isinstance(error, Deposed):
             self._resign()
-            self._waiting.appendleft(WatchSeen(paths.CONTROLLER))
+            self._waiting.appendleft(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))
             code = ErrorCode.NOT_CONTROLLER
         elif isinstance(error, StoreRefused):
             self._is_stale = self._active is not None
@@ -180,6 +195,7 @@ class Controller:
 
     def _join(self, registration: BrokerImage, session: int) -> Work[None]:
         self._session = session
+        self._registration = registration
         cluster_id, broker = yield from membership.join(
             registration, session, self._chance, self._clock.wall_ms()
         )
@@ -197,6 +213,18 @@ class Controller:
             self._resign()
         yield from self._compete(broker_id)
 
+    def _reconnected(self) -> Work[None]:
+        """What watches would have told may be lost, and what was under way may have failed."""
+        if self.broker is None:
+            if self._registration is not None:
+                yield from self._join(self._registration, self._session)
+            return
+        yield from self._controller_changed()
+        if self._active is not None:
+            yield from self._active.brokers_changed()
+        if self._active is not None:
+            yield from self._active.isr_changes()
+
     def _compete(self, broker_id: BrokerId) -> Work[None]:
         epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
         if epoch_version is not None:
@@ -211,6 +239,7 @@ class Controller:
             epoch_version,
             self._effects,
             self._message_ids,
+            limits=self._limits,
             unclean_by_default=self._settings.unclean_leader_election_enable,
         )
         self._active = ActiveController(cluster, self._settings, self._chance)
@@ -245,6 +274,7 @@ class Controller:
         self._resign()
         self.broker = None
         self._session = NO_SESSION
+        self._registration = None
         for event in abandoned:
             if isinstance(event, RequestArrived):
                 lost = Refused(ErrorCode.NOT_CONTROLLER, "the session with the metadata store ended")

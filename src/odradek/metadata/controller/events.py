@@ -1,7 +1,7 @@
 """What happens to a controller, and what it wants done: the values on both sides of `core.Controller`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
@@ -10,7 +10,14 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, Change
 from odradek.metadata.messages import BrokerMessage
-from odradek.metadata.store import Operation, Result
+from odradek.metadata.store import (
+    Operation,
+    Reconnected,
+    SessionEnded,
+    StoreLimits,
+    StoreReplied,
+    WatchFired,
+)
 
 # --- events
 
@@ -22,14 +29,8 @@ class Started:
     registration: BrokerImage
     # The session, as the store numbers it: the owner of the nodes that say what this broker is.
     session: int
-
-
-@dataclass(frozen=True, slots=True)
-class StoreReplied:
-    """The store answered the call of that number."""
-
-    call_id: int
-    result: Result
+    # What the store takes in one write.
+    limits: StoreLimits = field(default_factory=StoreLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +38,6 @@ class TurnCame:
     """The turn of the loop that `TurnWanted` of that number asked for."""
 
     call_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class WatchSeen:
-    """A watch of this session fired on that path.
-
-    A server that lost its connection and has it back within the session sends one for each of
-    `paths.CONTROLLER`, `paths.BROKER_IDS` and `paths.ISR_CHANGES`: what they would have told may be lost.
-    """
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class SessionEnded:
-    """The session expired: registration and controllership are gone until the next `Started`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +58,16 @@ class BrokerAnswered:
 
 
 ControllerEvent: TypeAlias = (
-    Started | StoreReplied | TurnCame | WatchSeen | SessionEnded | RequestArrived | BrokerAnswered
+    Started
+    | StoreReplied
+    | TurnCame
+    | WatchFired
+    | Reconnected
+    | SessionEnded
+    | RequestArrived
+    | BrokerAnswered
 )
+"""Of the store's events, `StoreReplied` carries the number of the `StoreCall`."""
 
 
 # --- effects

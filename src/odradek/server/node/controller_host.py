@@ -12,7 +12,7 @@ Law: it decides nothing and waits for nothing. Events go in, effects come out, a
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
@@ -30,20 +30,29 @@ from odradek.metadata.controller import (
     Resigned,
     Respond,
     SendToBroker,
-    SessionEnded,
     Started,
     StoreCall,
-    StoreReplied,
     TurnCame,
     TurnWanted,
-    WatchSeen,
 )
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, Change
 from odradek.metadata.messages import BrokerMessage
-from odradek.metadata.store import MetadataStore, Result, SessionExpired, StoreEvent, WatchFired
+from odradek.metadata.store import (
+    Fault,
+    MetadataStore,
+    SessionEnded,
+    SessionOpened,
+    StoreEvent,
+    StoreRefused,
+    StoreReplied,
+)
+from odradek.timer import Timer, TimerTask
 
 _log = logging.getLogger(__name__)
+
+REOPENING_MS: Final = 1_000
+"""How long after a session that could not be opened the next one is tried."""
 
 
 class Obedient(Protocol):
@@ -64,10 +73,26 @@ class Obedient(Protocol):
         """The cluster's settings changed."""
 
 
+class _Reopening(TimerTask):
+    """Tries again to open a session, after an attempt that failed."""
+
+    __slots__ = ("_reopen",)
+
+    def __init__(self, deadline_ms: int, reopen: Callable[[], None]) -> None:
+        super().__init__(deadline_ms)
+        self._reopen = reopen
+
+    def run(self) -> None:
+        """See `TimerTask.run`."""
+        self._reopen()
+
+
 class ControllerHost:
     """The controller with a store, and a broker to command."""
 
-    def __init__(self, controller: Controller, store: MetadataStore, broker: Obedient, defer: Defer) -> None:
+    def __init__(
+        self, controller: Controller, store: MetadataStore, broker: Obedient, timer: Timer, defer: Defer
+    ) -> None:
         self._controller = controller
         self._store = store
         self._broker = broker
@@ -78,8 +103,15 @@ class ControllerHost:
         # Events that came while another's effects were carried out.
         self._events: deque[ControllerEvent] = deque()
         self._busy = False
-        # Operations that the store has not answered, turns that have not come, orders not obeyed yet.
+        # Turns that have not come, and orders not obeyed yet.
         self._under_way = 0
+        self._timer = timer
+        # What this broker registers as in every session; None before `start`.
+        self._registration: BrokerImage | None = None
+        # Whether the session that was opened last has not ended.
+        self._has_session = False
+        # The controller's numbers of operations that the store has not answered, by the store's.
+        self._with_store: dict[int, int] = {}
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
@@ -94,7 +126,8 @@ class ControllerHost:
         Or with the error that keeps it from joining.
         """
         self._when_joined = joined
-        self._take(Started(registration, self._store.session_id))
+        self._registration = registration
+        self._store.open(self.on_store_event)
 
     def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
         """Ask the controller; `answered` is called once, never before this call has begun to return."""
@@ -103,12 +136,28 @@ class ControllerHost:
         self._take(RequestArrived(self._last_request_id, request))
 
     def on_store_event(self, event: StoreEvent) -> None:
-        """A watch fired, or the session is over."""
+        """Called with each event of the session with the store."""
         match event:
-            case WatchFired(path):
-                self._take(WatchSeen(path))
-            case SessionExpired():
-                self._take(SessionEnded())
+            case SessionOpened(session_id):
+                assert self._registration is not None, "a session is opened by `start`"
+                self._has_session = True
+                self._take(Started(self._registration, session_id, self._store.limits))
+            case StoreReplied(call_id, result):
+                self._take(StoreReplied(self._with_store.pop(call_id), result))
+            case SessionEnded():
+                self._take(event)
+                self._reopen()
+            case _:
+                self._take(event)
+
+    def _reopen(self) -> None:
+        """Begin another session: at once after one that ended, later after an attempt that failed."""
+        if self._has_session:
+            self._has_session = False
+            self._store.open(self.on_store_event)
+        else:
+            deadline_ms = self._timer.clock.monotonic_ms() + REOPENING_MS
+            self._timer.add(_Reopening(deadline_ms, lambda: self._store.open(self.on_store_event)))
 
     def _take(self, event: ControllerEvent) -> None:
         self._events.append(event)
@@ -122,15 +171,15 @@ class ControllerHost:
         finally:
             self._busy = False
         joined = self._when_joined
-        if joined is not None and not self._under_way and self._broker.has_joined:
+        is_idle = not self._under_way and not self._with_store
+        if joined is not None and is_idle and self._broker.has_joined:
             self._when_joined = None
             joined(None)
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case StoreCall(call_id, operation):
-                self._under_way += 1
-                self._store.submit(operation, lambda result: self._on_result(call_id, result))
+                self._with_store[self._store.submit(operation)] = call_id
             case TurnWanted(call_id):
                 self._under_way += 1
                 self._defer(lambda: self._on_turn(call_id))
@@ -151,15 +200,13 @@ class ControllerHost:
 
     def _on_failed(self, event: ControllerEvent, error: OdradekError) -> None:
         joined = self._when_joined
-        if isinstance(event, Started) and joined is not None:
+        if isinstance(error, StoreRefused) and error.failed.fault is Fault.CONNECTION_LOSS:
+            _log.warning("%s; waiting for the metadata store", error)  # it goes on when that is back
+        elif isinstance(event, Started) and joined is not None:
             self._when_joined = None
             joined(error)
         else:
             _log.error("the controller could not deal with %s: %s", type(event).__name__, error)
-
-    def _on_result(self, call_id: int, result: Result) -> None:
-        self._under_way -= 1
-        self._take(StoreReplied(call_id, result))
 
     def _on_obeyed(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> None:
         self._under_way -= 1

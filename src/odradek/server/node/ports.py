@@ -28,7 +28,7 @@ class Surroundings:
     cleaner_runner: "Callable[[], CleanerRunner]"
     """Makes whoever does the work of compaction; called when there first may be some."""
     store: MetadataStore
-    """The session whose events go to the node's `ControllerHost`."""
+    """Not open: the node opens its session when it joins, and whenever one has ended."""
     stalls: LoopStalls
     """Measures the handling of requests, and says which one held the thread too long."""
     on_failure: Callable[[str], None]

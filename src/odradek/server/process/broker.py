@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.clock import Clock, SystemClock
 from odradek.base.settings import BrokerSettings, SettingLayers
-from odradek.metadata.store import StoreEngine
+from odradek.metadata.store import MetadataStore, StoreEngine
+from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.listener import Listeners
@@ -20,7 +21,6 @@ from odradek.server.handlers.registry import Handlers
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.node import Node
 from odradek.server.process.embedded_store import open_embedded_engine
-from odradek.server.process.engine_session import EngineSession
 from odradek.server.process.executor import Executor
 from odradek.server.process.loop_probe import LoopProbe
 from odradek.server.process.timer_driver import TimerDriver
@@ -40,7 +40,9 @@ class Broker:
 
     node: Node
     """Everything synchronous, from the start on."""
-    store: EngineSession
+    store_host: StoreHost
+    """The engine of the metadata store, from the start on."""
+    store: MetadataStore
     """The session with the metadata store, from the start on."""
 
     def __init__(

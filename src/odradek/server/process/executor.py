@@ -5,7 +5,6 @@ that computes does not belong here: a busy Python thread beside the loop costs e
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
@@ -91,42 +90,3 @@ def sync_in_parallel(calls: Sequence[Callable[[], None]]) -> Sequence[OSError | 
         return one_after_another(calls)
     with ThreadPoolExecutor(min(SYNC_THREADS_MAX, len(calls)), thread_name_prefix="odradek-sync") as threads:
         return list(threads.map(error_of, calls))
-
-
-class Lane:
-    """A `Background` whose calls run one at a time, in the order in which they were submitted."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-        self._waiting: deque[Callable[[], None]] = deque()
-        self._busy = False
-
-    def submit(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        """See `Background.submit`; `done` runs before the next call begins."""
-
-        def begin() -> None:
-            self._executor.submit(call, finish_with(done), finish_with(failed))
-
-        def finish_with(report: Callable[[T], None] | Callable[[Exception], None]) -> Callable[..., None]:
-            def finish(outcome: T) -> None:
-                try:
-                    report(outcome)  # type: ignore[arg-type]
-                finally:
-                    self._next()
-
-            return finish
-
-        if self._busy:
-            assert len(self._waiting) < CALLS_WAITING_MAX, "somebody submits work without waiting for any"
-            self._waiting.append(begin)
-        else:
-            self._busy = True
-            begin()
-
-    def _next(self) -> None:
-        if self._waiting:
-            self._waiting.popleft()()
-        else:
-            self._busy = False

@@ -18,11 +18,12 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final
 
 from odradek.metadata.startup import found_cluster, load_image
+from odradek.metadata.store import run_in_session
+from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
 from odradek.server.node.node import Node, known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.broker import Broker
-from odradek.server.process.engine_session import EngineSession
 from odradek.server.process.executor import sync_in_parallel
 
 if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
@@ -46,11 +47,12 @@ async def start(broker: Broker) -> None:
             undo.push_async_callback(broker.admin.close)
             broker.admin.bind(broker.settings.odradek_admin_port)
         engine = await broker.executor.run(lambda: broker.open_engine(broker.settings))
-        broker.store = EngineSession(engine, broker.executor)
+        broker.store_host = StoreHost(engine, broker.executor)
+        undo.callback(broker.store_host.close)
+        broker.store = broker.store_host.session()
         undo.callback(broker.store.close)
-        await broker.store.open()
-        await broker.store.run(found_cluster(broker.chance))
-        image = known_at_start(await broker.store.run(load_image()))
+        await broker.executor.run(lambda: run_in_session(engine, found_cluster(broker.chance)))
+        image = known_at_start(await broker.executor.run(lambda: run_in_session(engine, load_image())))
         surroundings = _surroundings(broker)
         logs = await broker.executor.run(
             lambda: open_logs(surroundings, broker.layers, image, broker.file_system)
@@ -59,7 +61,6 @@ async def start(broker: Broker) -> None:
         for line in logs.report.lines():
             _log.warning("%s", line)
         broker.node = Node(surroundings, broker.layers, image, logs, broker.handlers)
-        broker.store.on_event = broker.core.controller.on_store_event
         await _join_cluster(broker)
         await _serve(broker)
         undo.pop_all()
@@ -77,6 +78,7 @@ async def stop(broker: Broker) -> None:
     if broker.cleaner_processes is not None:
         await broker.cleaner_processes.close()
     broker.store.close()
+    broker.store_host.close()
     broker.driver.close()
     await broker.executor.drain()  # no file has two writers
     logs = broker.core.logs

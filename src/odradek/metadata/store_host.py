@@ -1,0 +1,146 @@
+"""Sessions over an engine: calls that may block run in a lane, what they led to comes back as events.
+
+Invariant: it keeps the port's promises, whatever the engine is. Calls of all sessions run one at a time, in
+the order of submission; before each result come the events of everything earlier. Policy is the users'.
+
+    session.submit(Create("/a"))   -> 0
+    the lane runs it               engine.apply(7, Create("/a"))
+    back on the owner's thread     another session hears WatchFired("/a", CREATED)
+                                   this one hears StoreReplied(0, Created("/a"))
+"""
+
+import logging
+
+from odradek.base.execution import Background, Lane
+from odradek.metadata.store import (
+    NO_SESSION,
+    Applied,
+    Failed,
+    Fault,
+    OnStoreEvent,
+    Operation,
+    Result,
+    SessionEnded,
+    SessionOpened,
+    StoreEngine,
+    StoreEvent,
+    StoreLimits,
+    StoreReplied,
+)
+
+_log = logging.getLogger(__name__)
+
+
+class StoreHost:
+    """One engine, and the sessions of this process with it."""
+
+    def __init__(self, engine: StoreEngine, background: Background) -> None:
+        self.engine = engine
+        self.lane = Lane(background)
+        # The sessions that are open, by their numbers.
+        self._open: dict[int, HostedSession] = {}
+
+    def session(self) -> "HostedSession":
+        """Somebody who may open a session."""
+        return HostedSession(self)
+
+    def opened(self, session: "HostedSession", session_id: int) -> None:
+        """From here on events of that session go to its holder."""
+        self._open[session_id] = session
+
+    def execute(self, session_id: int, operation: Operation) -> Applied:
+        """Do one operation; on whatever thread the lane runs."""
+        return self.engine.apply(session_id, operation)
+
+    def tell(self, events: tuple[tuple[int, StoreEvent], ...]) -> None:
+        """Hand events to the sessions that they are for."""
+        for session_id, event in events:
+            session = self._open.get(session_id)
+            if isinstance(event, SessionEnded):
+                self._open.pop(session_id, None)
+            if session is not None:
+                session.on_engine_event(event)
+
+    def end_session(self, session_id: int) -> None:
+        """End a session in its turn; its holder hears nothing, those who watch its nodes do."""
+        self._open.pop(session_id, None)
+        self.lane.submit(lambda: self.engine.close_session(session_id), self.tell, _warn)
+
+    def close(self) -> None:
+        """Let go of the engine's files when everything before is done."""
+        self.lane.submit(self.engine.close, lambda done: None, _warn)
+
+
+class HostedSession:
+    """A `MetadataStore`."""
+
+    def __init__(self, host: StoreHost) -> None:
+        self._host = host
+        self.session_id = NO_SESSION
+        """The session that is open, or was last."""
+        self._last_call_id = -1
+        # Takes the events; None before `open` and after `close`: nothing is reported then.
+        self._on_event: OnStoreEvent | None = None
+
+    @property
+    def limits(self) -> StoreLimits:
+        """See `MetadataStore.limits`."""
+        return self._host.engine.limits
+
+    def open(self, on_event: OnStoreEvent) -> None:
+        """See `MetadataStore.open`."""
+        self._on_event = on_event
+
+        def opened(session_id: int) -> None:
+            if self._on_event is None:  # closed meanwhile
+                self._host.end_session(session_id)
+                return
+            self.session_id = session_id
+            self._host.opened(self, session_id)
+            self._report(SessionOpened(session_id))
+
+        def failed(error: Exception) -> None:
+            _log.error("no session with the metadata store: %s", error)
+            self._report(SessionEnded())
+
+        self._host.lane.submit(self._host.engine.open_session, opened, failed)
+
+    def submit(self, operation: Operation) -> int:
+        """See `MetadataStore.submit`; after `close` nothing happens, and no event follows."""
+        self._last_call_id += 1
+        call_id, session_id = self._last_call_id, self.session_id
+        if self._on_event is None:
+            return call_id
+
+        def applied(outcome: Applied) -> None:
+            self._host.tell(outcome.events)
+            self.on_result(call_id, outcome.result)
+
+        self._host.lane.submit(
+            lambda: self._host.execute(session_id, operation),
+            applied,
+            lambda error: self.on_result(call_id, Failed(Fault.STORE_FAILED, str(error))),
+        )
+        return call_id
+
+    def close(self) -> None:
+        """See `MetadataStore.close`."""
+        if self._on_event is not None and self.session_id != NO_SESSION:
+            self._host.end_session(self.session_id)
+        self._on_event = None
+
+    def on_result(self, call_id: int, result: Result) -> None:
+        """Called with what an operation led to."""
+        self._report(StoreReplied(call_id, result))
+
+    def on_engine_event(self, event: StoreEvent) -> None:
+        """Called with what the engine has to tell this session."""
+        self._report(event)
+
+    def _report(self, event: StoreEvent) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+
+def _warn(error: Exception) -> None:
+    _log.warning("the session with the metadata store did not end in good order: %s", error)
