@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from odradek.records.builder import BatchBuilder, rebuild_batch
 from odradek.records.compression import Codec
 from odradek.records.header import read_header
-from odradek.records.timestamps import find_by_timestamp, max_timestamp_offset
+from odradek.records.timestamps import find_by_timestamp
 
 
 def batch_at(timestamps: list[int], codec: Codec = Codec.NONE) -> bytearray:
@@ -19,7 +19,6 @@ def test_the_example_of_the_module_holds() -> None:
     """L6"""
     batch = batch_at([500, 700, 600, 700])
     assert find_by_timestamp(batch, 600) == (11, 700)
-    assert max_timestamp_offset(batch) == (11, 700)
 
 
 @given(
@@ -37,13 +36,6 @@ def test_the_first_record_late_enough_is_found(
     assert found == (late[0] if late else None)
 
 
-@given(st.lists(st.integers(0, 20), min_size=1, max_size=12))
-def test_the_first_of_the_largest_timestamps_is_found(timestamps: list[int]) -> None:
-    """L6"""
-    largest = max(timestamps)
-    assert max_timestamp_offset(batch_at(timestamps)) == (10 + timestamps.index(largest), largest)
-
-
 @pytest.mark.parametrize("target", [0, 900])
 def test_under_log_append_time_the_first_record_answers_for_all(target: int) -> None:
     """L6"""
@@ -53,16 +45,13 @@ def test_under_log_append_time_the_first_record_answers_for_all(target: int) -> 
     header.max_timestamp = 900
     header.seal_into(batch)
     assert find_by_timestamp(batch, target) == (10, 900)
-    assert max_timestamp_offset(batch) == (10, 900)
 
 
-def test_a_batch_without_records_has_no_largest_timestamp() -> None:
+def test_a_batch_without_records_has_no_timestamp() -> None:
     emptied = rebuild_batch(read_header(batch_at([5])), [])
-    assert max_timestamp_offset(emptied) is None
     assert find_by_timestamp(emptied, 0) is None
 
 
 def test_a_batch_is_read_where_it_stands() -> None:
     batch = batch_at([500, 700])
     assert find_by_timestamp(b"before" + batch, 600, position=6) == (11, 700)
-    assert max_timestamp_offset(b"before" + batch, position=6) == (11, 700)

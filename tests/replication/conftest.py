@@ -21,6 +21,8 @@ from odradek.metadata.image import (
 )
 from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
 from odradek.records.builder import BatchBuilder
+from odradek.records.validation import ValidationRules
+from odradek.records.work import Work
 from odradek.replication import (
     FetchParams,
     IsrChange,
@@ -60,6 +62,7 @@ class MemoryLog:
 
     def __init__(self, config: TopicConfig, directory: str = DIRECTORY) -> None:
         self.config = config
+        self.client_rules = ValidationRules()
         self.directory = directory
         self.log_start_offset = 0
         self.batches: list[Batch] = []
@@ -171,7 +174,8 @@ class MemoryLog:
         self.advance_log_start(offset)
         return self.log_start_offset
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
+    def offset_for_timestamp(self, timestamp_ms: int) -> Work[TimestampOffset | None]:
+        yield None
         return next(
             (
                 TimestampOffset(batch.timestamp_ms, batch.offset, batch.epoch)
@@ -181,7 +185,8 @@ class MemoryLog:
             None,
         )
 
-    def max_timestamp_offset(self) -> TimestampOffset | None:
+    def max_timestamp_offset(self) -> Work[TimestampOffset | None]:
+        yield None
         newest = max(self.batches, key=lambda batch: batch.timestamp_ms, default=None)
         return None if newest is None else TimestampOffset(newest.timestamp_ms, newest.offset, newest.epoch)
 

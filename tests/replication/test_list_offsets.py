@@ -4,6 +4,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.records.work import finish
 from odradek.replication import Isolation
 
 p1, p2 = TopicPartition("flights", 1), TopicPartition("flights", 2)
@@ -23,7 +24,7 @@ def led(bench):
 
 
 def listed(bench, timestamp_ms, **options):
-    answer = bench.manager.list_offset(p1, timestamp_ms, **options)
+    answer = finish(bench.manager.list_offset(p1, timestamp_ms, **options))
     return answer.error_code, answer.offset
 
 
@@ -33,7 +34,7 @@ def listed(bench, timestamp_ms, **options):
 )
 def test_latest_is_how_far_the_reader_may_see(led, isolation, latest):
     """L6: -1."""
-    answer = led.manager.list_offset(p1, -1, isolation=isolation)
+    answer = finish(led.manager.list_offset(p1, -1, isolation=isolation))
     assert (answer.offset, answer.timestamp_ms, answer.leader_epoch) == (latest, -1, 5)
 
 
@@ -41,7 +42,7 @@ def test_earliest_is_the_log_start(led):
     """L6: -2 and -4."""
     led.manager.delete_records({p1: 1}, timeout_ms=0, respond=lambda _: None)
     assert [listed(led, -2), listed(led, -4)] == [(ErrorCode.NONE, 1)] * 2
-    assert [led.manager.list_offset(p1, name).leader_epoch for name in (-2, -4)] == [5, 5]
+    assert [finish(led.manager.list_offset(p1, name)).leader_epoch for name in (-2, -4)] == [5, 5]
 
 
 def test_nothing_is_tiered(led):
@@ -51,7 +52,7 @@ def test_nothing_is_tiered(led):
 
 def test_a_timestamp_finds_the_first_record_not_before_it(led):
     """L6."""
-    answer = led.manager.list_offset(p1, led.start_ms + 5)
+    answer = finish(led.manager.list_offset(p1, led.start_ms + 5))
     assert (answer.offset, answer.timestamp_ms, answer.leader_epoch) == (1, led.start_ms + 10, 5)
 
 

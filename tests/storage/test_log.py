@@ -16,6 +16,7 @@ from odradek.base.errors import (
 )
 from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
+from odradek.records.work import finish
 from odradek.storage import UNKNOWN_POSITION, LogPosition, Origin
 from odradek.storage.memory_files import Fault
 from odradek.storage.positions import UNKNOWN_EPOCH_END
@@ -52,7 +53,7 @@ def test_log_append_time_is_given_to_every_record(bench: Any) -> None:
     now_ms = bench.clock.wall_ms()
     info = log.append_as_leader(bench.batch(3), 0, now_ms=now_ms)
     assert (info.log_append_time_ms, info.max_timestamp) == (now_ms, now_ms)
-    found = log.offset_for_timestamp(now_ms)
+    found = finish(log.offset_for_timestamp(now_ms))
     assert found is not None
     assert (found.offset, found.timestamp_ms) == (0, now_ms)
 

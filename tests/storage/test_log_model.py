@@ -17,6 +17,7 @@ from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import check_crc, iter_headers
+from odradek.records.work import finish
 from odradek.storage import Log
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.opening import open_log
@@ -202,7 +203,7 @@ class LogModel(RuleBasedStateMachine):
             return
         asked = held[int(share * (len(held) - 1))].timestamp_ms
         first = next(batch for batch in held if batch.timestamp_ms >= asked)
-        found = self.log.offset_for_timestamp(asked)
+        found = finish(self.log.offset_for_timestamp(asked))
         assert found == (first.timestamp_ms, max(first.base_offset, self.start), first.epoch)
 
     @rule(share=st.floats(0, 1), max_bytes=st.integers(1, 800))

@@ -8,6 +8,7 @@ import pytest
 from odradek.base.errors import StorageFailure
 from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
+from odradek.records.work import finish
 from odradek.storage import Log
 from odradek.storage.memory_files import Fault
 
@@ -143,7 +144,7 @@ def test_damaged_indexes_are_made_again(bench: Any, suffix: str, damage: str) ->
     assert offsets_of(log) == list(range(0, 30, 3))
     for offset in range(30):
         assert log.read(offset, 1, log.end_position, at_least_one=True).records
-    found = log.offset_for_timestamp(1_000)
+    found = finish(log.offset_for_timestamp(1_000))
     assert found is not None
     if damage in ("missing", "odd size"):
         assert len(log.recovery.rebuilt_indexes) == 2
@@ -159,7 +160,7 @@ def test_an_index_preallocated_by_kafka_is_read(bench: Any) -> None:
             file.truncate(file.size_bytes() + 2400)
     log = bench.open(SMALL)
     assert offsets_of(log) == list(range(0, 30, 3))
-    assert log.offset_for_timestamp(1_000) == (1_000, 0, 0)
+    assert finish(log.offset_for_timestamp(1_000)) == (1_000, 0, 0)
     assert log.recovery.rebuilt_indexes == []
     assert bench.append(log) == 30
 
@@ -274,7 +275,7 @@ def test_a_segment_closed_after_its_flush_gets_its_indexes_again(bench: Any) -> 
     bench.disk.sync_directory(log.path)
     bench.disk.crash()
     again = bench.open(SMALL, clean=False, recovery_point=3)
-    assert again.offset_for_timestamp(400) == (500, 0, 0)
+    assert finish(again.offset_for_timestamp(400)) == (500, 0, 0)
 
 
 def test_a_later_segments_damage_does_not_stop_an_earlier_ones_recovery(bench: Any) -> None:

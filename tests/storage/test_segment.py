@@ -9,6 +9,7 @@ import pytest
 from odradek.base.errors import FileUnavailable, StorageFailure
 from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
+from odradek.records.work import finish
 from odradek.storage import Log, Origin
 from odradek.storage.memory_files import Fault
 
@@ -39,7 +40,7 @@ def first_read_at(log: Log, offset: int) -> int:
 def assert_reads_everything(log: Log) -> None:
     assert [first_read_at(log, offset) for offset in EVERY_OFFSET] == [3 * (o // 3) for o in EVERY_OFFSET]
     for number in range(BATCHES):
-        found = log.offset_for_timestamp(1_000 + 10 * number - 3)
+        found = finish(log.offset_for_timestamp(1_000 + 10 * number - 3))
         assert found is not None
         assert found.offset == 3 * number
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.base.settings import TopicConfig
+from odradek.records.work import finish
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 
@@ -23,9 +24,9 @@ def test_finds_the_first_record_at_or_after_a_time(bench: Any, reopened: bool) -
     for record in range(60):
         time_ms = 1_000 + 10 * record
         for asked in (time_ms, time_ms - 9):
-            assert log.offset_for_timestamp(asked) == (time_ms, record, 0), f"time {asked}"
-    assert log.offset_for_timestamp(0) == (1_000, 0, 0)
-    assert log.offset_for_timestamp(1_591) is None
+            assert finish(log.offset_for_timestamp(asked)) == (time_ms, record, 0), f"time {asked}"
+    assert finish(log.offset_for_timestamp(0)) == (1_000, 0, 0)
+    assert finish(log.offset_for_timestamp(1_591)) is None
 
 
 def test_times_that_go_back_give_the_smallest_offset(bench: Any) -> None:
@@ -33,17 +34,17 @@ def test_times_that_go_back_give_the_smallest_offset(bench: Any) -> None:
     log = bench.open()
     for time_ms in (50, 90, 20, 80, 100, 10):
         bench.append(log, timestamp_ms=time_ms)
-    assert log.offset_for_timestamp(60) == (90, 1, 0)
-    assert log.offset_for_timestamp(91) == (100, 4, 0)
+    assert finish(log.offset_for_timestamp(60)) == (90, 1, 0)
+    assert finish(log.offset_for_timestamp(91)) == (100, 4, 0)
 
 
 def test_the_largest_timestamp(bench: Any) -> None:
     """L6: -3."""
     log = bench.open(SMALL)
-    assert log.max_timestamp_offset() is None
+    assert finish(log.max_timestamp_offset()) is None
     for number in range(12):
         bench.append(log, 3, timestamp_ms=[100, 500 if number == 5 else 200, 300])
-    assert log.max_timestamp_offset() == (500, 16, 0)
+    assert finish(log.max_timestamp_offset()) == (500, 16, 0)
 
 
 def test_what_lies_before_the_log_start_is_not_found(bench: Any) -> None:
@@ -53,14 +54,14 @@ def test_what_lies_before_the_log_start_is_not_found(bench: Any) -> None:
     bench.append(log, 3, timestamp_ms=[40, 50, 60])
     log.restore_high_watermark(6)
     log.delete_records_before(2)
-    assert log.offset_for_timestamp(5) == (30, 2, 0)
+    assert finish(log.offset_for_timestamp(5)) == (30, 2, 0)
 
 
 def test_records_without_timestamps_are_never_found(bench: Any) -> None:
     log = bench.open()
     bench.append(log, 2, timestamp_ms=-1)
-    assert log.offset_for_timestamp(0) is None
-    assert log.max_timestamp_offset() is None
+    assert finish(log.offset_for_timestamp(0)) is None
+    assert finish(log.max_timestamp_offset()) is None
 
 
 def test_lookup_after_truncation_sees_only_what_is_left(bench: Any) -> None:
@@ -68,6 +69,6 @@ def test_lookup_after_truncation_sees_only_what_is_left(bench: Any) -> None:
     for number in range(20):
         bench.append(log, 3, timestamp_ms=1_000 + number)
     log.truncate_to(20)
-    assert log.offset_for_timestamp(1_006) is None
-    assert log.offset_for_timestamp(1_005) == (1_005, 15, 0)
-    assert log.max_timestamp_offset() == (1_005, 15, 0)
+    assert finish(log.offset_for_timestamp(1_006)) is None
+    assert finish(log.offset_for_timestamp(1_005)) == (1_005, 15, 0)
+    assert finish(log.max_timestamp_offset()) == (1_005, 15, 0)

@@ -27,20 +27,25 @@ _ZSTD: Final = 0xFD2FB528
 _ZSTD_RLE: Final = 1
 
 
+class DecompressionLimit(InvalidRecord):
+    """The compressed bytes hold more, or are in more blocks, than the bounds allow."""
+
+
 def blocks_max(input_bytes: int, blocks_free: int = BLOCKS_MAX) -> int:
     """How many blocks a compressed text of that size may be made of."""
     return blocks_free + input_bytes // BLOCK_BYTES_MIN
 
 
 def count_lz4_blocks(data: memoryview, limit: int) -> int:
-    """How many blocks and frames the lz4 text has; raises InvalidRecord if more than `limit`."""
+    """How many blocks and frames the lz4 text has; raises DecompressionLimit if more than `limit`."""
     position = count = 0
     end = len(data)
     while position + _MAGIC_BYTES < end:
         (magic,) = _INT32(data, position)
         if magic >> 4 == _SKIPPABLE:
             position = _behind_skippable(data, position)
-            count = _one_more(count, limit, "lz4")
+            count += 1
+            check_block_count(count, limit, "lz4 blocks")
             continue
         if magic != _LZ4:
             raise InvalidRecord("the records do not decompress: not a frame of lz4")
@@ -51,7 +56,8 @@ def count_lz4_blocks(data: memoryview, limit: int) -> int:
         while position + 4 <= end:
             (size,) = _INT32(data, position)
             position += 4
-            count = _one_more(count, limit, "lz4")
+            count += 1
+            check_block_count(count, limit, "lz4 blocks")
             if not size:
                 break
             position += (size & 0x7FFFFFFF) + checksum_bytes
@@ -60,12 +66,13 @@ def count_lz4_blocks(data: memoryview, limit: int) -> int:
 
 
 def count_zstd_blocks(data: memoryview, limit: int) -> int:
-    """How many blocks and frames the zstd text has; raises InvalidRecord if more than `limit`."""
+    """How many blocks and frames the zstd text has; raises DecompressionLimit if more than `limit`."""
     position = count = 0
     end = len(data)
     while position + _MAGIC_BYTES < end:
         (magic,) = _INT32(data, position)
-        count = _one_more(count, limit, "zstd")
+        count += 1
+        check_block_count(count, limit, "zstd blocks")
         if magic >> 4 == _SKIPPABLE:
             position = _behind_skippable(data, position)
             continue
@@ -78,7 +85,8 @@ def count_zstd_blocks(data: memoryview, limit: int) -> int:
             header = int.from_bytes(data[position : position + _INT24_BYTES], "little")
             is_last = bool(header & 1)
             position += _INT24_BYTES + (1 if header >> 1 & 3 == _ZSTD_RLE else header >> 3)
-            count = _one_more(count, limit, "zstd")
+            count += 1
+            check_block_count(count, limit, "zstd blocks")
         position += 4 if descriptor & 0x04 else 0
     return count
 
@@ -96,7 +104,7 @@ def _behind_skippable(data: memoryview, position: int) -> int:
     return position + 8 + int(_INT32(data, position + 4)[0])
 
 
-def _one_more(count: int, limit: int, codec: str) -> int:
-    if count >= limit:
-        raise InvalidRecord(f"the records are in more than {limit} {codec} blocks")
-    return count + 1
+def check_block_count(count: int, limit: int, blocks: str) -> None:
+    """Raise DecompressionLimit if `count` is above `limit`; `blocks` is what they are called."""
+    if count > limit:
+        raise DecompressionLimit(f"the records are in more than {limit} {blocks}")

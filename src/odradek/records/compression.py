@@ -24,7 +24,14 @@ from typing import Final, Protocol
 import cramjam
 
 from odradek.base.errors import InvalidRecord, UnsupportedCompression
-from odradek.records.blocks import BLOCKS_MAX, blocks_max, count_lz4_blocks, count_zstd_blocks
+from odradek.records.blocks import (
+    BLOCKS_MAX,
+    DecompressionLimit,
+    blocks_max,
+    check_block_count,
+    count_lz4_blocks,
+    count_zstd_blocks,
+)
 from odradek.records.header import Buffer
 
 
@@ -74,10 +81,6 @@ _GZIP_OUTPUT_BYTES: Final = 256 << 10
 _GZIP_PROGRESS: Final = 16
 
 
-class DecompressedTooLarge(InvalidRecord):
-    """The bytes hold more than the bound, as far as they were looked at."""
-
-
 class _FramedCodec(Protocol):
     """A module of cramjam whose format says itself where it ends."""
 
@@ -111,8 +114,8 @@ def decompress(
     """Decompress `data`: one frame, or several behind each other. Uncompressed data is returned as it is.
 
     `blocks_free` is how many blocks may be of any size; each one more needs a KB of input.
-    Raises DecompressedTooLarge if the result exceeds `bytes_max`; InvalidRecord if the bytes are none of that
-    codec, are cut short or are made of too many blocks; UnsupportedCompression if the codec does not exist.
+    Raises DecompressionLimit if the result exceeds `bytes_max` or is in too many blocks; InvalidRecord if the
+    bytes are none of that codec or are cut short; UnsupportedCompression if the codec does not exist.
     """
     if codec == Codec.NONE:
         return data
@@ -130,7 +133,7 @@ def decompress(
     if guess < bytes_max:
         try:
             return _decompress_within(codec, view, guess, blocks)
-        except DecompressedTooLarge:
+        except DecompressionLimit:
             pass
     return _decompress_within(codec, view, bytes_max, blocks)
 
@@ -178,8 +181,7 @@ def _decompress_gzip(data: memoryview, bytes_max: int, members_max: int) -> memo
                     taken += len(piece)
                 if inflater.eof:
                     members += 1
-                    if members > members_max:
-                        raise InvalidRecord(f"the records are in more than {members_max} gzip members")
+                    check_block_count(members, members_max, "gzip members")
                     inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
                 output = inflater.decompress(piece, min(_GZIP_OUTPUT_BYTES, bytes_max - size + 1))
                 piece = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
@@ -229,8 +231,7 @@ def _xerial_blocks(whole: memoryview, blocks_max: int) -> list[memoryview]:
     position = count = 0
     while position < len(whole):
         count += 1
-        if count > blocks_max:
-            raise InvalidRecord(f"the records are in more than {blocks_max} snappy blocks")
+        check_block_count(count, blocks_max, "snappy blocks")
         # A header may come again: streams are joined by putting one behind the other.
         if whole[position : position + len(_XERIAL_MAGIC)] == _XERIAL_MAGIC:
             position += len(_XERIAL_HEADER)
@@ -246,8 +247,8 @@ def _xerial_blocks(whole: memoryview, blocks_max: int) -> list[memoryview]:
     return blocks
 
 
-def _too_large(bytes_max: int) -> DecompressedTooLarge:
-    return DecompressedTooLarge(f"the records take more than {bytes_max} bytes uncompressed")
+def _too_large(bytes_max: int) -> DecompressionLimit:
+    return DecompressionLimit(f"the records take more than {bytes_max} bytes uncompressed")
 
 
 def _undecodable(error: Exception) -> InvalidRecord:

@@ -12,13 +12,16 @@ believed before there are bytes for it.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
-from odradek.records.compression import DECOMPRESSED_BYTES_MAX, decompress
+from odradek.records.blocks import DecompressionLimit
+from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, decompress, discard
 from odradek.records.header import HEADER_BYTES, BatchHeader, Buffer
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, read_bits, read_varint
+from odradek.records.work import Away, Work
 
 RecordHeaders: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
 
@@ -26,6 +29,13 @@ RecordHeaders: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
 RECORD_BYTES_MIN = 7
 # Of one header: the lengths of its key and its value.
 HEADER_ENTRY_BYTES_MIN = 2
+
+# What is decompressed where it stands, in a fraction of a millisecond.
+COMPRESSED_HERE_BYTES_MAX = 32 << 10
+DECOMPRESSED_HERE_BYTES_MAX = 256 << 10
+BLOCKS_HERE_MAX = 64
+# Eight times what max.message.bytes lets in: the records of nearly every batch.
+DECOMPRESSED_USUAL_BYTES_MAX = 8 << 20
 
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
 
@@ -41,6 +51,14 @@ class Record(NamedTuple):
     headers: RecordHeaders = ()
 
 
+class RecordOutline(NamedTuple):
+    """What a lookup asks of a record."""
+
+    offset_delta: int
+    timestamp_delta_ms: int
+    has_key: bool
+
+
 def body_view(
     batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
 ) -> Buffer:
@@ -50,6 +68,47 @@ def body_view(
     """
     body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
     return decompress(header.codec, body, bytes_max)
+
+
+def body_in_steps(
+    batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
+) -> Work[Buffer]:
+    """`body_view` in steps: what is small is decompressed here, the rest in another thread."""
+    body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
+    codec = header.codec
+    if codec == Codec.NONE:
+        return body
+    result: Buffer
+    if len(body) <= COMPRESSED_HERE_BYTES_MAX:
+        try:
+            result = decompress(
+                codec, body, min(bytes_max, DECOMPRESSED_HERE_BYTES_MAX), blocks_free=BLOCKS_HERE_MAX
+            )
+        except DecompressionLimit:
+            pass
+        else:
+            yield None
+            return result
+    if bytes_max > DECOMPRESSED_USUAL_BYTES_MAX:
+        # Those of the usual size need not wait for the memory that the largest takes.
+        try:
+            result = yield _decompression(codec, body, DECOMPRESSED_USUAL_BYTES_MAX)
+        except DecompressionLimit:
+            pass
+        else:
+            return result
+    result = yield _decompression(codec, body, bytes_max)
+    return result
+
+
+def discard_in_steps(body: Buffer, header: BatchHeader) -> Work[None]:
+    """Give back what `body_in_steps` returned, where it is much; nobody may use it afterwards."""
+    if header.codec != Codec.NONE and len(body) > DECOMPRESSED_HERE_BYTES_MAX:
+        yield Away(partial(discard, body))
+
+
+def _decompression(codec: int, body: Buffer, bytes_max: int) -> Away:
+    return Away(partial(decompress, codec, body, bytes_max), bytes_max)
 
 
 def body_of(
@@ -120,6 +179,32 @@ def _records(body: bytes, header: BatchHeader) -> Iterator[Record]:
         )
     if position != len(body):
         raise InvalidRecord(f"{len(body) - position} bytes follow the last of {header.record_count} records")
+
+
+def iter_outlines(body: Buffer, header: BatchHeader) -> Iterator[RecordOutline]:
+    """What lookups ask of each record of an uncompressed `body`; nothing is copied out of it.
+
+    Raises InvalidRecord if a record ends outside the batch, or offsets do not rise.
+    """
+    position, delta_before, last_delta, end_of_body = 0, -1, header.last_offset_delta, len(body)
+    try:
+        for number in range(header.record_count):
+            length, position = read_varint(body, position)
+            end = position + length
+            if length < RECORD_BYTES_MIN - 1 or end > end_of_body:
+                raise InvalidRecord(f"record {number} of {length} bytes ends outside its batch")
+            timestamp_delta, position = read_varint(body, position + 1, LONG_BYTES_MAX)
+            offset_delta, position = read_varint(body, position)
+            if not delta_before < offset_delta <= last_delta:
+                raise InvalidRecord(
+                    f"record {number} has offset delta {offset_delta}, the one before {delta_before}"
+                )
+            delta_before = offset_delta
+            key_length, _ = read_varint(body, position)
+            yield RecordOutline(offset_delta, timestamp_delta, key_length >= 0)
+            position = end
+    except IndexError:
+        raise InvalidRecord(f"the batch ends before its {header.record_count} records do") from None
 
 
 def append_record(

@@ -7,14 +7,24 @@ speed: 2.1 M records/s, where making each record gives 0.5 M (docs/decisions/000
 
 Why no check of a single end is needed: positions only grow. A key that overruns its record makes the record
 end elsewhere than its length says, and what runs off the batch is an IndexError.
+
+The pass goes in steps of RECORDS_PER_STEP records. The headers of records count as well: a record may have
+millions of them.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from odradek.base.errors import InvalidRecord
 from odradek.records.framing import HEADER_ENTRY_BYTES_MIN
 from odradek.records.header import Buffer
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits, read_varint
+from odradek.records.work import Work, finish
+
+# A quarter of a millisecond.
+RECORDS_PER_STEP: Final = 500
+# The same.
+HEADERS_PER_STEP: Final = 500
 
 _DELTA_MAX = 1 << 63  # beyond any delta
 
@@ -29,25 +39,56 @@ class RecordSummary(NamedTuple):
     first_without_key: int | None
 
 
+@dataclass(slots=True)
+class _Walk:
+    """How far the pass has come."""
+
+    # The next record, and where it begins.
+    number: int = 0
+    position: int = 0
+    # Of the records before it.
+    oldest: int = _DELTA_MAX
+    newest: int = -_DELTA_MAX
+    first_without_key: int | None = None
+    # How many headers this step may still walk.
+    headers_free: int = 0
+    # How many headers of the record before `number` are left for further steps, and where they have to end.
+    headers_left: int = 0
+    headers_end: int = 0
+
+
 def check_records(body: Buffer, record_count: int) -> RecordSummary:
+    """Do `check_in_steps` at once."""
+    return finish(check_in_steps(body, record_count))
+
+
+def check_in_steps(body: Buffer, record_count: int) -> Work[RecordSummary]:
     """Walk `record_count` records (at least 1), which must fill `body`, a batch's uncompressed records,
     exactly.
 
-    InvalidRecord otherwise, naming the first record that does not add up.
+    Raises InvalidRecord otherwise, naming the first record that does not add up.
     """
+    walk = _Walk()
     try:
-        summary, position = _walk(body, record_count)
+        while True:
+            walk.headers_free = HEADERS_PER_STEP
+            _walk(walk, body, min(record_count, walk.number + RECORDS_PER_STEP))
+            if walk.headers_left:
+                yield from _walk_headers(walk, body)
+            if walk.number == record_count:
+                break
+            yield None
     except IndexError:
         raise InvalidRecord(f"the batch ends before its {record_count} records do") from None
-    if position != len(body):
-        raise InvalidRecord(f"{len(body) - position} bytes follow the last of {record_count} records")
-    return summary
+    if walk.position != len(body):
+        raise InvalidRecord(f"{len(body) - walk.position} bytes follow the last of {record_count} records")
+    return RecordSummary(walk.oldest, walk.newest, walk.first_without_key)
 
 
-def _walk(body: Buffer, record_count: int) -> tuple[RecordSummary, int]:
-    first_without_key = None
-    position, oldest, newest = 0, _DELTA_MAX, -_DELTA_MAX
-    for number in range(record_count):
+def _walk(walk: _Walk, body: Buffer, stop: int) -> None:
+    """Walk the records up to number `stop`, or as far as the first that has headers in large numbers."""
+    number, position, oldest, newest = walk.number, walk.position, walk.oldest, walk.newest
+    for number in range(walk.number, stop):
         bits = body[position]
         if bits < 0x80:
             position += 1
@@ -59,7 +100,6 @@ def _walk(body: Buffer, record_count: int) -> tuple[RecordSummary, int]:
         if bits & 1:
             raise InvalidRecord(f"record {number} has a negative length")
         end = position + (bits >> 1)
-
         bits = body[position + 1]  # behind the attributes, which nothing uses
         if bits < 0x80:
             position += 2
@@ -73,7 +113,6 @@ def _walk(body: Buffer, record_count: int) -> tuple[RecordSummary, int]:
             newest = delta
         if delta < oldest:
             oldest = delta
-
         bits = body[position]
         if bits < 0x80:
             position += 1
@@ -84,7 +123,6 @@ def _walk(body: Buffer, record_count: int) -> tuple[RecordSummary, int]:
             bits, position = read_bits(body, position)
         if bits != number << 1:
             raise InvalidRecord(f"record {number} has offset delta {(bits >> 1) ^ -(bits & 1)}")
-
         bits = body[position]
         if bits < 0x80:
             position += 1
@@ -94,9 +132,8 @@ def _walk(body: Buffer, record_count: int) -> tuple[RecordSummary, int]:
             position += bits >> 1
         elif bits != NULL_BITS:
             raise InvalidRecord(f"record {number} has a key of negative length")
-        elif first_without_key is None:
-            first_without_key = number
-
+        elif walk.first_without_key is None:
+            walk.first_without_key = number
         bits = body[position]
         if bits < 0x80:
             position += 1
@@ -109,17 +146,43 @@ def _walk(body: Buffer, record_count: int) -> tuple[RecordSummary, int]:
             position += bits >> 1
         elif bits != NULL_BITS:
             raise InvalidRecord(f"record {number} has a value of negative length")
-
-        position = _behind_headers(body, position, end) if body[position] else position + 1
+        if not body[position]:
+            position += 1
+        else:
+            position = _take_headers(walk, body, position, end)
+            if walk.headers_left:
+                break
         if position != end:
             raise InvalidRecord(f"record {number} says it ends at byte {end} and ends at {position}")
-    return RecordSummary(oldest, newest, first_without_key), position
+    walk.number, walk.position, walk.oldest, walk.newest = number + 1, position, oldest, newest
 
 
-def _behind_headers(body: Buffer, position: int, end: int) -> int:
+def _take_headers(walk: _Walk, body: Buffer, position: int, end: int) -> int:
+    """The position behind a record's headers; or of the first, where they are too many for this step."""
     count, position = read_varint(body, position)
     if not 0 <= count <= (end - position) // HEADER_ENTRY_BYTES_MIN:
         raise InvalidRecord(f"{count} headers are announced, {end - position} bytes are left for them")
+    if count > walk.headers_free:
+        walk.headers_left, walk.headers_end = count, end
+        return position
+    walk.headers_free -= count
+    return _behind_headers(body, position, count)
+
+
+def _walk_headers(walk: _Walk, body: Buffer) -> Work[None]:
+    """Walk the headers that `_take_headers` left."""
+    while walk.headers_left:
+        yield None
+        count = min(walk.headers_left, HEADERS_PER_STEP)
+        walk.position = _behind_headers(body, walk.position, count)
+        walk.headers_left -= count
+    if walk.position != walk.headers_end:
+        raise InvalidRecord(
+            f"record {walk.number - 1} says it ends at byte {walk.headers_end} and ends at {walk.position}"
+        )
+
+
+def _behind_headers(body: Buffer, position: int, count: int) -> int:
     for _ in range(count):
         length, position = read_varint(body, position)
         if length < 0:

@@ -3,14 +3,17 @@
 The time index leads to a batch; here is which record of it is meant. Under LogAppendTime all records have the
 batch's timestamp, else each has its own and they need not ascend:
 
-    offsets 10 11 12 13, timestamps 500 700 600 700:   >= 600 is offset 11,   the largest is at offset 11
+    offsets 10 11 12 13, timestamps 500 700 600 700:   >= 600 is offset 11
 """
 
 from typing import NamedTuple
 
+from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
-from odradek.records.framing import iter_records
-from odradek.records.header import Buffer, read_header
+from odradek.records.framing import body_in_steps, discard_in_steps, iter_outlines
+from odradek.records.header import BatchHeader, Buffer, read_header
+from odradek.records.record_check import RECORDS_PER_STEP
+from odradek.records.work import Work, finish
 
 
 class TimedOffset(NamedTuple):
@@ -23,26 +26,40 @@ class TimedOffset(NamedTuple):
 def find_by_timestamp(
     batch: Buffer, timestamp_ms: int, start_offset: Offset = 0, *, position: int = 0
 ) -> TimedOffset | None:
-    """L6: the first record at or above `start_offset` whose timestamp is at least `timestamp_ms`.
+    """Do `find_in_steps` at once."""
+    return finish(find_in_steps(batch, timestamp_ms, start_offset, position=position))
 
-    InvalidRecord when the records of the batch at `position` do not add up.
+
+def find_in_steps(
+    batch: Buffer, timestamp_ms: int, start_offset: Offset = 0, *, position: int = 0
+) -> Work[TimedOffset | None]:
+    """L6: find the first record at or above `start_offset` whose timestamp is at least `timestamp_ms`.
+
+    Raises InvalidRecord if the records of the batch at `position` do not add up, as far as they were read.
     """
     header = read_header(batch, position)
     if header.max_timestamp < timestamp_ms or header.last_offset < start_offset:
         return None
-    for record in iter_records(batch, header, position):
-        if record.timestamp_ms >= timestamp_ms and record.offset >= start_offset:
-            return TimedOffset(record.offset, record.timestamp_ms)
+    body = yield from body_in_steps(batch, header, position)
+    try:
+        found = yield from _find(body, header, timestamp_ms, start_offset)
+    except InvalidRecord:
+        yield from discard_in_steps(body, header)
+        raise
+    yield from discard_in_steps(body, header)
+    return found
+
+
+def _find(
+    body: Buffer, header: BatchHeader, timestamp_ms: int, start_offset: Offset
+) -> Work[TimedOffset | None]:
+    base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    append_time_ms = header.max_timestamp if header.is_log_append_time else None
+    for number, record in enumerate(iter_outlines(body, header), 1):
+        at_ms = base_timestamp + record.timestamp_delta_ms if append_time_ms is None else append_time_ms
+        offset = base_offset + record.offset_delta
+        if at_ms >= timestamp_ms and offset >= start_offset:
+            return TimedOffset(offset, at_ms)
+        if number % RECORDS_PER_STEP == 0:
+            yield None
     return None
-
-
-def max_timestamp_offset(batch: Buffer, *, position: int = 0) -> TimedOffset | None:
-    """L6: the first of the records that have the largest timestamp; None for a batch without records."""
-    header = read_header(batch, position)
-    largest: TimedOffset | None = None
-    for record in iter_records(batch, header, position):
-        if largest is None or record.timestamp_ms > largest.timestamp_ms:
-            largest = TimedOffset(record.offset, record.timestamp_ms)
-            if header.is_log_append_time:
-                break
-    return largest

@@ -14,18 +14,28 @@ cut short, which TCP does to none.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from typing import TypeAlias
 
 from odradek.base.errors import (
     InvalidRecord,
     InvalidTimestamp,
+    LogError,
     RecordTooLarge,
     UnsupportedCompression,
 )
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import assemble_batch
 from odradek.records.compression import CODECS_BY_NAME, DECOMPRESSED_BYTES_MAX, Codec
-from odradek.records.framing import LONG_MAX, LONG_MIN, RECORD_BYTES_MIN, Record, body_view, iter_records
+from odradek.records.framing import (
+    LONG_MAX,
+    LONG_MIN,
+    RECORD_BYTES_MIN,
+    RecordOutline,
+    body_in_steps,
+    discard_in_steps,
+    iter_outlines,
+)
 from odradek.records.header import (
     HEADER_BYTES,
     NO_TIMESTAMP,
@@ -34,10 +44,18 @@ from odradek.records.header import (
     check_crc,
     read_header,
 )
-from odradek.records.record_check import check_records
+from odradek.records.record_check import RECORDS_PER_STEP, check_in_steps
+from odradek.records.work import Away, Work, finish
 
 # How many records of a batch an error names.
 RECORDS_BLAMED_MAX = 100
+# What is compressed anew where it stands; more goes to another thread.
+RECOMPRESSED_HERE_BYTES_MAX = 4 << 10
+
+FaultOf: TypeAlias = Callable[[RecordOutline], str | None]
+"""What is wrong with a record, in words."""
+Blamed: TypeAlias = tuple[tuple[int, str], ...]
+"""Records by their number in the batch, and what is wrong with each."""
 
 _NO_CODEC, _LAST_CODEC = int(Codec.NONE), int(Codec.ZSTD)
 
@@ -109,13 +127,18 @@ class ValidatedRecords:
 
 
 def validate(buffer: Buffer, rules: ValidationRules, now_ms: int) -> ValidatedRecords:
+    """Do `validate_in_steps` at once."""
+    return finish(validate_in_steps(buffer, rules, now_ms))
+
+
+def validate_in_steps(buffer: Buffer, rules: ValidationRules, now_ms: int) -> Work[ValidatedRecords]:
     """Hold whole batches to `rules`; `now_ms` is the wall clock. A writable `buffer` is taken over, not
     copied.
 
-    CorruptRecord: a length, magic or CRC that does not hold. RecordTooLarge: a batch above
-    `max_message_bytes`, before or after recompression. UnsupportedCompression: a codec that does not exist.
-    InvalidTimestamp: a timestamp out of bounds, or set by the producer to LogAppendTime. InvalidRecord: all
-    else. Nothing of the buffer has been changed then.
+    Raises CorruptRecord if a length, magic or CRC does not hold; RecordTooLarge if a batch is above
+    `max_message_bytes`, before or after recompression; UnsupportedCompression if a codec does not exist;
+    InvalidTimestamp if a timestamp is out of bounds, or the producer set it to LogAppendTime; InvalidRecord
+    for all else. Nothing of the buffer has been changed then.
 
     Where single records are to blame, the error names the first RECORDS_BLAMED_MAX of them (KIP-467).
     """
@@ -130,10 +153,12 @@ def validate(buffer: Buffer, rules: ValidationRules, now_ms: int) -> ValidatedRe
         _check_header(header, rules)
         position += size_bytes
     if rules.needs_records:
-        return _validate_records(buffer, headers[0], rules, now_ms)
+        return (yield from _validate_records(buffer, headers[0], rules, now_ms))
     if rules.from_client:
         newest = headers[0].max_timestamp
-        _check_timestamps(buffer, headers[0], newest, newest, rules, now_ms)
+        if (fault := _fault_in_time(newest, rules, now_ms)) is not None:
+            blamed = yield from _blamed_unseen(buffer, headers[0], rules, _too_far(headers[0], rules, now_ms))
+            raise InvalidTimestamp(fault, blamed)
     return ValidatedRecords(_writable(buffer), headers)
 
 
@@ -191,17 +216,6 @@ def _check_header_from_client(header: BatchHeader) -> None:
         raise InvalidTimestamp("producers may not set the timestamp type to LogAppendTime")
 
 
-def _check_timestamps(
-    buffer: Buffer, header: BatchHeader, oldest_ms: int, newest_ms: int, rules: ValidationRules, now_ms: int
-) -> None:
-    fault = _fault_in_time(newest_ms, rules, now_ms) or _fault_in_time(oldest_ms, rules, now_ms)
-    if fault is not None:
-        raise InvalidTimestamp(
-            fault,
-            _blamed(buffer, header, rules, lambda record: _fault_in_time(record.timestamp_ms, rules, now_ms)),
-        )
-
-
 def _fault_in_time(timestamp_ms: int, rules: ValidationRules, now_ms: int) -> str | None:
     if rules.log_append_time or timestamp_ms == NO_TIMESTAMP:
         return None
@@ -212,44 +226,88 @@ def _fault_in_time(timestamp_ms: int, rules: ValidationRules, now_ms: int) -> st
     return None
 
 
-def _fault_in_key(record: Record) -> str | None:
-    return "it has no key, which a compacted topic needs" if record.key is None else None
+def _too_far(header: BatchHeader, rules: ValidationRules, now_ms: int) -> FaultOf:
+    base_ms = header.base_timestamp
+    return lambda record: _fault_in_time(base_ms + record.timestamp_delta_ms, rules, now_ms)
 
 
-def _blamed(
-    buffer: Buffer, header: BatchHeader, rules: ValidationRules, fault_of: Callable[[Record], str | None]
-) -> tuple[tuple[int, str], ...]:
+def _fault_in_key(record: RecordOutline) -> str | None:
+    return None if record.has_key else "it has no key, which a compacted topic needs"
+
+
+def _blamed(body: Buffer, header: BatchHeader, fault_of: FaultOf) -> Work[Blamed]:
     """The records of a refused batch that have a fault, by their numbers; none when they do not add up."""
+    blamed: list[tuple[int, str]] = []
     try:
-        records = iter_records(buffer, header, bytes_max=rules.decompressed_bytes_max)
-        faults = ((number, fault_of(record)) for number, record in enumerate(records))
-        return tuple(islice(((number, fault) for number, fault in faults if fault), RECORDS_BLAMED_MAX))
+        for number, record in enumerate(iter_outlines(body, header)):
+            fault = fault_of(record)
+            if fault is not None:
+                blamed.append((number, fault))
+                if len(blamed) == RECORDS_BLAMED_MAX:
+                    break
+            if number % RECORDS_PER_STEP == 0:
+                yield None
     except InvalidRecord:
         return ()
+    return tuple(blamed)
+
+
+def _blamed_unseen(
+    buffer: Buffer, header: BatchHeader, rules: ValidationRules, fault_of: FaultOf
+) -> Work[Blamed]:
+    """`_blamed` where nobody has decompressed the records yet."""
+    try:
+        body = yield from body_in_steps(buffer, header, bytes_max=rules.decompressed_bytes_max)
+    except InvalidRecord:
+        return ()
+    blamed = yield from _blamed(body, header, fault_of)
+    yield from discard_in_steps(body, header)
+    return blamed
 
 
 def _validate_records(
     buffer: Buffer, header: BatchHeader, rules: ValidationRules, now_ms: int
-) -> ValidatedRecords:
+) -> Work[ValidatedRecords]:
     """The part of `validate` that looks at the records of a client's one batch."""
-    body = body_view(buffer, header, bytes_max=rules.decompressed_bytes_max)
-    summary = check_records(body, header.record_count)
+    body = yield from body_in_steps(buffer, header, bytes_max=rules.decompressed_bytes_max)
+    try:
+        records = yield from _validate_body(buffer, body, header, rules, now_ms)
+    except LogError:
+        yield from discard_in_steps(body, header)
+        raise
+    yield from discard_in_steps(body, header)
+    return records
+
+
+def _validate_body(
+    buffer: Buffer, body: Buffer, header: BatchHeader, rules: ValidationRules, now_ms: int
+) -> Work[ValidatedRecords]:
+    summary = yield from check_in_steps(body, header.record_count)
     if rules.compacted and summary.first_without_key is not None:
         raise InvalidRecord(
             f"record {summary.first_without_key} has no key, which a compacted topic needs",
-            _blamed(buffer, header, rules, _fault_in_key),
+            (yield from _blamed(body, header, _fault_in_key)),
         )
     oldest = header.base_timestamp + summary.oldest_delta_ms
     newest = header.base_timestamp + summary.newest_delta_ms
     if oldest < LONG_MIN or newest > LONG_MAX:
         raise InvalidRecord("a record has a timestamp of more than 64 bits")
-    _check_timestamps(buffer, header, oldest, newest, rules, now_ms)
+    fault = _fault_in_time(newest, rules, now_ms) or _fault_in_time(oldest, rules, now_ms)
+    if fault is not None:
+        blamed = yield from _blamed(body, header, _too_far(header, rules, now_ms))
+        raise InvalidTimestamp(fault, blamed)
 
     # Some clients leave a wrong largest timestamp in the header; lookups by time and retention rely on it.
     is_misstated = header.max_timestamp != newest
     header.max_timestamp = newest
     if rules.codec is not None and rules.codec != header.codec:
-        data = assemble_batch(header, body, rules.codec, rules.level)
+        if rules.codec == _NO_CODEC:
+            _check_size(HEADER_BYTES + len(body), rules)
+        assemble = partial(assemble_batch, header, body, rules.codec, rules.level)
+        if len(body) <= RECOMPRESSED_HERE_BYTES_MAX:
+            data = assemble()
+        else:
+            data = yield Away(assemble)
         _check_size(len(data), rules)
         return ValidatedRecords(data, [header])
     writable = _writable(buffer)

@@ -3,15 +3,17 @@
 Law: one partition's error never affects another's. Nothing is written unless the status says so.
 """
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import OdradekError, RecordError, StorageFailure, code_of
+from odradek.base.errors import LogError, OdradekError, RecordError, StorageFailure, code_of
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.settings.definition import LONG_MAX
 from odradek.base.topic_names import INTERNAL_TOPICS
+from odradek.records.validation import ValidatedRecords, validate_in_steps
+from odradek.records.work import Work
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcome
@@ -24,6 +26,9 @@ ACKS_ALL: Final = -1
 ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS: Final = (ACKS_ALL, ACKS_NONE, ACKS_LEADER)
+
+Batches: TypeAlias = Buffer | ValidatedRecords | LogError | ErrorCode
+"""What is to be appended to one partition: as it came, or validated, or why it was refused."""
 
 _WITHOUT_LOG_START: Final = frozenset(
     {
@@ -52,10 +57,28 @@ class Appender:
         self._meters = meters
         self._on_storage_failure = on_storage_failure
 
+    def check(self, entries: Mapping[TopicPartition, Buffer]) -> Work[Mapping[TopicPartition, Batches]]:
+        """Validate what a client wants to append; where that fails, `append` gets the reason to answer."""
+        now_ms = self._clock.wall_ms()
+        checked: dict[TopicPartition, Batches] = {}
+        for topic_partition, batches in entries.items():
+            found = self._hosted.replica(topic_partition)
+            if isinstance(found, ErrorCode):
+                checked[topic_partition] = found
+                continue
+            try:
+                checked[topic_partition] = yield from validate_in_steps(
+                    batches, found.log.client_rules, now_ms
+                )
+            except LogError as refusal:
+                checked[topic_partition] = refusal
+            yield None
+        return checked
+
     def append(
         self,
         topic_partition: TopicPartition,
-        batches: Buffer,
+        batches: Batches,
         *,
         acks: int,
         origin: Origin,
@@ -64,6 +87,8 @@ class Appender:
         """R6: append `batches`, or say why not."""
         if topic_partition.topic in INTERNAL_TOPICS and not internal_allowed:
             return _refused(topic_partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        if isinstance(batches, ErrorCode):
+            return _refused(topic_partition, batches)
         found = self._hosted.replica(topic_partition)
         if isinstance(found, ErrorCode):
             return _refused(topic_partition, found)
@@ -73,6 +98,8 @@ class Appender:
             meter.note_produce_error(ErrorCode.NOT_ENOUGH_REPLICAS)
             return _refused(topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS)
         try:
+            if isinstance(batches, LogError):
+                raise batches
             info = found.append(batches, origin, self._clock.wall_ms())
         except OdradekError as error:
             meter.note_produce_error(code_of(error))

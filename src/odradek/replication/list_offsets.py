@@ -13,6 +13,7 @@ Law: a reader is never told of an offset that its isolation does not let it read
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.records.work import Work
 from odradek.replication.fetch_request import Isolation
 from odradek.replication.outcomes import ListedOffset
 from odradek.replication.partition import Partition
@@ -25,8 +26,8 @@ LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
 
-def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> ListedOffset:
-    """The offset for `timestamp_ms`; raises StorageFailure."""
+def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> Work[ListedOffset]:
+    """Find the offset for `timestamp_ms`; raises LogError."""
     log = partition.log
     if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
@@ -46,11 +47,10 @@ def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -
         if is_behind_epoch:
             return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
         return ListedOffset(offset=readable_end, leader_epoch=partition.leader_epoch)
-    found = (
-        log.max_timestamp_offset()
-        if timestamp_ms == MAX_TIMESTAMP
-        else log.offset_for_timestamp(timestamp_ms)
-    )
+    if timestamp_ms == MAX_TIMESTAMP:
+        found = yield from log.max_timestamp_offset()
+    else:
+        found = yield from log.offset_for_timestamp(timestamp_ms)
     if found is not None and found.offset < readable_end:
         return ListedOffset(ErrorCode.NONE, found.timestamp_ms, found.offset, found.leader_epoch)
     return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE if is_behind_epoch else ErrorCode.NONE)

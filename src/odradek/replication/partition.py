@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.metadata.image import PartitionImage
+from odradek.records.validation import ValidatedRecords
 from odradek.replication.fetch_request import Isolation
 from odradek.replication.leadership import Leadership
 from odradek.replication.ports import ClusterView, ReplicatedLog
@@ -99,7 +100,7 @@ class Partition:
             return False
         return len(leadership.isr) < self.min_isr
 
-    def append(self, batches: Buffer, origin: Origin, wall_ms: int) -> AppendInfo:
+    def append(self, batches: Buffer | ValidatedRecords, origin: Origin, wall_ms: int) -> AppendInfo:
         """Append as the leader; a LogError means that nothing was written."""
         assert self.leadership is not None, f"{self.topic_partition} is led by {self.leader_id}"
         return self.log.append_as_leader(batches, self.leader_epoch, origin=origin, now_ms=wall_ms)

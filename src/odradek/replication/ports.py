@@ -11,6 +11,8 @@ from uuid import UUID
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.metadata.image import PartitionImage
+from odradek.records.validation import ValidatedRecords, ValidationRules
+from odradek.records.work import Work
 from odradek.replication.isr import IsrChange
 from odradek.storage import AppendInfo, EpochEnd, LogPosition, LogRead, Origin, TimestampOffset
 from odradek.storage.files import Buffer
@@ -22,6 +24,10 @@ class ReplicatedLog(Protocol):
     @property
     def config(self) -> TopicConfig:
         """The topic's settings in force."""
+
+    @property
+    def client_rules(self) -> ValidationRules:
+        """What clients' batches are held to."""
 
     @property
     def directory(self) -> str:
@@ -60,7 +66,12 @@ class ReplicatedLog(Protocol):
         """Bytes of all segments."""
 
     def append_as_leader(
-        self, batches: Buffer, leader_epoch: LeaderEpoch, *, origin: Origin = Origin.CLIENT, now_ms: int
+        self,
+        batches: Buffer | ValidatedRecords,
+        leader_epoch: LeaderEpoch,
+        *,
+        origin: Origin = Origin.CLIENT,
+        now_ms: int,
     ) -> AppendInfo:
         """Validate, give offsets and write; a LogError means that nothing was written."""
 
@@ -93,11 +104,11 @@ class ReplicatedLog(Protocol):
     def delete_records_before(self, offset: Offset) -> Offset:
         """Raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
-        """The first record whose timestamp is at least `timestamp_ms`."""
+    def offset_for_timestamp(self, timestamp_ms: int) -> Work[TimestampOffset | None]:
+        """Find the first record whose timestamp is at least `timestamp_ms`."""
 
-    def max_timestamp_offset(self) -> TimestampOffset | None:
-        """The first record that has the largest timestamp of the log."""
+    def max_timestamp_offset(self) -> Work[TimestampOffset | None]:
+        """Find the first record that has the largest timestamp of the log."""
 
     def end_offset_for_epoch(self, epoch: LeaderEpoch) -> EpochEnd:
         """The largest epoch not above `epoch`, and where it ends."""

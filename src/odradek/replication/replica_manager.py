@@ -19,7 +19,8 @@ from odradek.base.errors import OdradekError, StorageFailure, code_of
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
-from odradek.replication.append import ACKS, Appender
+from odradek.records.work import Work
+from odradek.replication.append import ACKS, Appender, Batches
 from odradek.replication.delayed_delete_records import DeleteRecordsResponse
 from odradek.replication.delayed_produce import DelayedProduce, ProduceResponse, outcomes_of
 from odradek.replication.describe import describe_partition
@@ -94,9 +95,13 @@ class ReplicaManager:
 
     # --- records in and out
 
+    def check(self, entries: Mapping[TopicPartition, Buffer]) -> Work[Mapping[TopicPartition, Batches]]:
+        """Validate what a client wants to append, for `append`, which then need not."""
+        return self._appender.check(entries)
+
     def append(
         self,
-        entries: Mapping[TopicPartition, Buffer],
+        entries: Mapping[TopicPartition, Batches],
         *,
         acks: int,
         timeout_ms: int,
@@ -201,15 +206,15 @@ class ReplicaManager:
         isolation: Isolation = Isolation.HIGH_WATERMARK,
         current_leader_epoch: LeaderEpoch = NO_EPOCH,
         leader_only: bool = True,
-    ) -> ListedOffset:
-        """L6: the offset for a timestamp or for one of -1 ... -5; offset -1 when there is none."""
+    ) -> Work[ListedOffset]:
+        """L6: find the offset for a timestamp or for one of -1 ... -5; offset -1 when there is none."""
         found = self._hosted.replica(
             topic_partition, leader_only=leader_only, current_leader_epoch=current_leader_epoch
         )
         if isinstance(found, ErrorCode):
             return ListedOffset(found)
         try:
-            return list_offset(found, timestamp_ms, isolation)
+            return (yield from list_offset(found, timestamp_ms, isolation))
         except OdradekError as error:
             self._note_failure(found, error)
             return ListedOffset(code_of(error))

@@ -48,6 +48,23 @@ class AppendInfo:
         self.size_bytes += size_bytes
 
 
+def leader_info(
+    headers: Sequence[BatchHeader], append_time_ms: int | None, log_start_offset: Offset, size_bytes: int
+) -> AppendInfo:
+    """The answer to batches that a leader has just given offsets and written."""
+    first, last = headers[0].base_offset, headers[-1].last_offset
+    return AppendInfo(
+        first,
+        last,
+        max([header.max_timestamp for header in headers]),
+        -1 if append_time_ms is None else append_time_ms,
+        log_start_offset,
+        headers[-1].leader_epoch,
+        last - first + 1,
+        size_bytes,
+    )
+
+
 def duplicate_info(batch: RememberedBatch, log_start_offset: Offset, leader_epoch: LeaderEpoch) -> AppendInfo:
     """The answer to a batch that is here already: the offsets that it got the first time."""
     return AppendInfo(

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, FileUnavailable, OffsetOutOfRange, RecordListTooLarge
+from odradek.base.errors import ApiError, FileUnavailable, LogError, OffsetOutOfRange, RecordListTooLarge
 from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.header import BatchHeader
 from odradek.records.offsets import assign_offsets
-from odradek.records.validation import rules_of, validate
+from odradek.records.validation import ValidatedRecords, rules_of, validate
+from odradek.records.work import Work
 from odradek.storage import file_names
-from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches
+from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches, leader_info
 from odradek.storage.files import Buffer, is_of_the_disk
 from odradek.storage.flushing import FlushState, PendingFlush
 from odradek.storage.log_description import describe_log
@@ -73,11 +74,32 @@ def _reads_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Conca
         try:
             return method(log, *args, **kwargs)
         except OSError as error:
-            if is_of_the_disk(error):
-                raise log.place.fail(error) from error
-            raise FileUnavailable(f"{log.topic_partition} cannot be read: {error}") from error
+            raise _unreadable(log, error) from error
 
     return cast("Callable[Concatenate[Log, _P], _R]", guarded)
+
+
+def _unreadable(log: "Log", error: OSError) -> LogError:
+    """What a failed read means: the directory is offline, or one file is not to be had."""
+    if is_of_the_disk(error):
+        return log.place.fail(error)
+    return FileUnavailable(f"{log.topic_partition} cannot be read: {error}")
+
+
+def _reads_disk_in_steps(
+    method: "Callable[Concatenate[Log, _P], Work[_R]]",
+) -> "Callable[Concatenate[Log, _P], Work[_R]]":
+    """`_reads_disk` for work: what a step meets on the disk comes out of that step."""
+
+    @wraps(method)
+    def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> Work[_R]:
+        log.place.check_online()
+        try:
+            return (yield from method(log, *args, **kwargs))
+        except OSError as error:
+            raise _unreadable(log, error) from error
+
+    return cast("Callable[Concatenate[Log, _P], Work[_R]]", guarded)
 
 
 class Log:
@@ -114,7 +136,7 @@ class Log:
         # How a clean stop left it; while it is still so, closing has nothing to bring to disk.
         self._closed_at = (offsets.end, flushes.names_made) if was_closed else None
         self._roll_jitter_ms = self._next_jitter_ms()  # taken off segment.ms for the active segment
-        self._client_rules = rules_of(config)
+        self.client_rules = rules_of(config)  # what clients' batches are held to
         self._own_rules = rules_of(config, from_client=False)
 
     @property
@@ -196,14 +218,22 @@ class Log:
 
     @_on_disk
     def append_as_leader(
-        self, batches: Buffer, leader_epoch: LeaderEpoch, *, origin: Origin = Origin.CLIENT, now_ms: int
+        self,
+        batches: Buffer | ValidatedRecords,
+        leader_epoch: LeaderEpoch,
+        *,
+        origin: Origin = Origin.CLIENT,
+        now_ms: int,
     ) -> AppendInfo:
         """Validate, give offsets and write. A batch that the producer repeats is answered as a duplicate.
 
         Raises what the tree under LogError names; nothing is written then.
         """
-        rules = self._client_rules if origin is Origin.CLIENT else self._own_rules
-        records = validate(batches, rules, now_ms)
+        if isinstance(batches, ValidatedRecords):
+            records = batches
+        else:
+            rules = self.client_rules if origin is Origin.CLIENT else self._own_rules
+            records = validate(batches, rules, now_ms)
         duplicate = check_batches(self._producers, records, origin)
         if duplicate is not None:
             return duplicate_info(duplicate, self._offsets.log_start, leader_epoch)
@@ -214,20 +244,9 @@ class Log:
             )
         append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else None
         offsets = self._offsets
-        first_offset = offsets.end
-        assign_offsets(records, first_offset, leader_epoch, append_time_ms)
+        assign_offsets(records, offsets.end, leader_epoch, append_time_ms)
         rolled = self._write(records.data, records.headers, now_ms)
-        end_offset = offsets.end
-        info = AppendInfo(
-            first_offset,
-            end_offset - 1,
-            max([header.max_timestamp for header in records.headers]),
-            -1 if append_time_ms is None else append_time_ms,
-            offsets.log_start,
-            leader_epoch,
-            end_offset - first_offset,
-            size_bytes,
-        )
+        info = leader_info(records.headers, append_time_ms, offsets.log_start, size_bytes)
         info.rolled = rolled
         info.flush_due = rolled or self._is_flush_due()
         return info
@@ -310,14 +329,14 @@ class Log:
         self._check_in_range(offset)
         return self._parts.locate(offset)
 
-    @_reads_disk
-    def offset_for_timestamp(self, timestamp_ms: int) -> TimestampOffset | None:
-        """L6: the first record whose timestamp is at least `timestamp_ms`."""
+    @_reads_disk_in_steps
+    def offset_for_timestamp(self, timestamp_ms: int) -> Work[TimestampOffset | None]:
+        """L6: find the first record whose timestamp is at least `timestamp_ms`."""
         return offset_for_timestamp(self._segments, timestamp_ms, self.log_start_offset)
 
-    @_reads_disk
-    def max_timestamp_offset(self) -> TimestampOffset | None:
-        """L6 (-3): the first record that has the largest timestamp of the log."""
+    @_reads_disk_in_steps
+    def max_timestamp_offset(self) -> Work[TimestampOffset | None]:
+        """L6 (-3): find the first record that has the largest timestamp of the log."""
         return max_timestamp_offset(self._segments, self.log_start_offset)
 
     def _check_in_range(self, offset: Offset) -> None:
@@ -501,7 +520,7 @@ class Log:
         self.config = config
         self._segments.config = config
         self._segments.active.index_interval_bytes = config.index_interval_bytes
-        self._client_rules = rules_of(config)
+        self.client_rules = rules_of(config)
         self._own_rules = rules_of(config, from_client=False)
 
     @_on_disk

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.base.errors import CorruptRecord
 from odradek.records.header import HEADER_BYTES
+from odradek.records.work import finish
 from odradek.storage.compaction.cleaning import REPLACED_AT_ONCE_MAX, clean, group_segments
 from odradek.storage.compaction.job import CleaningJob, SegmentExtent
 from odradek.storage.compaction.selection import cleanable_part, job_for
@@ -261,7 +262,7 @@ def test_times_are_found_in_a_cleaned_log(facts: Any) -> None:
         facts.clock.advance(1_000)
         facts.write((f"k{number % 3}", str(number)), roll=number % 2 == 0)
     facts.clean()
-    found = facts.log.offset_for_timestamp(start_ms + 1)
+    found = finish(facts.log.offset_for_timestamp(start_ms + 1))
     assert found is not None
     assert (found.offset, found.timestamp_ms) == (7, start_ms + 8_000)
 

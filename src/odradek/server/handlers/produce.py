@@ -11,6 +11,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
 from odradek.records.header import CODEC_MASK, HEADER_BYTES
+from odradek.replication.append import Batches
 from odradek.replication.delayed_produce import ProduceResponse as ProduceAnswer
 from odradek.replication.outcomes import AppendOutcome
 from odradek.server.edge.context import RequestContext, Respond
@@ -40,6 +41,8 @@ SERVES: Final = Serves(
 ADMIN_CLIENT_ID: Final = "__admin_client"
 _CODEC_AT: Final = 22
 """The byte of a batch header that holds the codec."""
+_LIGHT_BYTES_MAX: Final = 4 << 10
+"""Uncompressed records of one request that need no check in steps: they cannot be more than 600."""
 _FIRST_WITH_ZSTD: Final = 7
 _FIRST_WITH_LEADERS: Final = 10
 _FIRST_WITH_ABORTABLE: Final = 11
@@ -82,7 +85,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
             context.client.close()
         respond(None)
 
-    def append(admitted: Mapping[TopicPartition, Buffer], answered: ProduceAnswer) -> None:
+    def append(admitted: Mapping[TopicPartition, Batches], answered: ProduceAnswer) -> None:
         core.replicas.append(
             admitted,
             acks=request.acks,
@@ -91,16 +94,23 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
             internal_allowed=context.client_id == ADMIN_CLIENT_ID,
         )
 
-    def append_but(refused: Refused) -> None:
-        admitted = {key: records for key, records in entries.items() if key not in refused}
-        failed = {key: AppendOutcome(error) for key, error in refused.items()}
-        append(admitted, lambda outcomes: answered({**failed, **outcomes}))
+    def admit(checked: Mapping[TopicPartition, Batches]) -> None:
+        def append_but(refused: Refused) -> None:
+            admitted = {key: records for key, records in checked.items() if key not in refused}
+            failed = {key: AppendOutcome(error) for key, error in refused.items()}
+            append(admitted, lambda outcomes: answered({**failed, **outcomes}))
 
-    if request.transactional_id is None and not any(map(is_transactional, entries.values())):
-        append(entries, answered)
+        if request.transactional_id is None and not any(map(is_transactional, entries.values())):
+            append(checked, answered)
+        else:
+            ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
+            admit_batches(core, request.transactional_id, entries, ability, append_but)
+
+    if _is_light(entries):
+        admit(entries)
     else:
-        ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
-        admit_batches(core, request.transactional_id, entries, ability, append_but)
+        # Before anything is admitted to a transaction, so that nothing comes between that and the append.
+        core.record_work.run(core.replicas.check(entries), admit, lambda _: context.client.close())
 
 
 def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
@@ -115,6 +125,18 @@ def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
             for topic in request.topic_data
         ]
     )
+
+
+def _is_light(entries: Mapping[TopicPartition, Buffer]) -> bool:
+    """Whether the log may validate everything by itself, well within a millisecond."""
+    size_bytes = 0
+    for batches in entries.values():
+        size_bytes += len(batches)
+        if size_bytes > _LIGHT_BYTES_MAX or (
+            len(batches) >= HEADER_BYTES and batches[_CODEC_AT] & CODEC_MASK
+        ):
+            return False
+    return True
 
 
 def _is_zstd(batches: Buffer) -> bool:

@@ -41,6 +41,7 @@ from odradek.server.node.internal_topic import InternalTopic, TopicMaking
 from odradek.server.node.orders import Orders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.record_work import RecordWork
 from odradek.server.node.slices import Slices
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
@@ -79,6 +80,8 @@ class BrokerCore:
         self._on_failure = surroundings.on_failure
         self.slices = Slices(surroundings.defer, surroundings.clock)
         """Runs work that grows with what a request or an order names."""
+        self.record_work = RecordWork(self.slices, surroundings.background)
+        """Runs checks of batches and lookups by time that are too long for one turn."""
         self._orders = Orders(self._obey, self.slices)
         self._gone_topics: list[str] = []
         """Topics that the order in hand has removed; empty between orders."""

@@ -1,0 +1,47 @@
+"""Work on records in steps, so that whoever owns the loop can serve others between them.
+
+Work is a generator, which returns its result. A step ends at a `yield`, and takes well below a millisecond:
+
+    yield None          there is more to do
+    body = yield Away   a call that is too long for the loop; what it returns or raises comes back here
+
+Only calls that release the interpreter lock are given away: decompression, compression, returning memory.
+`finish` does all steps at once, for those who have no loop.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """A call for another thread."""
+
+    call: Callable[[], Any]
+    # How much memory its result may take; held until the work is done.
+    bytes_max: int = 0
+
+
+Work: TypeAlias = Generator[Away | None, Any, T]
+"""Work that returns a T; see the module's head."""
+
+
+def finish(work: Work[T]) -> T:
+    """Do all steps here and now; raises what they raise."""
+    given: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            step = work.send(given) if error is None else work.throw(error)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        given, error = None, None
+        if step is not None:
+            try:
+                given = step.call()
+            except Exception as raised:
+                error = raised

@@ -1,0 +1,182 @@
+"""Runs work on records that is too long for one turn of the loop: checks of batches, lookups by time.
+
+The first steps of a work are done at once, which is all that usual requests need. The rest follows in slices
+of the loop, a step at a time, always of the work that has had the fewest steps: a batch of 100 KB overtakes
+one of six million records.
+
+What a work gives away runs in the background, one call at a time, so that the other threads stay free for
+the disk. A call whose result takes memory waits until there is room, in one of two rows:
+
+    usual    up to 8 MiB      USUAL_AT_ONCE works hold such a result
+    large    more             LARGE_AT_ONCE
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, Final, TypeVar
+
+from odradek.base.execution import Background
+from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
+from odradek.records.work import Away, Work
+from odradek.server.node.slices import Slices, Steps
+
+T = TypeVar("T")
+
+STEPS_AT_ONCE: Final = 4
+"""How many steps a work gets when it comes: together a millisecond."""
+USUAL_AT_ONCE: Final = 4
+LARGE_AT_ONCE: Final = 1
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, order=True)
+class _Job:
+    """One work on its way; ordered by who is next."""
+
+    steps: int
+    """How many steps it has had."""
+    number: int
+    """In the order in which they came."""
+    work: Work[Any] = field(compare=False)
+    done: Callable[[Any], None] = field(compare=False)
+    failed: Callable[[Exception], None] = field(compare=False)
+    given: Any = field(compare=False, default=None)
+    """What the call that it gave away returned."""
+    error: Exception | None = field(compare=False, default=None)
+    """What that call raised."""
+    row: "_Row | None" = field(compare=False, default=None)
+    """In whose room it holds memory."""
+
+
+@dataclass(slots=True)
+class _Row:
+    """Calls that wait for room, oldest first."""
+
+    room: int
+    """How many works may still begin one; -1 where no room is needed."""
+    waiting: deque[tuple[_Job, Away]] = field(default_factory=deque)
+
+
+class RecordWork:
+    """Runs the works of one node."""
+
+    def __init__(self, slices: Slices, background: Background) -> None:
+        self._slices = slices
+        self._background = background
+        self._ready: list[_Job] = []
+        """A heap of the works that have a next step."""
+        self._is_sliced = False
+        """Whether the steps of those are among the slices of the loop."""
+        self._is_away = False
+        """Whether a call is in the background."""
+        self._freeing, self._usual, self._large = _Row(-1), _Row(USUAL_AT_ONCE), _Row(LARGE_AT_ONCE)
+        self._count = 0
+
+    def run(self, work: Work[T], done: Callable[[T], None], failed: Callable[[Exception], None]) -> None:
+        """Run `work`, then call `done` with what it returned: before this returns where the work is short.
+
+        `failed` is called for mistakes of ours, when the work or `done` raises; that has been logged then.
+        """
+        job = _Job(0, self._count, work, done, failed)
+        self._count += 1
+        for _ in range(STEPS_AT_ONCE):
+            if not self._advance(job):
+                return
+        self._make_ready(job)
+
+    @property
+    def waiting(self) -> int:
+        """How many works have a next step, or wait for the background to begin with them."""
+        return len(self._ready) + sum(len(row.waiting) for row in self._rows())
+
+    def _rows(self) -> tuple[_Row, ...]:
+        return self._freeing, self._usual, self._large
+
+    def _make_ready(self, job: _Job) -> None:
+        heappush(self._ready, job)
+        if not self._is_sliced:
+            self._is_sliced = True
+            self._slices.run(self._slice(), _unforeseen)
+
+    def _slice(self) -> Steps:
+        while self._ready:
+            job = heappop(self._ready)
+            if self._advance(job):
+                heappush(self._ready, job)
+            yield
+        self._is_sliced = False
+
+    def _advance(self, job: _Job) -> bool:
+        """Do one step; whether the job has a next one by now."""
+        given, error = job.given, job.error
+        job.given = job.error = None
+        try:
+            step = job.work.send(given) if error is None else job.work.throw(error)
+        except StopIteration as end:
+            self._end(job, job.done, end.value)
+            return False
+        except Exception as mistake:
+            _log.exception("work on records failed")
+            self._end(job, job.failed, mistake)
+            return False
+        job.steps += 1
+        if step is not None:
+            self._give_away(job, step)
+            return False
+        return True
+
+    def _end(self, job: _Job, report: Callable[[Any], None], outcome: object) -> None:
+        self._free(job)
+        try:
+            report(outcome)
+        except Exception as mistake:
+            _log.exception("what follows on work on records failed")
+            job.failed(mistake)
+
+    def _free(self, job: _Job) -> None:
+        """Take its memory back."""
+        if job.row is not None:
+            job.row.room += 1
+            job.row = None
+            self._next_call()
+
+    def _give_away(self, job: _Job, step: Away) -> None:
+        if not step.bytes_max:
+            row = self._freeing
+        else:
+            row = self._usual if step.bytes_max <= DECOMPRESSED_USUAL_BYTES_MAX else self._large
+        row.waiting.append((job, step))
+        self._next_call()
+
+    def _next_call(self) -> None:
+        if self._is_away:
+            return
+        row = next((row for row in self._rows() if row.waiting and row.room), None)
+        if row is None:
+            return
+        job, step = row.waiting.popleft()
+        if step.bytes_max:
+            row.room -= 1
+            job.row = row
+        self._is_away = True
+        self._background.submit(
+            step.call,
+            lambda result: self._returned(job, result, None),
+            lambda error: self._returned(job, None, error),
+        )
+
+    def _returned(self, job: _Job, result: object, error: Exception | None) -> None:
+        self._is_away = False
+        job.given, job.error = result, error
+        if error is not None:
+            self._free(job)
+        self._make_ready(job)
+        self._next_call()
+
+
+def _unforeseen(error: Exception) -> None:
+    raise AssertionError("a step of record work raised") from error

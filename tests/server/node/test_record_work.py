@@ -1,0 +1,193 @@
+"""Long work on records: in turns of the loop and in the background, in bounded number and memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from odradek.base.clock import ManualClock
+from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
+from odradek.records.work import Away, Work
+from odradek.server.node.record_work import LARGE_AT_ONCE, STEPS_AT_ONCE, USUAL_AT_ONCE, RecordWork
+from odradek.server.node.slices import Slices
+
+
+class StepClock(ManualClock):
+    """A clock on which every look takes as long as a slice, so that each slice is a step or two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def monotonic_ns(self) -> int:
+        self.looks += 1
+        return self.looks * 1_000_000
+
+
+class Later:
+    """A background that runs a call when the test says so."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[Callable[[], Any], Callable[[Any], None], Callable[[Exception], None]]] = []
+
+    def submit(
+        self, call: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]
+    ) -> None:
+        self.calls.append((call, done, failed))
+
+    def run_one(self) -> None:
+        call, done, failed = self.calls.pop(0)
+        try:
+            result = call()
+        except Exception as error:
+            failed(error)
+        else:
+            done(result)
+
+
+class Bench:
+    """The work of a node whose loop the test turns."""
+
+    def __init__(self) -> None:
+        self.turns: list[Callable[[], None]] = []
+        self.background = Later()
+        self.work = RecordWork(Slices(self.turns.append, StepClock()), self.background)
+        self.done: list[Any] = []
+        self.failed: list[Exception] = []
+
+    def run(self, work: Work[Any]) -> None:
+        self.work.run(work, self.done.append, self.failed.append)
+
+    def turn(self) -> None:
+        waiting, self.turns[:] = self.turns[:], []
+        for callback in waiting:
+            callback()
+
+    def settle(self) -> None:
+        while self.turns or self.background.calls:
+            self.turn()
+            if self.background.calls:
+                self.background.run_one()
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def steps(count: int, name: str) -> Work[str]:
+    for _ in range(count):
+        yield None
+    return name
+
+
+def away(name: str, bytes_max: int, seen: list[str]) -> Work[str]:
+    yield Away(lambda: seen.append(name), bytes_max)
+    yield None
+    return name
+
+
+def test_short_work_is_done_at_once(bench: Bench) -> None:
+    bench.run(steps(STEPS_AT_ONCE - 1, "short"))
+    assert (bench.done, bench.turns) == (["short"], [])
+
+
+def test_long_work_goes_on_in_later_turns_and_short_work_overtakes_it(bench: Bench) -> None:
+    bench.run(steps(1000, "long"))
+    for _ in range(20):
+        bench.turn()
+    assert bench.done == []
+    bench.run(steps(STEPS_AT_ONCE + 6, "shorter"))
+    for _ in range(8):
+        bench.turn()
+    assert bench.done == ["shorter"]
+    bench.settle()
+    assert bench.done == ["shorter", "long"]
+
+
+def test_one_turn_has_one_slice_however_many_works_there_are(bench: Bench) -> None:
+    had = [0] * 50
+
+    def counted(number: int) -> Work[None]:
+        while True:
+            had[number] += 1
+            yield None
+
+    for number in range(50):
+        bench.run(counted(number))
+    before = sum(had)
+    bench.turn()
+    assert 1 <= sum(had) - before <= 2
+
+
+def test_the_background_gets_one_call_at_a_time(bench: Bench) -> None:
+    """So that a batch made to take long leaves the other threads to the disk."""
+    seen: list[str] = []
+    for name in "abc":
+        bench.run(away(name, 1, seen))
+    assert len(bench.background.calls) == 1
+    bench.settle()
+    assert (seen, bench.done) == (["a", "b", "c"], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("bytes_max", "at_once"),
+    [(DECOMPRESSED_USUAL_BYTES_MAX, USUAL_AT_ONCE), (64 << 20, LARGE_AT_ONCE)],
+)
+def test_only_so_many_works_hold_memory(bench: Bench, bytes_max: int, at_once: int) -> None:
+    seen: list[str] = []
+    holding = 0
+
+    def holder() -> Work[None]:
+        nonlocal holding
+        yield Away(lambda: seen.append("held"), bytes_max)
+        holding += 1
+        for _ in range(20):
+            assert holding <= at_once
+            yield None
+        holding -= 1
+
+    for _ in range(3 * at_once):
+        bench.run(holder())
+    bench.settle()
+    assert len(bench.done) == 3 * at_once
+
+
+def test_large_results_do_not_hold_up_usual_ones(bench: Bench) -> None:
+    seen: list[str] = []
+    for name in ("large", "larger", "largest"):
+        bench.run(away(name, 64 << 20, seen))
+    bench.run(away("usual", 1000, seen))
+    bench.settle()
+    assert seen == ["large", "usual", "larger", "largest"]
+
+
+def test_a_call_that_fails_gives_its_room_back(bench: Bench) -> None:
+    def refused() -> Work[str]:
+        try:
+            yield Away(lambda: 1 // 0, 64 << 20)
+        except ZeroDivisionError:
+            return "refused"
+        return "not raised"
+
+    for _ in range(LARGE_AT_ONCE + 1):
+        bench.run(refused())
+    bench.settle()
+    assert bench.done == ["refused"] * (LARGE_AT_ONCE + 1)
+
+
+def test_a_mistake_ends_its_own_work_alone(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    def mistaken() -> Work[None]:
+        yield from steps(STEPS_AT_ONCE + 1, "")
+        raise KeyError("a mistake")
+
+    def misled(_: object) -> None:
+        raise ValueError("what follows is wrong")
+
+    bench.run(mistaken())
+    bench.work.run(steps(9, ""), misled, bench.failed.append)
+    bench.run(steps(12, "another"))
+    bench.settle()
+    assert [type(error) for error in bench.failed] == [KeyError, ValueError]
+    assert bench.done == ["another"]
+    assert len(caplog.records) == 2
