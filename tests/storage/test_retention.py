@@ -105,3 +105,9 @@ def test_the_log_start_survives(bench: Any) -> None:
     again = bench.open()
     assert (again.log_start_offset, again.end_offset) == (4, 8)
     assert not any(name.endswith(".deleted") for name in bench.names())
+
+
+def test_a_negative_size_is_no_limit(bench: Any) -> None:
+    """L5: as in Kafka, whichever negative number it is; it once was a reason to drop everything."""
+    log = segmented(bench, TopicConfig(retention_ms=-1, retention_bytes=-5), [9, 8, 6, 1])
+    assert log.delete_old_segments(bench.clock.wall_ms()) == 0

@@ -32,7 +32,7 @@ def count_expendable(
     ends = [segment.base_offset for segment in segments[1:]] + [log_end_offset]
     deletes = "delete" in config.cleanup_policy
     surplus_bytes = -1
-    if deletes and config.retention_bytes != UNLIMITED:
+    if deletes and config.retention_bytes >= 0:
         surplus_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
     expires = deletes and config.retention_ms != UNLIMITED
     expendable = 0

@@ -248,3 +248,53 @@ def test_a_bad_setting_of_a_group_is_an_invalid_config(image, operation):
 def test_there_are_no_settings_for_all_groups(image):
     asked = group(("consumer.session.timeout.ms", SET, "1000"), name="")
     assert refusal(image, asked) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("foo.bar", "1"),
+        ("sasl.kerberos.min.time.before.relogin", "60000"),
+        ("listener.name.client.ssl.keystore.location", "/keys"),
+        ("listener.name.client.foo", "1"),
+        ("metric.reporters", "com.example.Reporter"),
+        ("num.io.threads", "4"),
+        ("max.connection.creation.rate", "2147483647"),
+    ],
+)
+def test_a_broker_takes_settings_that_have_no_effect_as_kafka_does(image, name, text):
+    assert after(image, broker((name, SET, text))) == {name: text}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ssl.keystore.location", "/keys"),
+        ("sasl.kerberos.min.time.before.relogin", "soon"),
+        ("listener.name.client.max.connections", "many"),
+        ("listener.name.client.max.connections", "10"),
+        ("max.connections", "0"),
+        ("max.connections.per.ip", "0"),
+        ("max.connection.creation.rate", "5"),
+        ("max.connections.per.ip.overrides", "10.0.0.1:5"),
+        ("principal.builder.class", "com.example.Principals"),
+        ("log.cleaner.io.max.bytes.per.second", "0"),
+        ("log.cleaner.io.max.bytes.per.second", "NaN"),
+        ("log.cleaner.io.max.bytes.per.second", "1e-320"),
+        ("authorizer.class.name", ""),
+        ("", "1"),
+        ("foo.bar", "x" * 300_000),
+    ],
+)
+def test_what_a_broker_cannot_take_is_an_invalid_request(image, name, text):
+    assert refusal(image, broker((name, SET, text))) is ErrorCode.INVALID_REQUEST
+
+
+def test_what_is_a_broker_s_own_is_not_set_for_all_brokers(image):
+    for name in ("listener.name.client.ssl.keystore.location", "sasl.kerberos.min.time.before.relogin"):
+        assert refusal(image, broker((name, SET, "1"), name="")) is ErrorCode.INVALID_REQUEST
+    assert after(image, broker(("foo.bar", SET, "1"), name="")) == {"foo.bar": "1"}
+
+
+def test_nothing_is_appended_to_a_setting_that_nobody_knows(image):
+    assert refusal(image, broker(("foo.bar", APPEND, "1"))) is ErrorCode.INVALID_CONFIG

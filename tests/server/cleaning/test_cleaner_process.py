@@ -13,7 +13,9 @@ from odradek.base.errors import CorruptRecord, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import BatchBuilder
+from odradek.server.cleaning import cleaner_worker
 from odradek.server.cleaning.cleaner_process import CleanerDied, CleanerProcesses
+from odradek.server.cleaning.cleaner_worker import WAIT_S_MAX, Pace
 from odradek.storage import Log
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
 from odradek.storage.compaction.selection import cleanable_part, job_for
@@ -159,3 +161,21 @@ def test_the_rate_is_kept_to(tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(30) == 0
     process.stdout.close()
+
+
+def test_the_slowest_rate_asks_for_no_wait_that_the_system_cannot_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`log.cleaner.io.max.bytes.per.second=1` for as many threads as there can be."""
+    now_s, waits = 0.0, []
+
+    def select(*sets_and_timeout: Any) -> tuple[list[int], list[int], list[int]]:
+        nonlocal now_s
+        waits.append(sets_and_timeout[3])
+        now_s += 1e15 if len(waits) == 3 else waits[-1]
+        return [], [], []
+
+    monkeypatch.setattr(cleaner_worker.time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(cleaner_worker.select, "select", select)
+    Pace(1 / (2**31 - 1))(65_536)
+    assert waits == [WAIT_S_MAX] * 3 + [0.0]

@@ -177,3 +177,35 @@ def test_every_version_is_answered(node: Any, version: int) -> None:
     request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, "flights", ["retention.ms"])])
     (config,) = node.ask(request, version).results[0].configs
     assert (config.name, config.value) == ("retention.ms", "604800000")
+
+
+def test_what_has_no_effect_here_says_so(node: Any) -> None:
+    change(node, BROKER, "0", num_io_threads="4", foo_bar="secret", metric_reporters="com.example.Reporter")
+    described = describe(node, BROKER, "0", include_documentation=True, include_synonyms=True).configs
+    found = {config.name: config for config in described}
+    threads, unknown, reporters = (found[n] for n in ("num.io.threads", "foo.bar", "metric.reporters"))
+    assert threads.documentation.endswith("No effect here: one thread does all the work.")
+    assert (threads.value, threads.config_source, threads.read_only) == ("4", DYNAMIC_BROKER, False)
+    assert (reporters.value, reporters.config_source, reporters.read_only) == (
+        "com.example.Reporter",
+        DYNAMIC_BROKER,
+        False,
+    )
+    assert reporters.documentation.endswith(
+        "No effect here: metrics are read at the admin listener, odradek.admin.port."
+    )
+    assert (unknown.value, unknown.is_sensitive, unknown.read_only, unknown.config_type) == (
+        None,
+        True,
+        True,
+        0,
+    ), "as Kafka shows it: it may be a secret"
+    assert [synonym.value for synonym in unknown.synonyms] == [None]
+    assert "No effect here" in unknown.documentation
+    assert "No effect here" not in found["max.connections"].documentation
+
+
+def test_settings_of_all_brokers_are_shown_whatever_their_names(node: Any) -> None:
+    change(node, BROKER, "", foo_bar="1", log_retention_ms="5000")
+    names = {config.name for config in describe(node, BROKER, "").configs}
+    assert names == {"foo.bar", "log.retention.ms"}

@@ -56,3 +56,12 @@ def test_a_closed_schedule_runs_nothing(timer: Timer) -> None:
     schedule.close()
     advance(timer, 30)
     assert timer.size == 0
+
+
+def test_an_interval_of_0_is_no_task_that_runs_for_ever(timer: Timer) -> None:
+    ran: list[int] = []
+    Schedule(timer).every(0, "spin", lambda: ran.append(timer.clock.monotonic_ms()))
+    advance(timer, 5)
+    timer.advance()
+    timer.advance()
+    assert len(ran) <= 6, "at most once at each moment"

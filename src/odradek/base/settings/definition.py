@@ -1,6 +1,7 @@
 """What one setting is. A settings class declares each of its fields with `setting(...)`, and that is the
 only place where the name, the kind, the default, the bounds and the words about it stand."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import Enum, IntEnum
@@ -38,11 +39,13 @@ class Update(Enum):
     CLUSTER_WIDE = "cluster-wide"
 
 
-_RANGES = {
+NUMBER_RANGES: dict[Kind, tuple[float, float]] = {
     Kind.SHORT: (-(1 << 15), (1 << 15) - 1),
     Kind.INT: (INT_MIN, INT_MAX),
     Kind.LONG: (-(1 << 63), LONG_MAX),
+    Kind.DOUBLE: (-sys.float_info.max, sys.float_info.max),
 }
+"""What a number may be by its kind; within the range of a double, there is no infinity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +78,16 @@ class Setting:
     @property
     def documentation(self) -> str:
         """What DescribeConfigs says about the setting."""
-        return f"{self.doc} No effect here: {self.no_effect}." if self.no_effect else self.doc
+        if not self.no_effect:
+            return self.doc
+        return f"{self.doc} No effect here: {self.no_effect}.".lstrip()
 
     def parse(self, text: str) -> Value:
         """The value of `text`, or SettingError in one sentence that names the setting."""
         stripped = text.strip()
         if self.kind is Kind.BOOLEAN:
             return self._boolean(stripped)
-        if self.kind in _RANGES or self.kind is Kind.DOUBLE:
+        if self.kind in NUMBER_RANGES:
             return self._number(stripped)
         if self.kind is Kind.LIST:
             return self._list(stripped)
@@ -121,12 +126,12 @@ class Setting:
         except ValueError:
             noun = "a number" if self.kind is Kind.DOUBLE else "a whole number"
             raise SettingError(f"{self.name} must be {noun}, not '{text}'") from None
-        lowest, highest = _RANGES.get(self.kind, (None, None))
+        lowest, highest = NUMBER_RANGES[self.kind]
         least = self.least if self.least is not None else lowest
         most = self.most if self.most is not None else highest
-        if least is not None and not value >= least:
+        if not value >= least:  # as NaN is not
             raise SettingError(f"{self.name} must be at least {least}, not {text}")
-        if most is not None and not value <= most:
+        if not value <= most:
             raise SettingError(f"{self.name} must be at most {most}, not {text}")
         if self.choices and str(value) not in self.choices:
             raise SettingError(f"{self.name} must be one of {', '.join(self.choices)}, not '{text}'")

@@ -42,6 +42,7 @@ class TopicConfig:
         broker_names=_one("compression.gzip.level"),
         most=9,
         fault=lambda level: None if level == -1 or level >= 1 else "must be -1 or between 1 and 9",
+        least=-1,
     )
     compression_lz4_level: int = setting(
         Kind.INT,
@@ -217,8 +218,9 @@ class TopicConfig:
         Kind.LONG,
         "retention.bytes",
         -1,
-        "The size above which a partition's oldest segments are dropped; -1 for no limit.",
+        "The size above which a partition's oldest segments are dropped; -1, or less, for no limit.",
         broker_names=_one("log.retention.bytes"),
+        least=-LONG_MAX - 1,
     )
     retention_ms: int = setting(
         Kind.LONG,

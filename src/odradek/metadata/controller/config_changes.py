@@ -11,16 +11,22 @@ already. The first fault answers the resource, and nothing of it is changed:
 
     named twice, an unknown type or operation, a setting named twice, a null value   INVALID_REQUEST
     a broker setting that cannot change while the broker runs, or has a bad value    INVALID_REQUEST
+    one of a listener's certificate without its listener; one that promises protection
+      which is not served                                                            INVALID_REQUEST
+    overrides that take more room than OVERRIDES_BYTES_MAX                           INVALID_REQUEST
     another broker than the one that was asked                                       INVALID_REQUEST
     no such topic                                                         UNKNOWN_TOPIC_OR_PARTITION
     a setting that is unknown or no list to append to                                 INVALID_CONFIG
     a topic's setting that has a bad value, or contradicts another                    INVALID_CONFIG
     a group's setting that has a bad value, or one beyond the broker's bounds         INVALID_CONFIG
+
+A broker takes settings of any name, as Kafka does, for it may be a plug-in's; what has no effect is said in
+the log and by DescribeConfigs.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
@@ -35,6 +41,8 @@ from odradek.base.settings import (
     SettingLayers,
     Update,
 )
+from odradek.base.settings.names import PER_LISTENER, broker_setting
+from odradek.base.settings.protection import unkept_promise
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata import codec, paths
 from odradek.metadata.controller.decision import Decision, Put
@@ -53,6 +61,9 @@ from odradek.metadata.image import (
     GroupConfigChanged,
     TopicConfigChanged,
 )
+
+OVERRIDES_BYTES_MAX: Final = 262_144
+"""Of one resource, as the store keeps them: a node of ZooKeeper holds a mebibyte."""
 
 
 class _Resource(NamedTuple):
@@ -85,6 +96,7 @@ def decide_configs(
                 _refuse_contradiction(image, overrides)
             elif resource.settings is GROUP_SETTINGS:
                 _refuse_beyond(group_bounds, overrides)
+            _refuse_too_large(overrides)
         except ApiError as refusal:
             decisions.append(Decision(ResourceOutcome(*key, refusal.code, refusal.message)))
             continue
@@ -180,6 +192,8 @@ def _set(resource: _Resource, overrides: dict[str, str], name: str, text: str | 
     if text is None:
         raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} has no value")
     try:
+        if resource.settings is BROKER_SETTINGS:
+            _refuse_unkept(name, text)
         _changeable(resource, name).parse(text)
     except SettingError as fault:
         is_broker = resource.settings is BROKER_SETTINGS
@@ -192,6 +206,8 @@ def _amend_list(
     resource: _Resource, overrides: dict[str, str], name: str, text: str | None, *, appending: bool
 ) -> None:
     setting = _changeable(resource, name)
+    if setting.kind is Kind.UNKNOWN:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"there is no setting {name}")
     if setting.kind is not Kind.LIST:
         verb = "append to" if appending else "subtract from"
         raise ApiError(ErrorCode.INVALID_CONFIG, f"one cannot {verb} {name}: it is not a list")
@@ -207,13 +223,33 @@ def _amend_list(
 
 
 def _changeable(resource: _Resource, name: str) -> Setting:
-    setting = _known(resource.settings, name)
-    if resource.settings is BROKER_SETTINGS:
-        if setting.update is Update.READ_ONLY:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} cannot change while the broker runs")
-        if setting.update is Update.PER_BROKER and resource.broker_id is None:
-            raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} cannot be set for all brokers at once")
+    if resource.settings is not BROKER_SETTINGS:
+        return _known(resource.settings, name)
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "a setting has a name")
+    setting = broker_setting(name)
+    if name in PER_LISTENER:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"{name} is set for one listener: listener.name.NAME.{name}"
+        )
+    if setting.update is Update.READ_ONLY:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} cannot change while the broker runs")
+    if setting.update is Update.PER_BROKER and resource.broker_id is None:
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} cannot be set for all brokers at once")
     return setting
+
+
+def _refuse_unkept(name: str, text: str) -> None:
+    fault = unkept_promise(name, text)
+    if fault is not None:
+        raise SettingError(fault)
+
+
+def _refuse_too_large(overrides: Mapping[str, str]) -> None:
+    if len(codec.encode_config(overrides)) > OVERRIDES_BYTES_MAX:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST, f"the settings take more than {OVERRIDES_BYTES_MAX} bytes together"
+        )
 
 
 def _known(settings: Mapping[str, Setting], name: str) -> Setting:

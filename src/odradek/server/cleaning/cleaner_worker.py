@@ -28,6 +28,8 @@ from odradek.storage.os_files import OsFileSystem
 NICENESS: Final = 10
 
 _STDIN: Final = 0
+# A slow enough rate asks for waits that the system cannot count.
+WAIT_S_MAX: Final = 3600.0
 
 
 class Pace:
@@ -42,8 +44,12 @@ class Pace:
         """Count bytes; returns when the rate allows for more."""
         self._total_bytes += size_bytes
         due_s = self._start_s + self._total_bytes / self._bytes_per_second
-        if select.select([_STDIN], [], [], max(0.0, due_s - time.monotonic()))[0]:
-            sys.exit(1)
+        while True:
+            left_s = due_s - time.monotonic()
+            if select.select([_STDIN], [], [], min(max(0.0, left_s), WAIT_S_MAX))[0]:
+                sys.exit(1)
+            if left_s <= WAIT_S_MAX:
+                return
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from odradek.base.settings import (
     Synonym,
     Update,
 )
+from odradek.base.settings.names import broker_setting
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata.controller.requests import ResourceType
 from odradek.server.edge.context import RequestContext, Respond
@@ -127,12 +128,12 @@ def _broker_settings(core: BrokerCore, name: str) -> _Found:
     if not name:
         source = Source.DYNAMIC_DEFAULT_BROKER
         return [
-            (BROKER_SETTINGS[key], Resolved(text, text, source, (Synonym(key, text, source),)))
+            (broker_setting(key), Resolved(text, text, source, (Synonym(key, text, source),)))
             for key, text in core.layers.dynamic_default.items()
-            if key in BROKER_SETTINGS
         ]
     _check_is_this_broker(core, name)
-    return [(setting, _of_broker(core, key)) for key, setting in BROKER_SETTINGS.items()]
+    declared = [(setting, _of_broker(core, key)) for key, setting in BROKER_SETTINGS.items()]
+    return declared + [(broker_setting(key), resolved) for key, resolved in core.layers.beside().items()]
 
 
 def _group_settings(core: BrokerCore, name: str) -> _Found:
@@ -173,16 +174,17 @@ def _check_is_this_broker(core: BrokerCore, name: str) -> None:
 def _config(
     setting: Setting, resolved: Resolved, request: DescribeConfigsRequest
 ) -> DescribeConfigsResourceResult:
-    is_secret = setting.kind is Kind.PASSWORD
-    is_of_broker = BROKER_SETTINGS.get(setting.name) is setting
+    is_secret = setting.is_secret
+    is_of_broker = setting not in (TOPIC_SETTINGS.get(setting.name), GROUP_SETTINGS.get(setting.name))
+    is_fixed = setting.update is Update.READ_ONLY or setting.kind is Kind.UNKNOWN  # the latter as in Kafka
     config = DescribeConfigsResourceResult(
         setting.name,
         None if is_secret else resolved.text,
-        read_only=is_of_broker and setting.update is Update.READ_ONLY,
+        read_only=is_of_broker and is_fixed,
         config_source=resolved.source,
         is_sensitive=is_secret,
         config_type=setting.kind,
-        documentation=setting.doc if request.include_documentation else None,
+        documentation=setting.documentation if request.include_documentation else None,
     )
     if request.include_synonyms:
         config.synonyms = [

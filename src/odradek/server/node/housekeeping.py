@@ -26,7 +26,7 @@ def schedule_housekeeping(
     every, settings, transactions = schedule.every, core.settings, core.transactions
     _schedule_log_tasks(core, schedule, background)
     _schedule_checkpoints(core, schedule)
-    every(lambda: max(1, core.settings.log_cleaner_backoff_ms), "log-cleaner", look_for_cleaning)
+    every(lambda: core.settings.log_cleaner_backoff_ms, "log-cleaner", look_for_cleaning)
     every(
         settings.transaction_abort_timed_out_transaction_cleanup_interval_ms,
         "transaction-abort",

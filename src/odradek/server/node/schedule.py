@@ -6,10 +6,14 @@ for good.
 
 import logging
 from collections.abc import Callable
+from typing import Final
 
 from odradek.timer import Timer, TimerTask
 
 _log = logging.getLogger(__name__)
+
+INTERVAL_MS_MIN: Final = 1
+"""What an interval of 0 means: as often as the clock moves, and never again at the same moment."""
 
 
 class PeriodicTask(TimerTask):
@@ -43,7 +47,7 @@ class PeriodicTask(TimerTask):
             self._work()
         except Exception:
             _log.exception("the task %s failed", self.name)
-        self.deadline_ms = self._timer.clock.monotonic_ms() + self._interval_ms()
+        self.deadline_ms = self._timer.clock.monotonic_ms() + max(INTERVAL_MS_MIN, self._interval_ms())
         self._timer.add(self)
 
 

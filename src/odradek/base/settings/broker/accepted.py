@@ -73,9 +73,9 @@ class AcceptedSettings:
     group_coordinator_append_linger_ms: int = setting(
         Kind.INT,
         "group.coordinator.append.linger.ms",
-        5,
+        -1,
         "How long a record waits for others before it is appended.",
-        least=0,
+        least=-1,
         no_effect="nothing lingers",
     )
     group_coordinator_threads: int = setting(
@@ -99,6 +99,7 @@ class AcceptedSettings:
         None,
         "How long the first connection to ZooKeeper may take.",
         no_effect="ZooKeeper is not served yet",
+        least=1,
     )
     zookeeper_session_timeout_ms: int = setting(
         Kind.INT,
@@ -106,4 +107,5 @@ class AcceptedSettings:
         18_000,
         "The session timeout asked of ZooKeeper.",
         no_effect="ZooKeeper is not served yet",
+        least=1,
     )

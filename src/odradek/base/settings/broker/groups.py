@@ -18,15 +18,24 @@ class GroupSettings:
         "group.initial.rebalance.delay.ms",
         None,
         "How long the first rebalance of a group waits for members; none: 0 for one broker, 3000 for more.",
+        least=0,
     )
     group_max_session_timeout_ms: int = setting(
-        Kind.INT, "group.max.session.timeout.ms", 1_800_000, "The longest session timeout of a member."
+        Kind.INT,
+        "group.max.session.timeout.ms",
+        1_800_000,
+        "The longest session timeout of a member.",
+        least=1,
     )
     group_max_size: int = setting(
         Kind.INT, "group.max.size", 2_147_483_647, "How many members a group may have.", least=1
     )
     group_min_session_timeout_ms: int = setting(
-        Kind.INT, "group.min.session.timeout.ms", 6000, "The shortest session timeout of a member."
+        Kind.INT,
+        "group.min.session.timeout.ms",
+        6000,
+        "The shortest session timeout of a member.",
+        least=1,
     )
     group_consumer_assignors: tuple[str, ...] = setting(
         Kind.LIST,
@@ -93,7 +102,11 @@ class GroupSettings:
         least=1,
     )
     offset_metadata_max_bytes: int = setting(
-        Kind.INT, "offset.metadata.max.bytes", 4096, "The longest metadata that a commit may carry."
+        Kind.INT,
+        "offset.metadata.max.bytes",
+        4096,
+        "The longest metadata that a commit may carry.",
+        least=0,
     )
     offsets_commit_timeout_ms: int = setting(
         Kind.INT, "offsets.commit.timeout.ms", 5000, "How long a commit waits for its replicas.", least=1
@@ -126,6 +139,8 @@ class GroupSettings:
         0,
         "The codec of the offsets topic, by its number.",
         no_effect="committed offsets are stored uncompressed",
+        least=0,
+        most=4,
     )
     offsets_topic_num_partitions: int = setting(
         Kind.INT,

@@ -70,13 +70,14 @@ class ListenerSettings:
         600_000,
         "After how long a connection on which nothing moves is closed; no fetch or produce waits longer. "
         "Negative: never.",
+        least=-1,
     )
     max_connections: int = setting(
         Kind.INT,
         "max.connections",
         2_147_483_647,
         "How many connections the broker holds at once.",
-        least=0,
+        least=1,
         update=Update.CLUSTER_WIDE,
     )
     max_connections_per_ip: int = setting(
@@ -84,7 +85,7 @@ class ListenerSettings:
         "max.connections.per.ip",
         2_147_483_647,
         "How many connections one address may hold.",
-        least=0,
+        least=1,
         update=Update.CLUSTER_WIDE,
     )
     queued_max_requests: int = setting(

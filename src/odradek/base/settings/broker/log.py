@@ -59,6 +59,7 @@ class LogSettings:
         134_217_728,
         "The memory of the cleaner's offset maps.",
         update=Update.CLUSTER_WIDE,
+        least=1048577,
     )
     log_cleaner_io_max_bytes_per_second: float = setting(
         Kind.DOUBLE,
@@ -66,6 +67,7 @@ class LogSettings:
         1.7976931348623157e308,
         "How fast the cleaner reads and writes, at most.",
         update=Update.CLUSTER_WIDE,
+        least=1,
     )
     log_cleaner_threads: int = setting(
         Kind.INT,
@@ -87,6 +89,7 @@ class LogSettings:
         "log.flush.scheduler.interval.ms",
         LONG_MAX,
         "How often logs are checked for a flush that is due.",
+        least=1,
     )
     log_flush_start_offset_checkpoint_interval_ms: int = setting(
         Kind.INT,

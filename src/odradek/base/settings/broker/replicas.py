@@ -17,6 +17,7 @@ class ReplicaSettings:
         "fetch.purgatory.purge.interval.requests",
         1000,
         "From how many completed fetches on the purgatory is swept.",
+        least=0,
     )
     max_incremental_fetch_session_cache_slots: int = setting(
         Kind.INT,
@@ -30,12 +31,14 @@ class ReplicaSettings:
         "producer.purgatory.purge.interval.requests",
         1000,
         "From how many completed produces on the purgatory is swept.",
+        least=0,
     )
     delete_records_purgatory_purge_interval_requests: int = setting(
         Kind.INT,
         "delete.records.purgatory.purge.interval.requests",
         1,
         "From how many completed deletions on the purgatory is swept.",
+        least=0,
     )
     auto_leader_rebalance_enable: bool = setting(
         Kind.BOOLEAN,
@@ -73,6 +76,8 @@ class ReplicaSettings:
         10,
         "The share of lost leaderships from which they are returned.",
         no_effect="this broker is alone in its cluster",
+        least=0,
+        most=100,
     )
     num_replica_fetchers: int = setting(
         Kind.INT,
@@ -81,6 +86,7 @@ class ReplicaSettings:
         "How many fetchers a broker runs for each source broker.",
         update=Update.CLUSTER_WIDE,
         no_effect="this broker is alone in its cluster",
+        least=1,
     )
     replica_fetch_backoff_ms: int = setting(
         Kind.INT,
@@ -104,6 +110,7 @@ class ReplicaSettings:
         1,
         "The fewest bytes that a follower's fetch waits for.",
         no_effect="this broker is alone in its cluster",
+        least=0,
     )
     replica_fetch_response_max_bytes: int = setting(
         Kind.INT,
@@ -119,18 +126,21 @@ class ReplicaSettings:
         500,
         "How long a follower's fetch may wait.",
         no_effect="this broker is alone in its cluster",
+        least=0,
     )
     replica_high_watermark_checkpoint_interval_ms: int = setting(
         Kind.LONG,
         "replica.high.watermark.checkpoint.interval.ms",
         5000,
         "How often high watermarks are written.",
+        least=1,
     )
     replica_lag_time_max_ms: int = setting(
         Kind.LONG,
         "replica.lag.time.max.ms",
         10_000,
         "After how long behind the leader a replica leaves the ISR (Kafka: 30000).",
+        least=1,
     )
     replica_selector_class: str | None = setting(
         Kind.CLASS,
@@ -145,4 +155,5 @@ class ReplicaSettings:
         30_000,
         "How long a follower waits for an answer.",
         no_effect="this broker is alone in its cluster",
+        least=1,
     )
