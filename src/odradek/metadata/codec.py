@@ -235,7 +235,7 @@ def encode_cluster_id(cluster_id: str) -> bytes:
 
 def decode_cluster_id(data: bytes) -> str:
     """The inverse of `encode_cluster_id`. Raises MalformedNode."""
-    return _decode(data, lambda document: str(document["id"]))
+    return _decode(data, _identifier)
 
 
 def encode_controller(broker_id: BrokerId, timestamp_ms: int) -> bytes:
@@ -295,6 +295,13 @@ def _decode(data: bytes, read: Callable[[dict[str, Any]], T]) -> T:
         return read(json.loads(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise MalformedNode(f"cannot read {data[:80]!r}: {type(error).__name__} {error}") from None
+
+
+def _identifier(document: Mapping[str, Any]) -> str:
+    identifier = document["id"]
+    if not isinstance(identifier, str) or not identifier:
+        raise ValueError("a cluster has an id")
+    return identifier
 
 
 def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
