@@ -1,12 +1,14 @@
 import asyncio
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
+from odradek.base.stored_bytes import StoredBytes
 from odradek.net.framing import Buffer, framed
-from odradek.net.ready_queue import ReadyQueue
-from odradek.net.server_connection import ServerConnection
+from odradek.net.ready_queue import SLICE_NS, ReadyQueue
+from odradek.net.server_connection import PIECE_BYTES, ServerConnection
 
 
 class MemoryTransport(asyncio.Transport):
@@ -19,6 +21,9 @@ class MemoryTransport(asyncio.Transport):
         self.closed: str | None = None
         self.high = 0
         self.unsent = 0
+
+    def write(self, data: Any) -> None:
+        self.writelines([data])
 
     def writelines(self, list_of_data: Iterable[Any]) -> None:
         for part in list_of_data:
@@ -88,6 +93,9 @@ class Turns:
         for call in due:
             call()
         return bool(due)
+
+    def take_half_a_slice(self) -> None:
+        self.now_ns += SLICE_NS // 2
 
     def turn_all(self) -> int:
         """Turn until nothing is due; how often that was."""
@@ -338,3 +346,139 @@ def test_what_is_parked_after_the_connection_was_lost_ends_at_once() -> None:
     client.connection.connection_lost(None)
     client.connection.when_lost(lambda: abandoned.append("A"))
     assert abandoned == ["A"]
+
+
+class Stored(StoredBytes):
+    """Bytes of a file, and how many of them were read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.size_bytes = len(content)
+        self.read_bytes = 0
+        self.error: OSError | None = None
+        self.on_read: Callable[[], None] = lambda: None
+
+    def __len__(self) -> int:
+        return self.size_bytes
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        if self.error is not None:
+            raise self.error
+        self.on_read()
+        data = self.content[position : position + size_bytes]
+        self.read_bytes += len(data)
+        return data
+
+
+class ChokingTransport(MemoryTransport):
+    """Takes what is written, and holds it back as soon as it is more than `high`."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        super().__init__()
+        self._connection = connection
+        self.unsent_max = 0
+
+    def writelines(self, list_of_data: Iterable[Any]) -> None:
+        before = len(self.sent)
+        super().writelines(list_of_data)
+        was_choked = self.unsent > self.high
+        self.unsent += len(self.sent) - before
+        self.unsent_max = max(self.unsent_max, self.unsent)
+        if self.unsent > self.high and not was_choked:
+            self._connection.pause_writing()
+
+    def drain(self) -> None:
+        self.unsent = 0
+        self._connection.resume_writing()
+
+
+def streaming() -> tuple[Client, ChokingTransport]:
+    client = Client()
+    client.transport = transport = ChokingTransport(client.connection)
+    return client.connect(), transport
+
+
+def test_what_an_answer_leaves_in_files_is_read_as_the_peer_takes_it() -> None:
+    """40 readers that read nothing held 57 MB each."""
+    client, transport = streaming()
+    stored, behind = Stored(bytes(range(256)) * 20_000), Stored(b"z" * 10_000)
+    client.send(frames(b"A", b"B"))
+    client.connection.answer([b"header", stored, b"between", behind])
+    client.turns.turn_all()
+    assert stored.read_bytes == PIECE_BYTES, "the peer is choked by the first piece"
+    assert client.handler.frames == [b"A"]
+    assert client.connection.unsent_bytes == 4 + 6 + len(stored) + 7 + len(behind)
+    while transport.unsent > transport.high:
+        transport.drain()
+        client.turns.turn_all()
+    assert transport.sent == frames(b"header" + stored.content + b"between" + behind.content)
+    assert transport.unsent_max <= transport.high + PIECE_BYTES
+    assert client.handler.frames == [b"A", b"B"], "the next request is handled behind it"
+
+
+def test_others_are_served_between_the_pieces_of_an_answer() -> None:
+    turns = Turns()
+    reading, other = Client(turns).connect(), Client(turns).connect()
+    other.handler.echoes = True
+    stored = Stored(bytes(20 * PIECE_BYTES))
+    stored.on_read = turns.take_half_a_slice
+    reading.send(frames(b"A"))
+    reading.connection.answer([b"header", stored])
+    other.send(frames(b"B"))
+    turns.turn()
+    assert other.handler.frames == [b"B"]
+    assert stored.read_bytes == 2 * PIECE_BYTES, "the slice is used up"
+
+
+def test_an_answer_cut_off_its_log_ends_the_connection() -> None:
+    client, transport = streaming()
+    stored = Stored(bytes(3 * PIECE_BYTES))
+    client.send(frames(b"A"))
+    client.connection.answer([b"header", stored])
+    client.turns.turn_all()
+    stored.content = stored.content[:PIECE_BYTES]
+    transport.drain()
+    client.turns.turn_all()
+    assert transport.closed == "aborted"
+    assert client.handler.refused == ["the rest of its answer was cut off the log"]
+
+
+def test_an_answer_that_cannot_be_read_ends_the_connection() -> None:
+    client, transport = streaming()
+    stored = Stored(bytes(3 * PIECE_BYTES))
+    stored.error = OSError("a failing disk")
+    client.send(frames(b"A"))
+    client.connection.answer([b"header", stored])
+    client.turns.turn_all()
+    assert transport.closed == "aborted"
+    assert client.handler.refused == ["the rest of its answer cannot be read: a failing disk"]
+
+
+def test_closing_sends_the_rest_of_an_answer_first() -> None:
+    client, transport = streaming()
+    stored = Stored(bytes(3 * PIECE_BYTES))
+    client.send(frames(b"A", b"B"))
+    client.connection.answer([b"header", stored])
+    client.connection.close()
+    assert client.connection.is_handling, "a stopping broker waits for it"
+    for _ in range(4):
+        client.turns.turn_all()
+        transport.drain()
+    assert transport.sent == frames(b"header" + stored.content)
+    assert transport.closed == "closed"
+    assert client.handler.frames == [b"A"]
+
+
+def test_a_connection_lost_while_sending_lets_go_of_the_rest() -> None:
+    client, transport = streaming()
+    stored = Stored(bytes(3 * PIECE_BYTES))
+    released = weakref.ref(stored)
+    client.send(frames(b"A"))
+    client.connection.answer([b"header", stored])
+    del stored
+    client.turns.turn_all()
+    assert released() is not None
+    client.connection.connection_lost(None)
+    client.turns.turn_all()
+    assert released() is None
+    assert transport.sent[4:10] == b"header"

@@ -35,6 +35,7 @@ from odradek.replication import (
 from odradek.storage import AppendInfo, EpochEnd, LogManager, LogPosition, LogRead, Origin, TimestampOffset
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.positions import UNKNOWN_EPOCH_END
+from odradek.storage.reads import HOLDS_ALL
 from odradek.timer import Timer
 
 HERE = 1
@@ -125,6 +126,7 @@ class MemoryLog:
         *,
         at_least_one: bool,
         committed_only: bool = False,
+        held_bytes_max: int = HOLDS_ALL,
     ) -> LogRead:
         self.reads += 1
         if self.fails_with is not None:

@@ -6,7 +6,9 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
+from odradek.base.stored_bytes import StoredBytes
 from odradek.replication import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
+from odradek.replication.reading import HELD_BYTES_MAX
 
 p1, p2, p3, p4 = (TopicPartition("flights", number) for number in (1, 2, 3, 4))
 BIG = 1 << 20
@@ -146,3 +148,21 @@ def test_the_answer_carries_the_high_watermark_from_before(bench):
     bench.produce(p1, acks=1)
     assert bench.follow(2, {p1: 1}, max_wait_ms=0).only[0].high_watermark == 0
     assert bench.follow(2, {p1: 1}, max_wait_ms=0).only[0].high_watermark == 1
+
+
+def test_an_answer_holds_a_megabyte_of_records_and_leaves_the_rest_in_the_files(make_bench):
+    """50 partitions of 1 MB each were 50 MB in memory, for as long as their reader liked."""
+    bench = make_bench(stored=True)
+    parts = [TopicPartition("flights", number) for number in range(5)]
+    for part in parts:
+        bench.order(part)
+    for part in parts:
+        bench.produce(part, size_bytes=400_000)
+    outcomes = bench.consume(dict.fromkeys(parts, 0)).only
+    assert [len(outcome.records) for outcome in outcomes] == [400_000] * 5
+    is_stored = [isinstance(outcome.records, StoredBytes) for outcome in outcomes]
+    assert is_stored == [False, False, True, True, True]
+    held = [outcome.records for outcome in outcomes[:2]]
+    assert sum(map(len, held)) <= HELD_BYTES_MAX
+    last = outcomes[4].records
+    assert last.read_at(len(last), 0)[61:] == bytes(held[0])[61:], "the batches are alike"

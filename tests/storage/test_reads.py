@@ -6,8 +6,10 @@ import pytest
 
 from odradek.base.errors import ApiError, CorruptRecord, OffsetOutOfRange
 from odradek.base.settings import TopicConfig
+from odradek.base.stored_bytes import StoredBytes
 from odradek.records.header import iter_headers
 from odradek.storage import Log, LogPosition, LogRead
+from odradek.storage.memory_files import MemoryFile
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100)
 PLENTY = 1 << 20
@@ -21,6 +23,7 @@ def filled(bench: Any, batches: int = 12, records: int = 3) -> Log:
 
 
 def bases(read: LogRead) -> list[int]:
+    assert not isinstance(read.records, StoredBytes)
     return [header.base_offset for _, header in iter_headers(read.records)]
 
 
@@ -29,6 +32,7 @@ def read_all(log: Log, bound: LogPosition) -> list[int]:
     offset, found = log.log_start_offset, []
     while offset < bound.offset:
         read = log.read(offset, PLENTY, bound, at_least_one=True)
+        assert not isinstance(read.records, StoredBytes)
         headers = [header for _, header in iter_headers(read.records)]
         assert headers, f"nothing at {offset}, below {bound}"
         found += [header.base_offset for header in headers]
@@ -172,3 +176,62 @@ def test_a_damaged_batch_header_is_corrupt_not_a_crash(bench: Any) -> None:
     again = bench.open(SMALL)
     with pytest.raises(CorruptRecord, match="byte"):
         again.read(4, PLENTY, again.end_position, at_least_one=True)
+
+
+LARGE = TopicConfig(segment_bytes=1 << 20)
+
+
+def large(bench: Any) -> Log:
+    """One segment of 5 batches of about 3,000 bytes."""
+    log: Log = bench.open(LARGE)
+    for number in range(5):
+        bench.append(log, [bytes([number]) * 3_000])
+    return log
+
+
+def test_what_is_too_much_to_hold_is_left_in_the_file(bench: Any) -> None:
+    """L3: the same bytes, read when they are sent."""
+    log = large(bench)
+    held = log.read(1, PLENTY, log.end_position, at_least_one=True)
+    assert not isinstance(held.records, StoredBytes)
+    stored = log.read(1, PLENTY, log.end_position, at_least_one=True, held_bytes_max=len(held.records) - 1)
+    assert isinstance(stored.records, StoredBytes)
+    assert (stored.position, len(stored.records)) == (held.position, len(held.records))
+    assert stored.records.read_at(PLENTY, 0) == held.records
+    whole = log.read(1, PLENTY, log.end_position, at_least_one=True, held_bytes_max=len(held.records))
+    assert whole.records == held.records
+
+
+def test_what_was_read_is_sent_though_the_segment_is_deleted_meanwhile(bench: Any) -> None:
+    log = large(bench)
+    held = log.read(0, PLENTY, log.end_position, at_least_one=True)
+    stored = log.read(0, PLENTY, log.end_position, at_least_one=True, held_bytes_max=0)
+    log.close()
+    for name in bench.names():
+        bench.disk.remove(bench.path(name))
+    assert isinstance(stored.records, StoredBytes)
+    assert stored.records.read_at(PLENTY, 0) == held.records
+
+
+def test_where_no_file_can_be_kept_open_no_more_is_read_than_may_be_held(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many answers are on their way that descriptors are short; a reader makes progress all the same."""
+    log = large(bench)
+    monkeypatch.setattr(MemoryFile, "pin", lambda file: None)
+
+    def sizes(held_bytes_max: int, *, at_least_one: bool) -> int:
+        read = log.read(0, PLENTY, log.end_position, at_least_one=at_least_one, held_bytes_max=held_bytes_max)
+        return len(read.records)
+
+    first_bytes = len(log.read(0, 1, log.end_position, at_least_one=True).records)
+    assert sizes(0, at_least_one=True) == first_bytes
+    assert sizes(0, at_least_one=False) == 0
+    assert sizes(2 * first_bytes, at_least_one=True) == 2 * first_bytes
+
+
+def test_a_little_is_not_worth_a_slice(bench: Any) -> None:
+    log = filled(bench, batches=1)
+    read = log.read(0, PLENTY, log.end_position, at_least_one=True, held_bytes_max=0)
+    assert bases(read) == [0]
+    assert len(log.read(0, PLENTY, log.end_position, at_least_one=False, held_bytes_max=0).records) == 0

@@ -23,8 +23,10 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from odradek.base.errors import OdradekError
+from odradek.base.stored_bytes import StoredBytes
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
+Part: TypeAlias = Buffer | StoredBytes
 
 LENGTH_BYTES: Final = 4
 SCRATCH_BYTES: Final = 256 * 1024
@@ -135,7 +137,12 @@ def framed(parts: Sequence[Buffer]) -> list[Buffer]:
     The length joins the first part where that is small, since a piece more costs more than its copy; no other
     part is copied.
     """
-    length = _LENGTH.pack(sum(map(len, parts)))
+    return framed_as(sum(map(len, parts)), parts)
+
+
+def framed_as(payload_bytes: int, parts: Sequence[Buffer]) -> list[Buffer]:
+    """The beginning of a frame of `payload_bytes`: its length and its first parts, as `framed` has them."""
+    length = _LENGTH.pack(payload_bytes)
     first = parts[0]
     if len(first) > JOINED_BYTES_MAX:
         return [length, *parts]

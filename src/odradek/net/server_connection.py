@@ -16,18 +16,25 @@ The state, and what stops it from handling or reading more:
     handling    a frame was handed over and not yet answered        no other frame is handled
     waiting     frames that came with it or meanwhile               while there are any, nothing is read
     choked      the peer does not take its answers                  neither handled nor read
+    sending     of an answer parts are left that lie in files       no other frame is handled
     queued      it waits for its turn, or its turn is now           it is not queued again
 
+What an answer leaves in files (`StoredBytes`) is read when the peer has taken what came before: PIECE_BYTES
+in a turn of this connection, until the peer is choked again.
+
 So one connection holds at most one request at work, the frames of one read, and, unsent, what the write
-buffer may hold plus one answer.
+buffer may hold plus what one answer has in memory, or one piece.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
-from odradek.net.framing import Buffer, FrameReader, FrameRefused, framed
+from odradek.base.stored_bytes import StoredBytes
+from odradek.net.framing import LENGTH_BYTES, Buffer, FrameReader, FrameRefused, Part, framed, framed_as
 from odradek.net.ready_queue import ReadyQueue
+
+PIECE_BYTES: Final = 512 * 1024
 
 
 class FrameHandler(Protocol):
@@ -43,7 +50,7 @@ class FrameHandler(Protocol):
         """The connection is gone; also called for one that was refused, never for one not made."""
 
     def frame_refused(self, connection: "ServerConnection", reason: str) -> None:
-        """The peer does not speak the protocol; the connection is being closed."""
+        """The connection is being closed: the peer breaks the protocol, or its answer cannot be sent."""
 
 
 class ServerConnection(asyncio.BufferedProtocol):
@@ -54,10 +61,13 @@ class ServerConnection(asyncio.BufferedProtocol):
         "_choked",
         "_handler",
         "_handling",
+        "_is_closing",
         "_is_queued",
         "_is_reading",
         "_reader",
         "_ready",
+        "_sending",
+        "_sent_bytes",
         "_transport",
         "_waiting",
         "_write_buffer_bytes",
@@ -104,10 +114,15 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._handling = False
         # Ends what the frame at work has parked, when the connection is lost; None when there is nothing.
         self._abandon: Callable[[], None] | None = None
+        # What is left to send of an answer, the next part last, and how much of that part was sent.
+        self._sending: list[Part] = []
+        self._sent_bytes = 0
         # Frames that are not handled yet, the next one last; nothing is read while there are any.
         self._waiting: list[Buffer] = []
         # The write buffer is above its limit.
         self._choked = False
+        # No more frames are handled; the transport closes when nothing is left to send.
+        self._is_closing = False
         # It waits in the ready queue, or `serve_next` is further up the stack and will tell the queue.
         self._is_queued = False
         # Whether the transport reads; False exactly while frames wait or the peer is choked.
@@ -130,6 +145,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """See `asyncio.BaseProtocol.connection_lost`."""
         self._transport = None
         self._waiting.clear()
+        self._sending.clear()
         if self._abandon is not None:
             abandon, self._abandon = self._abandon, None
             abandon()
@@ -157,7 +173,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         else:
             self._waiting = frames
             frames.reverse()
-            if not (self._is_queued or self._handling or self._choked):
+            if not (self._is_queued or self._handling or self._choked or self._sending):
                 self._ready.serve_or_add(self)
                 return
         self._adjust_reading()
@@ -183,12 +199,12 @@ class ServerConnection(asyncio.BufferedProtocol):
     @property
     def is_open(self) -> bool:
         """Whether answers still have somewhere to go."""
-        return self._transport is not None and not self._transport.is_closing()
+        return self._transport is not None and not self._is_closing and not self._transport.is_closing()
 
     @property
     def is_handling(self) -> bool:
-        """Whether a request is at work or parked."""
-        return self._handling
+        """Whether a request is at work, parked, or being answered."""
+        return self._handling or bool(self._sending)
 
     @property
     def waiting_requests(self) -> int:
@@ -198,19 +214,29 @@ class ServerConnection(asyncio.BufferedProtocol):
     @property
     def unsent_bytes(self) -> int:
         """Bytes of answers that the peer has not taken."""
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+        if self._transport is None:
+            return 0
+        return self._transport.get_write_buffer_size() + sum(map(len, self._sending)) - self._sent_bytes
 
-    def answer(self, parts: Sequence[Buffer]) -> None:
-        """Send the answer to the frame at work, without copying its parts; they must not change any more."""
+    def answer(self, parts: Sequence[Part]) -> None:
+        """Send the answer to the frame at work, without copying its parts; they must not change any more.
+
+        The first part is in memory.
+        """
         assert self._handling, "an answer without a request"
         self._handling = False
         self._abandon = None
         if self._transport is None:
             return
-        frame = framed(parts)
-        self.bytes_out += sum(map(len, frame))
         self.was_active = True
-        self._transport.writelines(frame)
+        for part in parts:
+            if isinstance(part, StoredBytes):
+                self._begin_sending(self._transport, parts)
+                break
+        else:
+            frame = framed(cast(Sequence[Buffer], parts))
+            self.bytes_out += sum(map(len, frame))
+            self._transport.writelines(frame)
         self._wait_for_turn()
 
     def answer_nothing(self) -> None:
@@ -229,14 +255,17 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._abandon = abandon
 
     def close(self) -> None:
-        """Handle no more frames; answers already written are still sent."""
+        """Handle no more frames; what was answered is still sent."""
         self._waiting.clear()
-        if self._transport is not None:
+        self._is_closing = True
+        if self._transport is not None and not self._sending:
             self._transport.close()
 
     def abort(self) -> None:
         """Close at once, with whatever was not sent."""
         self._waiting.clear()
+        self._sending.clear()
+        self._is_closing = True
         if self._transport is not None:
             self._transport.abort()
 
@@ -245,11 +274,14 @@ class ServerConnection(asyncio.BufferedProtocol):
     def serve_next(self) -> bool:
         """See `Servable.serve_next`."""
         self._is_queued = True
-        if self._may_serve():
+        if self._sending:
+            if not self._choked:
+                self._send_piece()
+        elif self._may_serve():
             self._handling = True
             self.requests += 1
             self._handler.frame_received(self, self._waiting.pop())
-        if self._waiting:
+        if self._waiting or self._sending:
             self._is_queued = has_more = self._may_serve()
         else:
             self._is_queued = has_more = False
@@ -258,14 +290,59 @@ class ServerConnection(asyncio.BufferedProtocol):
         return has_more
 
     def _may_serve(self) -> bool:
-        """Whether the next frame may be handed over now."""
-        return bool(self._waiting) and not self._handling and not self._choked and self.is_open
+        """Whether the next frame may be handed over now, or more of an answer be sent."""
+        if self._choked or self._transport is None:
+            return False
+        return bool(self._sending) or (bool(self._waiting) and not self._handling and self.is_open)
 
     def _wait_for_turn(self) -> None:
-        """Queue when a frame may be handed over and this connection is not queued yet."""
-        if self._waiting and not self._is_queued and not self._handling and not self._choked:
+        """Queue when there is something to do and this connection is not queued yet."""
+        if (self._waiting or self._sending) and not self._is_queued and self._may_serve():
             self._is_queued = True
             self._ready.add(self)
+
+    def _begin_sending(self, transport: asyncio.Transport, parts: Sequence[Part]) -> None:
+        """Send what comes before the first part in a file; the rest is sent in this connection's turns."""
+        payload_bytes = sum(map(len, parts))
+        held = next(at for at, part in enumerate(parts) if isinstance(part, StoredBytes))
+        assert held > 0, "an answer begins with its header"
+        self.bytes_out += payload_bytes + LENGTH_BYTES
+        self._sending = list(parts[held:])
+        self._sending.reverse()
+        self._sent_bytes = 0
+        transport.writelines(framed_as(payload_bytes, cast(Sequence[Buffer], parts[:held])))
+
+    def _send_piece(self) -> None:
+        """Send the next part of the answer, or a piece of it when it lies in a file."""
+        if self._transport is None:
+            return
+        self.was_active = True
+        part = self._sending[-1]
+        if not isinstance(part, StoredBytes):
+            self._sending.pop()
+            self._transport.write(part)
+        else:
+            size_bytes = min(PIECE_BYTES, len(part) - self._sent_bytes)
+            try:
+                piece = part.read_at(size_bytes, self._sent_bytes)
+            except OSError as error:
+                self._give_up(f"the rest of its answer cannot be read: {error}")
+                return
+            if len(piece) < size_bytes:
+                self._give_up("the rest of its answer was cut off the log")
+                return
+            self._sent_bytes += size_bytes
+            if self._sent_bytes == len(part):
+                self._sent_bytes = 0
+                self._sending.pop()
+            self._transport.write(piece)
+        if self._is_closing and not self._sending:
+            self._transport.close()
+
+    def _give_up(self, reason: str) -> None:
+        """Close at once: an answer that has begun can only be ended or cut short."""
+        self._handler.frame_refused(self, reason)
+        self.abort()
 
     def _adjust_reading(self) -> None:
         """Read exactly while no frame waits and the peer takes its answers."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from odradek.base.stored_bytes import StoredBytes
 from odradek.storage import AbortedTransaction, EpochEnd, LogPosition
 from odradek.storage.positions import UNKNOWN_POSITION
 
@@ -38,7 +39,7 @@ class FetchOutcome:
     """HW from before the fetch was taken as news of a follower (R10); -1 with an error (R9)."""
     last_stable_offset: Offset = NO_OFFSET
     log_start_offset: Offset = NO_OFFSET
-    records: bytes | memoryview = b""
+    records: bytes | memoryview | StoredBytes = b""
     aborted_transactions: list[AbortedTransaction] | None = None
     """Of a read-committed fetch; None for any other."""
     preferred_read_replica: BrokerId = NO_BROKER

@@ -16,6 +16,7 @@ from odradek.records.work import Work
 from odradek.replication.isr import IsrChange
 from odradek.storage import AppendInfo, EpochEnd, LogPosition, LogRead, Origin, TimestampOffset
 from odradek.storage.files import Buffer
+from odradek.storage.reads import HOLDS_ALL
 
 
 class ReplicatedLog(Protocol):
@@ -86,6 +87,7 @@ class ReplicatedLog(Protocol):
         *,
         at_least_one: bool,
         committed_only: bool = False,
+        held_bytes_max: int = HOLDS_ALL,
     ) -> LogRead:
         """L3."""
 

@@ -10,13 +10,18 @@ second) nor the log. With max bytes 100 over all and 60 for each partition, batc
 
 The first batch of the answer is given whole even when it is above every limit, or else a reader could never
 get past it (KIP-74).
+
+An answer holds HELD_BYTES_MAX of records in memory at most: what is above that stays in the files until it is
+sent.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
 from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID
+from odradek.base.stored_bytes import StoredBytes
 from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.outcomes import FetchOutcome
@@ -24,6 +29,9 @@ from odradek.replication.partition import Partition
 from odradek.replication.ports import ReplicatedLog
 from odradek.storage import EpochEnd
 from odradek.storage.positions import UNKNOWN_EPOCH_END
+
+HELD_BYTES_MAX: Final = 1024 * 1024
+"""Record bytes that one answer holds in memory; see the module's head."""
 
 
 class Reader:
@@ -40,22 +48,30 @@ class Reader:
     def read(self, params: FetchParams, fetches: Sequence[PartitionFetch]) -> list[FetchOutcome]:
         """One outcome per partition, in order; the sum of the records stays within the fetch's limit."""
         left_bytes = max(0, params.max_bytes)
+        held_bytes_max = HELD_BYTES_MAX
         at_least_one = not params.hard_max_bytes
         outcomes = []
         for fetch in fetches:
             max_bytes = fetch.max_bytes if fetch.max_bytes < left_bytes else left_bytes
             if max_bytes == 0 and at_least_one:
                 max_bytes = 1  # a reader that allows nothing must get past the first batch too
-            outcome = self._read_partition(params, fetch, max_bytes, at_least_one)
+            outcome = self._read_partition(params, fetch, max_bytes, held_bytes_max, at_least_one)
             size_bytes = len(outcome.records)
             if size_bytes > 0:
+                if not isinstance(outcome.records, StoredBytes):
+                    held_bytes_max = max(0, held_bytes_max - size_bytes)
                 at_least_one = False
                 left_bytes = max(0, left_bytes - size_bytes)
             outcomes.append(outcome)
         return outcomes
 
     def _read_partition(
-        self, params: FetchParams, fetch: PartitionFetch, max_bytes: int, at_least_one: bool
+        self,
+        params: FetchParams,
+        fetch: PartitionFetch,
+        max_bytes: int,
+        held_bytes_max: int,
+        at_least_one: bool,
     ) -> FetchOutcome:
         found = find_replica(self._hosted, params, fetch)
         if isinstance(found, ErrorCode):
@@ -80,6 +96,7 @@ class Reader:
                 found.bound(params.isolation),
                 at_least_one=at_least_one,
                 committed_only=params.isolation is Isolation.LAST_STABLE,
+                held_bytes_max=held_bytes_max,
             )
         except OdradekError as error:
             if isinstance(error, StorageFailure):

@@ -38,6 +38,13 @@ def is_of_the_disk(error: OSError) -> bool:
     return error.errno not in _NOT_OF_THE_DISK
 
 
+class PinnedFile(Protocol):
+    """The content of a file as it was when it was pinned, readable for as long as this object lives."""
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        """Up to `size_bytes` from `position`; fewer behind what was cut off since, and at the end."""
+
+
 class File(Protocol):
     """One file by its path. It may hold a descriptor or not: an idle file is opened again when needed."""
 
@@ -60,6 +67,13 @@ class File(Protocol):
 
     def detached_sync(self) -> Callable[[], None]:
         """A `sync` that may be called once from any thread, whatever happens to this file meanwhile."""
+
+    def pin(self) -> PinnedFile | None:
+        """Keep what is written now readable after the file is removed, replaced or closed.
+
+        None when too many files are pinned already. All who pin a file share one descriptor; what is appended
+        later may be seen, what `truncate` cuts off is not, also when it is written anew.
+        """
 
     def close(self) -> None:
         """Let go of the descriptor; the next use opens the file again."""

@@ -36,7 +36,7 @@ from odradek.storage.partition_metadata import write_topic_id
 from odradek.storage.positions import EpochEnd, LogPosition, TimestampOffset
 from odradek.storage.producer_replay import check_batches, remember_batches, write_snapshot
 from odradek.storage.producer_state import ProducerStates
-from odradek.storage.reads import LogRead, aborted_among, read_batches
+from odradek.storage.reads import HOLDS_ALL, LogRead, aborted_among, read_batches
 from odradek.storage.recovery import LoadedLog
 from odradek.storage.retention import count_expendable
 from odradek.storage.rolling import must_roll
@@ -304,18 +304,26 @@ class Log:
         *,
         at_least_one: bool,
         committed_only: bool = False,
+        held_bytes_max: int = HOLDS_ALL,
     ) -> LogRead:
         """L3: batches from the one that holds `start_offset`, below `bound` (LEO, HW or LSO).
 
         OffsetOutOfRange below the log start or above LEO. `at_least_one` returns the first batch whole even
-        when it is larger than `max_bytes`.
+        when it is larger than `max_bytes`. More than `held_bytes_max` is not read but comes as `StoredBytes`.
         """
         if max_bytes < 0:
             raise ApiError(ErrorCode.INVALID_FETCH_SIZE, f"a read of {max_bytes} bytes")
         self._check_in_range(start_offset)
         found = None
         if max_bytes > 0 and start_offset < bound.offset:
-            found = read_batches(self._segments, start_offset, max_bytes, bound, at_least_one=at_least_one)
+            found = read_batches(
+                self._segments,
+                start_offset,
+                max_bytes,
+                bound,
+                at_least_one=at_least_one,
+                held_bytes_max=held_bytes_max,
+            )
         if found is None:
             nothing = bound if start_offset == bound.offset else self._parts.locate(start_offset)
             return LogRead(nothing, b"", aborted_transactions=[] if committed_only else None)

@@ -47,6 +47,8 @@ class _FileNode:
     # Since the last sync, in order: (position, data) for a write, (size, None) for a truncation.
     unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)
     modified_ms: int = 0
+    # What is pinned of the present content; None after a truncation.
+    pinned: "MemoryPinnedFile | None" = None
 
 
 @dataclass(slots=True, eq=False)
@@ -62,6 +64,27 @@ def _apply(content: bytearray, position: int, data: bytes | None) -> None:
     if len(content) < position:
         content.extend(bytes(position - len(content)))
     content[position : position + len(data)] = data
+
+
+class MemoryPinnedFile:
+    """A pinned file of `MemoryFileSystem`; see `PinnedFile`."""
+
+    __slots__ = ("_disk", "_node", "_path", "_valid_bytes")
+
+    def __init__(self, node: _FileNode, disk: "MemoryFileSystem", path: str) -> None:
+        self._node = node
+        self._disk = disk
+        self._path = path
+        self._valid_bytes = _ENDLESS_BYTES
+
+    def cut(self, size_bytes: int) -> None:
+        """Show nothing from `size_bytes` on any more."""
+        self._valid_bytes = size_bytes
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        """See `PinnedFile.read_at`."""
+        self._disk.check("read", self._path)
+        return bytes(self._node.content[position : min(position + size_bytes, self._valid_bytes)])
 
 
 class MemoryFile:
@@ -110,6 +133,9 @@ class MemoryFile:
         self._disk.check_writable(self.path)
         self._disk.check("truncate", self.path)
         _apply(node.content, size_bytes, None)
+        if node.pinned is not None:
+            node.pinned.cut(size_bytes)
+            node.pinned = None
         node.unsynced.append((size_bytes, None))
         node.modified_ms = self._disk.now_ms()
 
@@ -128,6 +154,13 @@ class MemoryFile:
                 _apply(node.durable, position, data)
 
         return sync
+
+    def pin(self) -> "MemoryPinnedFile":
+        """See `File.pin`."""
+        node = self._opened()
+        if node.pinned is None:
+            node.pinned = MemoryPinnedFile(node, self._disk, self.path)
+        return node.pinned
 
     def close(self) -> None:
         """See `File.close`."""

@@ -14,11 +14,14 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable
+from weakref import ReferenceType, ref
 
 from odradek.storage.files import Buffer
 
 DESCRIPTORS_MAX = 4096
+PINNED_SHARE = 2
 _CLOSED = -1
+_ENDLESS_BYTES = 1 << 62
 
 
 def _sync_descriptor(descriptor: int) -> None:
@@ -33,7 +36,7 @@ def _sync_descriptor(descriptor: int) -> None:
 class OsFile:
     """A file of `OsFileSystem`; see `File`."""
 
-    __slots__ = ("_descriptor", "_descriptors", "_flags", "path", "used")
+    __slots__ = ("_descriptor", "_descriptors", "_flags", "_pinned", "path", "used")
 
     def __init__(self, path: str, flags: int, descriptors: "_Descriptors") -> None:
         self.path = path
@@ -41,6 +44,8 @@ class OsFile:
         self._flags = flags
         self._descriptor = _CLOSED
         self._descriptors = descriptors
+        # What is pinned now, for the next who pins it; nothing keeps it alive but its users.
+        self._pinned: ReferenceType[OsPinnedFile] | None = None
 
     def read_at(self, size_bytes: int, position: int) -> bytes:
         """See `File.read_at`."""
@@ -67,6 +72,10 @@ class OsFile:
     def truncate(self, size_bytes: int) -> None:
         """See `File.truncate`."""
         os.ftruncate(self._open(), size_bytes)
+        pinned = None if self._pinned is None else self._pinned()
+        if pinned is not None:
+            pinned.cut(size_bytes)
+            self._pinned = None
 
     def sync(self) -> None:
         """See `File.sync`."""
@@ -83,6 +92,16 @@ class OsFile:
                 os.close(duplicate)
 
         return sync_and_close
+
+    def pin(self) -> "OsPinnedFile | None":
+        """See `File.pin`."""
+        pinned = None if self._pinned is None else self._pinned()
+        if pinned is None:
+            if not self._descriptors.may_pin():
+                return None
+            pinned = OsPinnedFile(os.dup(self._open()), self._descriptors)
+            self._pinned = ref(pinned)
+        return pinned
 
     def close(self) -> None:
         """See `File.close`."""
@@ -101,18 +120,60 @@ class OsFile:
         return self._descriptor
 
 
+class OsPinnedFile:
+    """A pinned file of `OsFileSystem`; see `PinnedFile`. Its descriptor is closed with its last user."""
+
+    __slots__ = ("__weakref__", "_descriptor", "_descriptors", "_valid_bytes")
+
+    def __init__(self, descriptor: int, descriptors: "_Descriptors") -> None:
+        self._descriptor = descriptor
+        self._descriptors = descriptors
+        descriptors.pinned += 1
+        # Bytes behind this have been cut off since.
+        self._valid_bytes = _ENDLESS_BYTES
+
+    def __del__(self) -> None:
+        self._descriptors.pinned -= 1
+        os.close(self._descriptor)
+
+    def cut(self, size_bytes: int) -> None:
+        """Show nothing from `size_bytes` on any more."""
+        self._valid_bytes = size_bytes
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        """See `PinnedFile.read_at`; has the system read the next piece ahead."""
+        size_bytes = min(size_bytes, self._valid_bytes - position)
+        if size_bytes <= 0:
+            return b""
+        data = os.pread(self._descriptor, size_bytes, position)
+        _read_ahead(self._descriptor, position + size_bytes, size_bytes)
+        return data
+
+
+def _read_ahead(descriptor: int, position: int, size_bytes: int) -> None:
+    advise = getattr(os, "posix_fadvise", None)  # not on macOS, where the system reads ahead by itself
+    if advise is not None:
+        advise(descriptor, position, size_bytes, os.POSIX_FADV_WILLNEED)
+
+
 class _Descriptors:
     """The open files of one file system, in the order in which the clock hand will pass them."""
 
-    __slots__ = ("_limit", "_open")
+    __slots__ = ("_limit", "_open", "pinned")
 
     def __init__(self, limit: int) -> None:
         assert limit > 0, f"no file could ever be open: {limit}"
         self._limit = limit
         self._open: dict[OsFile, None] = {}
+        self.pinned = 0
+        """How many of the descriptors are pinned; they are closed by their users and by nobody else."""
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self._open) + self.pinned
+
+    def may_pin(self) -> bool:
+        """Whether another file may be pinned: so many at most that others can still be opened."""
+        return self.pinned < self._limit // PINNED_SHARE
 
     def remember(self, file: OsFile) -> None:
         self._open[file] = None
@@ -121,7 +182,7 @@ class _Descriptors:
         self._open.pop(file, None)
 
     def make_room(self) -> None:
-        while len(self._open) >= self._limit:
+        while self._open and len(self) >= self._limit:
             file = next(iter(self._open))
             if file.used:
                 file.used = False

@@ -6,15 +6,23 @@ start 107, room for two batches      -> [105-109][110-114], the client skips 105
 start 107, room for 1.5 batches      -> [105-109] and half of [110-114], as Kafka does
 start 107, room for half a batch     -> [105-109] whole, where at least one batch was asked for
 start 115                            -> nothing: it is not below the bound
+
+Of what is found, at most `held_bytes_max` is read into memory. More than that stays in the file, as a
+`FileSlice`.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from odradek.base.ids import Offset
+from odradek.base.stored_bytes import StoredBytes
 from odradek.storage.positions import LogPosition
 from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
 from odradek.storage.transaction_index import AbortedTransaction
+
+HOLDS_ALL: Final = (1 << 63) - 1
+"""No limit on what a read holds in memory."""
 
 
 @dataclass(slots=True)
@@ -23,7 +31,7 @@ class LogRead:
 
     position: LogPosition
     """Of the offset asked for; its byte is where `records` begin."""
-    records: bytes | memoryview
+    records: bytes | memoryview | StoredBytes
     """Batches as they lie on disk; the last may be cut short when `max_bytes` ran out."""
     first_batch_incomplete: bool = False
     """Not even the first batch fitted in `max_bytes`, and the read was not to exceed it."""
@@ -32,7 +40,13 @@ class LogRead:
 
 
 def read_batches(
-    segments: Segments, start: Offset, max_bytes: int, bound: LogPosition, *, at_least_one: bool
+    segments: Segments,
+    start: Offset,
+    max_bytes: int,
+    bound: LogPosition,
+    *,
+    at_least_one: bool,
+    held_bytes_max: int,
 ) -> LogRead | None:
     """The batches from `start` on, below `bound`; None when there are none.
 
@@ -46,7 +60,8 @@ def read_batches(
             end = bound.byte_position if is_last else segment.size_bytes
             if position >= end:
                 return None
-            return _read_from(segment, start, position, end, max_bytes, at_least_one=at_least_one)
+            at = LogPosition(start, segment.base_offset, position)
+            return _read_from(segment, at, end, max_bytes, held_bytes_max, at_least_one=at_least_one)
         segment = segments.after(segment)
     return None
 
@@ -66,14 +81,35 @@ def aborted_among(segments: Segments, found: LogRead, log_end_offset: Offset) ->
 
 
 def _read_from(
-    segment: Segment, start: Offset, position: int, end: int, max_bytes: int, *, at_least_one: bool
+    segment: Segment,
+    at: LogPosition,
+    end: int,
+    max_bytes: int,
+    held_bytes_max: int,
+    *,
+    at_least_one: bool,
 ) -> LogRead:
-    at = LogPosition(start, segment.base_offset, position)
-    if end - position <= max_bytes:
-        return LogRead(at, segment.read(position, end - position))
-    first_bytes = segment.batch_size_at(position)
+    found_bytes = end - at.byte_position
+    if found_bytes <= max_bytes:
+        return LogRead(at, _take(segment, at, found_bytes, held_bytes_max, at_least_one=at_least_one))
+    first_bytes = segment.batch_size_at(at.byte_position)
     if first_bytes <= max_bytes:
-        return LogRead(at, segment.read(position, max_bytes))
+        return LogRead(at, _take(segment, at, max_bytes, held_bytes_max, at_least_one=at_least_one))
     if at_least_one:
-        return LogRead(at, segment.read(position, first_bytes))
-    return LogRead(at, segment.read(position, max_bytes), first_batch_incomplete=True)
+        return LogRead(at, _take(segment, at, first_bytes, held_bytes_max, at_least_one=True))
+    return LogRead(at, segment.read(at.byte_position, max_bytes), first_batch_incomplete=True)
+
+
+def _take(
+    segment: Segment, at: LogPosition, size_bytes: int, held_bytes_max: int, *, at_least_one: bool
+) -> bytes | StoredBytes:
+    """The bytes, or a slice of the file; fewer bytes where no slice can be had, but the first batch whole."""
+    position = at.byte_position
+    if size_bytes <= held_bytes_max:
+        return segment.read(position, size_bytes)
+    found = segment.slice(position, size_bytes)
+    if found is not None:
+        return found
+    if not at_least_one:
+        return b""
+    return segment.read(position, min(size_bytes, max(held_bytes_max, segment.batch_size_at(position))))

@@ -17,6 +17,7 @@ from odradek.base.ids import Offset
 from odradek.records.header import CURRENT_MAGIC, HEADER_BYTES, OVERHEAD_BYTES, BatchHeader
 from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_headers
+from odradek.storage.file_slice import SLICE_BYTES_MIN, FileSlice
 from odradek.storage.files import Buffer, File, FileSystem
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetEntry, OffsetIndex
 from odradek.storage.time_index import TimeEntry, TimeIndex
@@ -200,6 +201,15 @@ class Segment:
     def read(self, position: int, size_bytes: int) -> bytes:
         """Bytes of the file."""
         return self._file.read_at(size_bytes, position)
+
+    def slice(self, position: int, size_bytes: int) -> FileSlice | None:
+        """Bytes of the file, to be read when they are sent.
+
+        None when they are too few for that, or too many files are pinned: the caller reads them or does
+        without.
+        """
+        pinned = self._file.pin() if size_bytes >= SLICE_BYTES_MIN else None
+        return None if pinned is None else FileSlice(pinned, position, size_bytes)
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
         """Position and header of each batch from `position` on."""

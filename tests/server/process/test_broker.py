@@ -17,6 +17,7 @@ from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.records.header import iter_headers
 from odradek.server.process.broker_thread import BrokerThread
 from odradek.testing.virtual_clock import VirtualClock
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
@@ -92,6 +93,24 @@ def test_requests_sent_together_are_answered_in_order(broker: BrokerThread) -> N
         for _ in range(3):
             (size,) = struct.unpack(">i", answers.read(4))
             assert answers.read(size)[:4] == struct.pack(">i", 7)
+
+
+def test_a_large_answer_is_sent_as_its_reader_takes_it(broker: BrokerThread, batch: Any) -> None:
+    """The bytes of a fetch above 1 MB stay in the file until then, and are what was produced."""
+    batches = [batch(bytes([number]) * 900_000) for number in range(8)]
+    with connect(broker) as slow, connect(broker) as other:
+        make_topic(slow, "t")
+        for data in batches:
+            assert produce(slow, "t", data).error_code == 0
+        part = FetchPartition(0, fetch_offset=0, partition_max_bytes=50 << 20)
+        slow.send(FetchRequest(min_bytes=1, topics=[FetchTopic("t", partitions=[part])]), 12)
+        assert latest(other, "t") == 8, "others are answered meanwhile"
+        records = bytes(slow.receive(FetchResponse).responses[0].partitions[0].records)
+    assert len(records) == sum(map(len, batches))
+    for number, (at, header) in enumerate(iter_headers(records)):
+        assert header.base_offset == number
+        # Offset, length and leader epoch stand before what the CRC covers.
+        assert records[at + 16 : at + header.size_bytes] == batches[number][16:]
 
 
 def test_a_parked_request_holds_back_the_next_ones(broker: BrokerThread, batch: Any) -> None:

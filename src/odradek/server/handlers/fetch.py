@@ -1,10 +1,11 @@
 """Fetch: read partitions, now or when there is enough (F1), in full or as what is new in a session (F10)."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.net.framing import Buffer
 from odradek.replication.fetch_request import (
     CONSUMER_ID,
     DEBUGGING_CONSUMER_ID,
@@ -163,7 +164,8 @@ def _partition(index: int, outcome: FetchOutcome) -> PartitionData:
         outcome.log_start_offset,
         aborted_transactions=None,
         preferred_read_replica=outcome.preferred_read_replica,
-        records=outcome.records,
+        # The codec asks for no more than the length of what is large, and passes it on.
+        records=cast(Buffer, outcome.records),
     )
     if outcome.aborted_transactions is not None:
         part.aborted_transactions = [

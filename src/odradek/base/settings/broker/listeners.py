@@ -121,7 +121,7 @@ class ListenerSettings:
     odradek_connection_write_buffer_bytes: int = setting(
         Kind.INT,
         "odradek.connection.write.buffer.bytes",
-        8_388_608,
+        65_536,
         "How many unsent bytes one connection may hold before its requests are no longer read.",
         least=65_536,
     )

@@ -1,0 +1,26 @@
+"""Bytes that stay in a file until they are sent: what a large answer holds in place of a copy.
+
+`storage` makes them, `wire` and the handlers pass them on by their length alone, `net` reads them piece by
+piece as the peer takes what it was sent.
+"""
+
+
+class StoredBytes:
+    """A fixed number of bytes that can be read for as long as this object lives.
+
+    A class and not a protocol, since every part of every answer is tested for it: no ABC either, whose test
+    costs ten times as much.
+    """
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        """How many bytes there are."""
+        raise NotImplementedError
+
+    def read_at(self, size_bytes: int, position: int) -> bytes:
+        """Up to `size_bytes` from `position`, counted from the first of these bytes; raises OSError.
+
+        Fewer only at the end, or when the bytes are gone for good because their log was truncated.
+        """
+        raise NotImplementedError
