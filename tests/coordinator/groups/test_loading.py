@@ -148,3 +148,15 @@ def test_hostile_batches_harm_nobody(world: Any) -> None:
     found = world.committed()
     assert isinstance(found, dict)
     assert found[T0] == 1
+
+
+def test_a_batch_that_is_too_large_uncompressed_is_left_out(world: Any, caplog: Any) -> None:
+    """It is decompressed in one piece: a few KB may be made to take long."""
+    bomb = BatchBuilder(codec=Codec.ZSTD)
+    for _ in range(9):
+        bomb.append(1, None, bytes(1 << 20))
+    append(world, bytes(bomb.build()))
+    append(world, build_batch([offset_record("g", T0, CommittedOffset(7, -1, "", 0))], 0))
+    world.start()
+    assert world.committed() == {T0: 7}
+    assert "is left out: the records take more than 8388608 bytes" in caplog.text

@@ -38,7 +38,7 @@ from odradek.coordinator.groups.offsets import (
 from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.ports import PartitionReader
 from odradek.records.control import read_marker
-from odradek.records.framing import body_of
+from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX, body_of
 from odradek.records.header import (
     CODEC_MASK,
     CONTROL_BIT,
@@ -138,7 +138,7 @@ def _take_batch(
                 if marker is not None:
                     _complete(replay, header.producer_id, committed=marker.committed)
                 return
-            body = body_of(data, header, at)
+            body = body_of(data, header, at, bytes_max=DECOMPRESSED_USUAL_BYTES_MAX)
             position, end = 0, len(body)
             producer_id = header.producer_id if header.is_transactional else None
         while position < end:

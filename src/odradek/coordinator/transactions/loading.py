@@ -1,21 +1,21 @@
 """Loading a partition of `__transaction_state`, when its leadership arrives.
 
 The last record of each transactional id is what holds; a tombstone takes it away. What was loaded may not be
-on every in-sync replica yet: whoever is told of it waits for that, as for what is appended. A record that
-cannot be understood is left out and logged: one producer that has to begin anew is better than fifty that
-find no coordinator.
+on every in-sync replica yet: whoever is told of it waits for that, as for what is appended. A record or
+batch that cannot be understood is left out and logged: one producer that has to begin anew is better than
+fifty that find no coordinator.
 """
 
 import logging
 from collections.abc import Generator, Iterator
 from typing import Final
 
-from odradek.base.errors import MalformedRequest, OdradekError
+from odradek.base.errors import InvalidRecord, MalformedRequest, OdradekError
 from odradek.base.ids import Offset
 from odradek.coordinator.ports import PartitionReader
 from odradek.coordinator.transactions.state_records import decode_key, decode_value
 from odradek.coordinator.transactions.state_store import StatePartition, WriteMarkers
-from odradek.records.framing import Record, iter_records
+from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX, Record, iter_records
 from odradek.records.header import iter_headers
 
 READ_BYTES_MAX: Final = 16 << 10
@@ -65,12 +65,21 @@ def _read(partition: StatePartition, reader: PartitionReader, start: Offset) -> 
     position = start
     for at, header in iter_headers(batches):
         if not header.is_control:
-            for count, record in enumerate(iter_records(batches, header, at), 1):
-                _apply(partition, record)
-                if count % RECORDS_PER_STEP == 0:
-                    yield
-                    if not partition.is_led:
-                        return position
+            records = iter_records(batches, header, at, bytes_max=DECOMPRESSED_USUAL_BYTES_MAX)
+            try:
+                for count, record in enumerate(records, 1):
+                    _apply(partition, record)
+                    if count % RECORDS_PER_STEP == 0:
+                        yield
+                        if not partition.is_led:
+                            return position
+            except InvalidRecord as error:
+                _log.error(
+                    "%s: the rest of the batch at offset %d is left out: %s",
+                    partition.topic_partition,
+                    header.base_offset,
+                    error,
+                )
         position = header.next_offset
     yield
     return position
