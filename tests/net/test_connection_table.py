@@ -26,7 +26,7 @@ class Connection:
 
 
 def table(**limits: int) -> ConnectionTable:
-    return ConnectionTable(ConnectionLimits(**limits))
+    return ConnectionTable(lambda: ConnectionLimits(**limits))
 
 
 def test_no_more_connections_than_allowed_in_all_and_per_host() -> None:

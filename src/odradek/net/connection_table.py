@@ -6,7 +6,7 @@ Idle connections are found by one sweep over all of them, not by a timer each: a
 when bytes move. A sweep clears the flag, or, finding it cleared, compares the time since it did.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -60,8 +60,9 @@ class TrackedConnection(Protocol):
 class ConnectionTable:
     """The open connections, in the order in which they came."""
 
-    def __init__(self, limits: ConnectionLimits) -> None:
-        self.limits = limits
+    def __init__(self, limits: Callable[[], ConnectionLimits]) -> None:
+        """`limits` is asked whenever they matter: they may change while the broker runs."""
+        self._limits = limits
         # Counts since the start.
         self.opened = 0
         self.refused = 0
@@ -84,12 +85,13 @@ class ConnectionTable:
         """Take a connection in, or say which limit is reached."""
         host = connection.peer_host
         here = self._per_host.get(host, 0)
-        if len(self._open) >= self.limits.connections_max:
+        limits = self._limits()
+        if len(self._open) >= limits.connections_max:
             self.refused += 1
-            return f"{self.limits.connections_max} are open, as many as max.connections or open files allow"
-        if here >= self.limits.connections_per_host_max:
+            return f"{limits.connections_max} are open, as many as max.connections or open files allow"
+        if here >= limits.connections_per_host_max:
             self.refused += 1
-            return f"max.connections.per.ip of {self.limits.connections_per_host_max} is reached by {host}"
+            return f"max.connections.per.ip of {limits.connections_per_host_max} is reached by {host}"
         self.opened += 1
         self._per_host[host] = here + 1
         self._open[connection] = None
@@ -111,7 +113,7 @@ class ConnectionTable:
 
     def sweep_interval_ms(self) -> int:
         """How often to call `close_idle`."""
-        idle_ms = self.limits.idle_ms_max
+        idle_ms = self._limits().idle_ms_max
         return max(1, idle_ms // SWEEPS_PER_IDLE_TIME) if idle_ms >= 0 else LOOK_AGAIN_MS
 
     def close_idle(self, now_ms: int) -> int:
@@ -121,13 +123,14 @@ class ConnectionTable:
         request behind it is not noticed. Fetches and produces are answered before that.
         """
         closed = 0
-        if self.limits.idle_ms_max < 0:
+        idle_ms_max = self._limits().idle_ms_max
+        if idle_ms_max < 0:
             return closed
         for connection in list(self._open):
             if connection.was_active:
                 connection.was_active = False
                 connection.idle_since_ms = now_ms
-            elif now_ms - connection.idle_since_ms >= self.limits.idle_ms_max:
+            elif now_ms - connection.idle_since_ms >= idle_ms_max:
                 connection.abort()
                 closed += 1
         self.closed_idle += closed

@@ -4,6 +4,7 @@ A directory that has failed once stays offline until the broker starts again (L7
 StorageFailure, and nothing is written to it any more.
 """
 
+from collections.abc import Callable
 from uuid import UUID
 
 from odradek.base.chance import Chance
@@ -40,7 +41,7 @@ class LogDirectory:
         clock: Clock,
         chance: Chance,
         *,
-        producer_expiration_ms: int,
+        producer_expiration_ms: Callable[[], int],
         directory_id: UUID = NO_TOPIC_ID,
     ) -> None:
         self.path = path

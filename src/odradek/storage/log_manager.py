@@ -88,6 +88,7 @@ class LogManager:
         clock: Clock,
         chance: Chance,
         config_of: Callable[[str], TopicConfig],
+        producer_expiration_ms: Callable[[], int] | None = None,
     ) -> "LogManager":
         """Lock the directories, check whose they are, recover every log in them (L4).
 
@@ -95,7 +96,12 @@ class LogManager:
         belongs to another cluster or node, or when none can be used.
         """
         directories = open_directories(
-            settings, cluster_id=cluster_id, file_system=file_system, clock=clock, chance=chance
+            settings,
+            cluster_id=cluster_id,
+            file_system=file_system,
+            clock=clock,
+            chance=chance,
+            producer_expiration_ms=producer_expiration_ms or (lambda: settings.producer_id_expiration_ms),
         )
         manager = cls(directories, clock, config_of)
         for directory in directories:

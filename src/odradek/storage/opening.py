@@ -4,7 +4,7 @@ Nothing is changed on disk before every directory has been found to be ours: a b
 leaves no trace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from odradek.base.chance import Chance, SeededChance
@@ -48,7 +48,7 @@ def open_log(
         file_system,
         clock or SystemClock(),
         chance or SeededChance(),
-        producer_expiration_ms=_PRODUCER_EXPIRATION_MS,
+        producer_expiration_ms=lambda: _PRODUCER_EXPIRATION_MS,
     )
     config = config or TopicConfig()
     try:
@@ -90,7 +90,13 @@ def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_
 
 
 def open_directories(
-    settings: BrokerSettings, *, cluster_id: str, file_system: FileSystem, clock: Clock, chance: Chance
+    settings: BrokerSettings,
+    *,
+    cluster_id: str,
+    file_system: FileSystem,
+    clock: Clock,
+    chance: Chance,
+    producer_expiration_ms: Callable[[], int],
 ) -> list[LogDirectory]:
     """Check, lock and mark as ours every directory of `log.dirs`; one that the disk refuses is offline.
 
@@ -98,9 +104,7 @@ def open_directories(
     """
     paths = list(dict.fromkeys(path.rstrip("/") or "/" for path in settings.log_dirs))
     directories = [
-        LogDirectory(
-            path, file_system, clock, chance, producer_expiration_ms=settings.producer_id_expiration_ms
-        )
+        LogDirectory(path, file_system, clock, chance, producer_expiration_ms=producer_expiration_ms)
         for path in paths
     ]
     found = {directory.path: _look_at(directory, cluster_id, settings.node_id) for directory in directories}

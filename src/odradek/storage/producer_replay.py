@@ -3,7 +3,7 @@
 snapshot 400 | batches 400-520 | LEO 521        load the snapshot, apply the batches behind it
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from odradek.base.errors import CorruptRecord, InvalidRecord
 from odradek.base.ids import NO_PRODUCER_ID, Offset
@@ -104,7 +104,11 @@ def rebuild_producers(
 
 
 def aborted_in(
-    segment: Segment, segments: Segments, file_system: FileSystem, expiration_ms: int, now_ms: int
+    segment: Segment,
+    segments: Segments,
+    file_system: FileSystem,
+    expiration_ms: Callable[[], int],
+    now_ms: int,
 ) -> list[AbortedTransaction]:
     """The aborted transactions whose markers lie in a segment, by the batches; CorruptRecord as above."""
     producers = ProducerStates(expiration_ms)

@@ -13,7 +13,7 @@ hold the last stable offset back.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -104,7 +104,8 @@ class ProducerStates:
 
     __slots__ = ("_entries", "_expiration_ms", "_ongoing", "_unreplicated", "has_seen_markers")
 
-    def __init__(self, expiration_ms: int) -> None:
+    def __init__(self, expiration_ms: Callable[[], int]) -> None:
+        """`expiration_ms` is asked whenever it matters: it may change while the broker runs."""
         self._expiration_ms = expiration_ms
         self._entries: dict[ProducerId, ProducerEntry] = {}
         # First offset -> producer of every open transaction, in rising order of offsets.
@@ -254,7 +255,7 @@ class ProducerStates:
 
     def _has_expired(self, entry: ProducerEntry, now_ms: int) -> bool:
         is_open = entry.transaction_first_offset is not None
-        return not is_open and now_ms - entry.last_timestamp_ms >= self._expiration_ms
+        return not is_open and now_ms - entry.last_timestamp_ms >= self._expiration_ms()
 
 
 def _check_first(header: BatchHeader, origin: Origin) -> None:

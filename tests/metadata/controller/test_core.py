@@ -27,6 +27,8 @@ from odradek.metadata.controller.core import REQUESTS_WAITING_MAX
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
+    ConfigAmendment,
+    ConfigOperation,
     ConfigReplacement,
     ControlledShutdown,
     CreatePartitions,
@@ -532,3 +534,21 @@ def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_brok
     for number, state in second.image.topics["flights"].partitions.items():
         assert (state.leader, state.isr) == (1, (1,))
         assert state.leader_epoch > first.image.topics["flights"].partitions[number].leader_epoch
+
+
+@pytest.mark.parametrize(
+    ("resource_type", "name"),
+    [(ResourceType.TOPIC, "flights"), (ResourceType.BROKER, ""), (ResourceType.BROKER, "1")],
+)
+def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowed(three, resource_type, name):
+    """At once, as in Kafka, wherever they are allowed: topic, all brokers, the controller's own broker."""
+    create(three, assignments=((2, 3),))
+    three.kill(3)
+    three.kill(2)
+    three.start(3)
+    assert three.partition("flights").leader == NO_BROKER
+    for text, leader in (("false", NO_BROKER), ("true", 3)):
+        operations = (("unclean.leader.election.enable", ConfigOperation.SET, text),)
+        answer = three.ask(AlterConfigs((ConfigAmendment(resource_type, name, operations),)))
+        assert answer.resources[0].error is ErrorCode.NONE
+        assert three.partition("flights").leader == leader

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,8 @@ from odradek.base.settings import BrokerSettings
 from odradek.server.edge.listener import CannotListen, Listeners
 
 
-def settings(*listeners: str, **more: Any) -> BrokerSettings:
-    return replace(BrokerSettings(), listeners=listeners, **more)
+def settings(*listeners: str, **more: Any) -> Callable[[], BrokerSettings]:
+    return lambda: replace(BrokerSettings(), listeners=listeners, **more)
 
 
 @pytest.mark.asyncio

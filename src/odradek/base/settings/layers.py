@@ -9,6 +9,9 @@ For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`
     default          log.retention.hours   168
 
 What wins and what it hides are DescribeConfigs' sources and synonyms.
+
+`in_force` is the one view of what a broker's settings are now. Whoever uses a setting reads it there when it
+is used; nobody keeps a copy of one that may change, and nobody is told that it has.
 """
 
 from collections.abc import Iterator, Mapping
@@ -67,6 +70,9 @@ class SettingLayers:
     dynamic_default: dict[str, str] = field(default_factory=dict)
     # From /config/brokers/<id>: for this broker only.
     dynamic_broker: dict[str, str] = field(default_factory=dict)
+    # What the layers above come to, for a broker and for a topic without overrides; None until asked for.
+    _in_force: BrokerSettings | None = field(default=None, init=False, repr=False, compare=False)
+    _topic_defaults: TopicConfig | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def from_static(cls, properties: Mapping[str, str]) -> tuple["SettingLayers", list[str]]:
@@ -87,8 +93,28 @@ class SettingLayers:
             layers.static[name] = text
             if known.kind is Kind.UNKNOWN:
                 unknown.append(given_name)
-        layers.broker_settings()
         return layers, unknown
+
+    @property
+    def in_force(self) -> BrokerSettings:
+        """All settings in force for this broker now."""
+        if self._in_force is None:
+            self._in_force = self.broker_settings()
+        return self._in_force
+
+    def let_in_force(self, of_all: Mapping[str, str], of_this: Mapping[str, str]) -> list[str]:
+        """Let what is set for all brokers, and for this one, be in force from now on.
+
+        Returns what is to be said of it. A value that its setting cannot take any more, for it was set in an
+        earlier version, is left out, as Kafka does.
+        """
+        before = {**self.dynamic_default, **self.dynamic_broker}
+        said: list[str] = []
+        self.dynamic_default = _without_faults(of_all, said)
+        self.dynamic_broker = _without_faults(of_this, said)
+        self._in_force = self._topic_defaults = None
+        given = {**self.dynamic_default, **self.dynamic_broker}
+        return said + warnings_about(name for name, text in given.items() if before.get(name) != text)
 
     def warnings(self) -> list[str]:
         """What was given in the settings file and changes nothing here, in one sentence for each reason."""
@@ -151,13 +177,20 @@ class SettingLayers:
 
     def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
         """All settings in force for a topic that overrides these."""
+        if overrides:
+            return self._topic_config(overrides)
+        if self._topic_defaults is None:
+            self._topic_defaults = self._topic_config(overrides)
+        return self._topic_defaults
+
+    def _topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
         values: dict[str, Any] = {}
         for name in TOPIC_SETTINGS:
             values[attribute_of(name)] = self.topic(name, overrides).value
         return TopicConfig(**values)
 
     def broker_settings(self) -> BrokerSettings:
-        """All settings in force for this broker. Raises SettingError where two contradict each other."""
+        """All settings that the layers give now, computed anew; see `in_force`."""
         values: dict[str, Any] = {attribute_of(name): self.broker(name).value for name in BROKER_SETTINGS}
         return BrokerSettings(**values)
 
@@ -179,6 +212,22 @@ class SettingLayers:
             text = self._layer(source).get(name)
             if text is not None:
                 yield Synonym(name, text, source)
+
+
+def _without_faults(given: Mapping[str, str], said: list[str]) -> dict[str, str]:
+    """What of these settings can be in force; says why the others are not."""
+    taken: dict[str, str] = {}
+    for name, text in given.items():
+        try:
+            broker_setting(name).parse(text)
+            fault = unkept_promise(name, text)
+        except SettingError as error:
+            fault = str(error)
+        if fault is None:
+            taken[name] = text
+        else:
+            said.append(f"a stored setting is not in force: {fault}")
+    return taken
 
 
 def _resolved(known: Setting, found: list[tuple[Synonym, int]]) -> Resolved:

@@ -12,7 +12,7 @@ from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
 from odradek.metadata.controller.carrying_out import STEPS_PER_DECISION, CarryingOut, Outcome
 from odradek.metadata.controller.config_changes import decide_configs
-from odradek.metadata.controller.controlled_cluster import ControlledCluster
+from odradek.metadata.controller.controlled_cluster import UNCLEAN_ELECTION, ControlledCluster
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.partition_creation import decide_more_partitions
@@ -22,6 +22,8 @@ from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
     Answer,
+    ConfigAmendment,
+    ConfigReplacement,
     ControlledShutdown,
     ControllerRequest,
     CreatePartitions,
@@ -43,6 +45,11 @@ from odradek.metadata.image import PartitionImage
 from odradek.metadata.startup import read_document
 
 ATTEMPTS_MAX = 10
+
+
+def _names_unclean_elections(asked: ConfigReplacement | ConfigAmendment) -> bool:
+    """Whether partitions without a leader may get one by this change, at once as in Kafka."""
+    return any(entry[0] == UNCLEAN_ELECTION for entry in asked.configs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,8 @@ class RequestAnswering:
         if request.validate_only:
             return ResourceOutcomes((yield from _outcomes(decisions)))
         outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if any(_names_unclean_elections(asked) for asked in request.resources):
+            yield from self._cluster.settle_leaderless()
         return ResourceOutcomes(outcomes)
 
     def _allocate_producer_ids(self, request: AllocateProducerIds) -> Work[ProducerIdBlock]:

@@ -7,10 +7,11 @@ version, since leaders write their ISR there too (R2); who loses that race reads
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.base.settings import TOPIC_SETTINGS
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
 from odradek.metadata.controller.broker_messages import BrokerMessages
@@ -48,6 +49,8 @@ Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage
 
 _OUTCOME_UNKNOWN = (Fault.CONNECTION_LOSS, Fault.SESSION_EXPIRED, Fault.STORE_FAILED)
 
+UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"
+
 
 class Deposed(OdradekError):
     """Another controller has raised the epoch: nothing was written."""
@@ -64,6 +67,7 @@ class ControlledCluster:
         message_ids: Iterator[int],
         *,
         limits: StoreLimits,
+        broker_id: BrokerId,
         unclean_by_default: bool,
     ) -> None:
         # The cluster as the store has it, but for what a process is just writing.
@@ -75,7 +79,9 @@ class ControlledCluster:
         self._effects = effects
         # Numbers for messages, never used twice in the life of the broker.
         self._message_ids = message_ids
-        # Whether unclean elections are allowed where a topic does not say.
+        # The broker that this controller is part of: its settings hold for the whole cluster.
+        self._broker_id = broker_id
+        # Whether unclean elections are allowed where the store does not say.
         self._unclean_by_default = unclean_by_default
         # What brokers are to hear at the end of this process; empty between processes.
         self.messages = BrokerMessages()
@@ -109,6 +115,11 @@ class ControlledCluster:
         """Give every partition the leader and ISR that the live brokers allow."""
         yield from self.rewrite(self.partitions(), self.settled)
 
+    def settle_leaderless(self) -> Work[None]:
+        """Give the partitions without a leader one, where it may be any replica that serves now."""
+        leaderless = [named for named, state in self.partitions().items() if state.leader == NO_BROKER]
+        yield from self.rewrite(leaderless, self.settled)
+
     def settled(self, named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
         """The `Successor` that `settle_all` writes."""
         online = self.online(named)
@@ -116,8 +127,17 @@ class ControlledCluster:
 
     def unclean_allowed(self, topic: str) -> bool:
         """Whether a replica out of sync may lead when no other is left."""
-        text = self.image.topic_config(topic).get("unclean.leader.election.enable")
-        return self._unclean_by_default if text is None else text.lower() == "true"
+        image = self.image
+        layers = (
+            image.topic_config(topic),
+            image.broker_config(self._broker_id),
+            image.default_broker_config,
+        )
+        for overrides in layers:
+            text = overrides.get(UNCLEAN_ELECTION)
+            if text is not None:
+                return bool(TOPIC_SETTINGS[UNCLEAN_ELECTION].parse(text))
+        return self._unclean_by_default
 
     def rewrite(
         self, candidates: Iterable[TopicPartition], successor: Successor

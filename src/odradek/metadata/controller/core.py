@@ -228,9 +228,9 @@ class Controller:
     def _compete(self, broker_id: BrokerId) -> Work[None]:
         epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
         if epoch_version is not None:
-            yield from self._take_over(epoch_version)
+            yield from self._take_over(broker_id, epoch_version)
 
-    def _take_over(self, epoch_version: int) -> Work[None]:
+    def _take_over(self, broker_id: BrokerId, epoch_version: int) -> Work[None]:
         """Read the cluster and begin to decide for it; the watches of what is read stay armed."""
         self.image = yield from load_image()
         self._epoch_version = epoch_version
@@ -240,6 +240,7 @@ class Controller:
             self._effects,
             self._message_ids,
             limits=self._limits,
+            broker_id=broker_id,
             unclean_by_default=self._settings.unclean_leader_election_enable,
         )
         self._active = ActiveController(cluster, self._settings, self._chance)
@@ -252,7 +253,7 @@ class Controller:
         """After a write of unknown outcome: the same controller, with what the store has now."""
         assert self.broker is not None
         if (yield from membership.is_held_by(self._session)):
-            yield from self._take_over(self._epoch_version)
+            yield from self._take_over(self.broker.broker_id, self._epoch_version)
         else:
             self._resign()
             yield from self._compete(self.broker.broker_id)

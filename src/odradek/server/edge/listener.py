@@ -67,10 +67,14 @@ class Listeners:
     """All listeners of one broker, and the connections that came through them."""
 
     def __init__(
-        self, settings: BrokerSettings, clock: Clock, *, own_host: Callable[[], str] = own_host
+        self,
+        settings: Callable[[], BrokerSettings],
+        clock: Clock,
+        *,
+        own_host: Callable[[], str] = own_host,
     ) -> None:
-        """`own_host` says how others reach this machine; it is asked where the settings do not."""
-        self.table = ConnectionTable(limits_of(settings))
+        """`settings` are those in force; `own_host` says how others reach this machine, where they do not."""
+        self.table = ConnectionTable(lambda: limits_of(settings()))
         self._settings = settings
         self._complaints = Complaints(_log, clock)
         self._servers: list[asyncio.Server] = []
@@ -89,7 +93,7 @@ class Listeners:
     async def bind(self) -> None:
         """Take the ports, without accepting anybody. Raises SettingError, CannotListen."""
         self._ready = ReadyQueue(asyncio.get_running_loop().call_soon, time.perf_counter_ns)
-        plan = plan_listeners(self._settings)
+        plan = plan_listeners(self._settings())
         for name in plan.for_controllers:
             _log.warning(
                 "the listener %s is not opened: it is for KRaft controllers, here there are none", name
@@ -127,7 +131,7 @@ class Listeners:
             lambda: self._connection(name),
             host,
             port,
-            backlog=max(BACKLOG_MIN, self._settings.socket_listen_backlog_size),
+            backlog=max(BACKLOG_MIN, self._settings().socket_listen_backlog_size),
             reuse_address=True,
             start_serving=False,
         )
@@ -153,10 +157,6 @@ class Listeners:
         for server in self._servers:
             await server.start_serving()
 
-    def take_settings(self, settings: BrokerSettings) -> None:
-        """Let changed limits hold for new connections, and for how long old ones may be idle."""
-        self.table.limits = limits_of(settings)
-
     def stop_accepting(self) -> None:
         """Let nobody in any more; connections stay."""
         for server in self._servers:
@@ -171,8 +171,8 @@ class Listeners:
             self._scratch,
             self._ready,
             frame_bytes_min=FIXED_BYTES,
-            frame_bytes_max=self._settings.socket_request_max_bytes,
-            write_buffer_bytes=self._settings.odradek_connection_write_buffer_bytes,
+            frame_bytes_max=self._settings().socket_request_max_bytes,
+            write_buffer_bytes=self._settings().odradek_connection_write_buffer_bytes,
         )
 
     # --- what connections report (`net.FrameHandler`)

@@ -33,6 +33,7 @@ from odradek.replication.isr import IsrChange
 from odradek.replication.ports import ReplicatedLog
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
+from odradek.server.edge.complaints import Complaints
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
@@ -42,7 +43,7 @@ from odradek.server.node.orders import Orders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.record_work import RecordWork
-from odradek.server.node.slices import Slices
+from odradek.server.node.slices import Slices, Steps
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
@@ -62,8 +63,7 @@ class BrokerCore:
     ) -> None:
         """`image` holds the cluster's id and settings as the store has them."""
         self.layers = layers
-        self.settings: BrokerSettings = layers.broker_settings()
-        """What is in force now; replaced as a whole when a setting changes."""
+        """The settings in force, and which layer gave each."""
         self.broker_id: BrokerId = self.settings.node_id
         self.clock = surroundings.clock
         self.chance = surroundings.chance
@@ -73,8 +73,8 @@ class BrokerCore:
         self.image = image
         """The cluster as this broker knows it."""
         self.logs = logs
-        self.on_settings: list[Callable[[BrokerSettings], None]] = []
-        """Called when `settings` was replaced."""
+        self._remarks = Complaints(_log, surroundings.clock, "%d more remarks about changed settings")
+        """What is said of settings that change, as often as clients' other doings."""
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
         self._on_failure = surroundings.on_failure
@@ -122,7 +122,7 @@ class BrokerCore:
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make who decides: about the cluster, groups and transactions."""
-        controller = Controller(_controller_settings(self.settings), self.clock, self.chance)
+        controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
         self.controller = ControllerHost(controller, surroundings.store, self, self.timer, surroundings.defer)
         """Who decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
@@ -146,6 +146,11 @@ class BrokerCore:
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
         """Everything in which operations wait, for metrics and listings (D7)."""
         return (*self.replicas.purgatories.all(), self.topic_purgatory, *self.groups.purgatories())
+
+    @property
+    def settings(self) -> BrokerSettings:
+        """What is in force now; not to be kept."""
+        return self.layers.in_force
 
     # --- lookups for handlers
 
@@ -216,17 +221,22 @@ class BrokerCore:
                 case BrokerConfigChanged(broker_id):
                     self.image.apply(change)
                     if broker_id is None or broker_id == self.broker_id:
-                        self.refresh_settings()
+                        self._refresh_settings()
 
-    def refresh_settings(self) -> None:
-        """Let the image's broker settings be in force, for the broker and for every topic's defaults."""
-        self.layers.dynamic_default = dict(self.image.default_broker_config)
-        self.layers.dynamic_broker = dict(self.image.broker_config(self.broker_id))
-        self.settings = self.layers.broker_settings()
-        for topic in self.image.live_topics():
+    def _refresh_settings(self) -> None:
+        """Let the image's broker settings be in force: at once for the broker, in slices for topics' logs."""
+        defaults_before = self.layers.topic_config({})
+        of_all, of_this = self.image.default_broker_config, self.image.broker_config(self.broker_id)
+        for sentence in self.layers.let_in_force(of_all, of_this):
+            self._remarks.say("%s", sentence)
+        if self.layers.topic_config({}) != defaults_before:
+            self.slices.run(self._update_topics(), _not_updated)
+
+    def _update_topics(self) -> Steps:
+        """Give every topic's logs what is in force for them at that moment."""
+        for topic in list(self.image.live_topics()):
             self.logs.update_config(topic.name, self.topic_config(topic.name))
-        for told in self.on_settings:
-            told(self.settings)
+            yield
 
     def _update_metadata(self, message: UpdateMetadata) -> None:
         if message.controller_epoch < self.image.controller_epoch:
@@ -275,7 +285,13 @@ class BrokerCore:
             self._on_failure("no log directory is left")
 
 
-def _controller_settings(settings: BrokerSettings) -> ControllerSettings:
+def _not_updated(error: Exception) -> None:
+    _log.error("some topics keep the settings that they had: %s", error)
+
+
+def _controller_settings(layers: SettingLayers) -> ControllerSettings:
+    """What is fixed at the start; what changes in the cluster the controller sees in its own image."""
+    settings = SettingLayers(layers.static).in_force
     return ControllerSettings(
         num_partitions=settings.num_partitions,
         default_replication_factor=settings.default_replication_factor,

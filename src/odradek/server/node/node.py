@@ -13,6 +13,7 @@ ports.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +31,8 @@ from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
     from odradek.server.cleaning.cleaner_host import CleanerHost
+
+_log = logging.getLogger(__name__)
 
 
 class ServedHandlers(HandlerTable[BrokerCore], Protocol):
@@ -136,14 +139,15 @@ def open_logs(
 
     Raises DataDirectoryError.
     """
-    settings = layers.broker_settings()
-    layers.dynamic_default = dict(image.default_broker_config)
-    layers.dynamic_broker = dict(image.broker_config(settings.node_id))
+    broker_id = layers.in_force.node_id
+    for sentence in layers.let_in_force(image.default_broker_config, image.broker_config(broker_id)):
+        _log.warning("%s", sentence)
     return LogManager.open(
-        settings,
+        layers.in_force,
         cluster_id=image.cluster_id,
         file_system=file_system,
         clock=surroundings.clock,
         chance=surroundings.chance,
         config_of=lambda topic: layers.topic_config(image.topic_config(topic)),
+        producer_expiration_ms=lambda: layers.in_force.producer_id_expiration_ms,
     )

@@ -60,7 +60,6 @@ class Broker:
         A clock or a disk that is given is one that no other process has: compaction then runs in this one.
         """
         self.layers = layers
-        self.settings = layers.broker_settings()
         self.clock: Clock = clock or SystemClock()
         self.chance: Chance = chance or SeededChance()
         self.file_system: FileSystem = file_system or OsFileSystem()
@@ -72,7 +71,7 @@ class Broker:
         self.probe = LoopProbe(loop, self.stalls)
         self.executor = Executor(loop, self.stalls)
         self.driver = TimerDriver(loop, self.clock, self.stalls)
-        self.listeners = Listeners(self.settings, self.clock)
+        self.listeners = Listeners(lambda: layers.in_force, self.clock)
         self.handlers = Handlers()
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
@@ -82,6 +81,11 @@ class Broker:
         """The loopback HTTP listener, when there is one."""
         self.is_ready = False
         """Whether clients are served: joined the cluster, leading what it leads, not stopping."""
+
+    @property
+    def settings(self) -> BrokerSettings:
+        """What is in force now; not to be kept."""
+        return self.layers.in_force
 
     @property
     def core(self) -> BrokerCore:

@@ -128,7 +128,6 @@ async def _join_cluster(broker: Broker) -> None:
 
 async def _serve(broker: Broker) -> None:
     node, table = broker.node, broker.listeners.table
-    node.core.on_settings.append(broker.listeners.take_settings)
     node.serve()
     node.schedule.every(
         table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(broker.clock.monotonic_ms())
