@@ -1,6 +1,6 @@
 """A group coordinator over a log in memory, on a clock that tests move, and members that speak to it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -150,19 +150,20 @@ class FakeMember:
         self.world.coordinator.sync_group(request, reply)
         return reply
 
-    def heartbeat(self, **changes: Any) -> ErrorCode:
+    def heartbeat(self, **changes: Any) -> ErrorCode | None:
+        """None while it is not answered."""
         reply = Reply()
         request = HeartbeatRequest(self.group_id, self.generation, self.member_id, self.instance_id)
         for name, value in changes.items():
             setattr(request, name, value)
         self.world.coordinator.heartbeat(request, reply)
-        return ErrorCode(reply.answer)
+        return ErrorCode(reply.answer) if reply.is_answered else None
 
     def leave(self) -> Any:
         reply = Reply()
         leaver = MemberIdentity(self.member_id, self.instance_id)
         self.world.coordinator.leave_group(LeaveGroupRequest(self.group_id, members=[leaver]), reply)
-        return reply.answer
+        return reply.answer if reply.is_answered else None
 
     def commit(self, offsets: dict[TopicPartition, int], metadata: str = "") -> Reply:
         return self.world.commit(
@@ -266,14 +267,31 @@ class World:
             partition_of=lambda key: partition_for(key, PARTITIONS),
             topics=self.topics,
             defer=self.turns.append,
+            run_sliced=self.run_sliced,
         )
         for partition in range(PARTITIONS):
             self.coordinator.lead(partition, 1)
         self.run()
         return self.coordinator
 
+    def fail_over(self) -> None:
+        """Let another broker lead for a moment, which has only what was replicated; then this one again."""
+        self.log.fail_over()
+        self.coordinator.resign_all()
+        self.run()
+        self.start()
+
     def overrides_of(self, group_id: str) -> Mapping[str, str]:
         return self.group_overrides.get(group_id, {})
+
+    def run_sliced(self, work: Iterator[None]) -> None:
+        """One step now, and one in each turn."""
+
+        def turn() -> None:
+            if next(work, self) is not self:
+                self.turns.append(turn)
+
+        turn()
 
     def run(self) -> None:
         """Turn the loop until nothing is left to do."""
@@ -318,7 +336,6 @@ class World:
     def touch_topics(self) -> None:
         """Tell the coordinator that topics have changed."""
         self.topics.version += 1
-        self.coordinator.topics_changed()
 
     def words(self, group_id: str = "g") -> str:
         """What a group waits for."""

@@ -91,6 +91,7 @@ class GroupModel(RuleBasedStateMachine):
     def heartbeat(self, number: int) -> None:
         member, group = self.pick(number), self.group()
         code = member.heartbeat()
+        self.collect()
         if code is ErrorCode.NONE:
             assert group is not None
             assert group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE)
@@ -132,9 +133,19 @@ class GroupModel(RuleBasedStateMachine):
         self.world.log.failure = failure
 
     @rule()
-    def move_to_another_broker(self) -> None:
-        self.world.log.catch_up()
+    def lose_patience_with_the_log(self) -> None:
+        """R19: nobody knows what became of it."""
+        self.world.log.time_out()
+        self.collect()
+
+    @rule(is_replicated=st.booleans())
+    def move_to_another_broker(self, is_replicated: bool) -> None:
+        if is_replicated:
+            self.world.log.catch_up()
+        else:
+            self.world.log.fail_over()
         self.world.coordinator.resign_all()
+        self.world.run()
         self.collect()
         assert not self.joins
         assert not self.syncs

@@ -30,19 +30,38 @@ def changes(world: Any) -> list[str]:
     return kinds
 
 
-def test_nothing_is_true_before_the_log_has_it(world: Any) -> None:
+def test_steps_do_not_wait_for_one_anothers_replication(world: Any) -> None:
+    """R19: what is appended counts; whoever is told of it waits for HW."""
     first, second = world.consumer("a"), world.consumer("b")
     first.join()
     world.log.lags = True
     reply = second.send_join()
     waiting = first.send()
     assert not reply.is_answered
-    assert not waiting.is_answered, "the next step builds on what the log may refuse"
-    assert list(world.consumers().members) == ["a"]
-    assert world.consumers().epoch == 1
+    assert not waiting.is_answered, "it builds on what is not replicated"
+    assert (list(world.consumers().members), world.consumers().epoch) == (["a", "b"], 2)
     world.log.catch_up()
     assert reply.code is waiting.code is NONE
-    assert (list(world.consumers().members), world.consumers().epoch) == (["a", "b"], 2)
+
+
+def test_what_was_not_replicated_is_lost_with_the_leader(world: Any) -> None:
+    """R19"""
+    first, second = world.consumer("a"), world.consumer("b")
+    first.join()
+    world.log.lags = True
+    reply = second.send_join()
+    world.fail_over()
+    assert reply.code is ErrorCode.NOT_COORDINATOR
+    assert (list(world.consumers().members), world.consumers().epoch) == (["a"], 1)
+
+
+def test_what_times_out_is_not_undone(world: Any) -> None:
+    """R19"""
+    world.log.lags = True
+    reply = world.consumer("a").send_join()
+    world.log.time_out()
+    assert reply.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert list(world.consumers().members) == ["a"]
 
 
 def test_what_the_log_refuses_is_not_so(world: Any) -> None:

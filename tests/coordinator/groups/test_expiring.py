@@ -1,3 +1,4 @@
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
-from odradek.coordinator.groups.expiring import OFFSETS_PER_TURN
+from odradek.coordinator.groups.expiring import GROUPS_PER_STEP, OFFSETS_PER_STEP
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 RETENTION_MS = 10_080 * 60_000
@@ -97,15 +98,51 @@ def test_an_empty_group_without_offsets_goes(world: Any) -> None:
     assert world.state() is None
 
 
-def test_a_look_through_many_groups_takes_several_turns(world: Any) -> None:
-    for number in range(OFFSETS_PER_TURN // 2 * 5 + 10):
-        world.commit(f"g{number}", {T0: 1})
+def test_a_look_through_many_groups_takes_many_short_steps(world: Any) -> None:
+    """Nobody waits for it: a step looks at few groups, and appends what it takes back as one batch."""
+    count = 10 * GROUPS_PER_STEP
+    for number in range(count):
+        member = world.member(group_id=f"g{number}")
+        world.stable(member)
+        member.commit({T0: 1})
+        member.leave()
+    world.advance(RETENTION_MS)
+    batches = sum(map(len, world.log.batches.values()))
+    world.coordinator.expire_offsets()
+    steps = [len(world.coordinator._groups())]
+    while world.turns:
+        world.turns.pop(0)()
+        steps.append(len(world.coordinator._groups()))
+    assert steps[-1] == 0
+    assert max(before - after for before, after in pairwise(steps)) <= GROUPS_PER_STEP
+    assert sum(map(len, world.log.batches.values())) - batches <= count // 4, "gathered into few batches"
+    world.start()
+    assert not world.coordinator._groups()
+
+
+def test_a_group_with_many_offsets_expires_in_short_steps(world: Any) -> None:
+    world.commit("g", {TopicPartition("t", number): 1 for number in range(5 * OFFSETS_PER_STEP)})
     world.advance(RETENTION_MS)
     world.coordinator.expire_offsets()
-    assert world.turns
-    assert world.coordinator._groups()
+    sizes = []
+    while world.turns:
+        world.turns.pop(0)()
+        sizes.append(len(world.whole_group().offsets) if world.coordinator._groups() else 0)
+    assert sizes[-1] == 0
+    assert (
+        max(before - after for before, after in pairwise([5 * OFFSETS_PER_STEP, *sizes])) == OFFSETS_PER_STEP
+    )
+
+
+def test_letting_go_of_a_partition_with_many_groups_takes_many_steps(world: Any) -> None:
+    members = [world.member(group_id=f"g{number}") for number in range(20)]
+    for member in members:
+        world.stable(member)
+    world.coordinator.resign_all()
+    assert members[0].heartbeat() is ErrorCode.NOT_COORDINATOR, "at once"
+    assert world.turns, "the rest is forgotten in later turns"
     world.run()
-    assert not world.coordinator._groups()
+    assert world.timer.size == 0
 
 
 def test_offsets_of_deleted_topics_go(world: Any) -> None:

@@ -1,15 +1,13 @@
-"""One classic group's coordinator: requests and deadlines in, one step after another, effects carried out.
+"""One classic group as its coordinator runs it: requests and deadlines in, effects carried out.
 
-Law: it decides nothing about groups; `joining`, `syncing`, `rebalancing`, `heartbeats` and `leaving` do. A
-step runs to its end, and its effects after it, before the next one begins: an answer may bring the next
-request at once, and a write may be done before it returns.
+It decides nothing about groups; `joining`, `syncing`, `rebalancing`, `heartbeats` and `leaving` do.
+Everything here happens within a step of the coordinator (`runtime.steps`); a deadline begins one of its own.
 
     JoinGroup of A       → A is parked; effects: its session begins, joins are awaited (join purgatory)
-    every step           → the join and sync purgatories try the group again
+    every event          → the join and sync purgatories try the group again
     all have joined      → the join phase ends: a step of its own
 """
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,7 +17,6 @@ from odradek.coordinator.classic.delayed_heartbeat import DelayedFirstJoin, Dela
 from odradek.coordinator.classic.delayed_join import DelayedJoin, InitialDelayedJoin
 from odradek.coordinator.classic.delayed_sync import DelayedSync
 from odradek.coordinator.classic.effects import (
-    Answer,
     AwaitJoins,
     AwaitSyncs,
     Effect,
@@ -37,6 +34,9 @@ from odradek.coordinator.classic.rebalancing import dismiss, end_join_phase, end
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.classic.syncing import sync
 from odradek.coordinator.classic.terms import Caller, Terms
+from odradek.coordinator.runtime.answers import Answer, AnyAnswer
+from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
+from odradek.coordinator.runtime.steps import Step
 from odradek.timer import Purgatory
 from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import MemberIdentity
@@ -59,16 +59,22 @@ class GroupPurgatories:
 
 
 class Persistence(Protocol):
-    """Writes a group to the log of its partition."""
+    """Writes a group to the log of its partition, and answers its members."""
 
-    def persist(self, group_id: str, snapshot: GroupSnapshot, done: Callable[[ErrorCode], None]) -> None:
-        """Write; `done` gets what members are to be told, NONE when it is written. It may come at once."""
+    def persist(self, group_id: str, snapshot: GroupSnapshot) -> ErrorCode:
+        """Append; NONE, or the log's error: then nothing was written."""
+
+    def answer(self, answer: AnyAnswer) -> None:
+        """Answer when all that was appended so far is replicated."""
+
+    def run(self, step: Step) -> None:
+        """Run a step, now or after those that are under way."""
 
 
 class ClassicCoordinator:
     """Coordinates one group; owned by one thread."""
 
-    __slots__ = ("_is_busy", "_persistence", "_purgatories", "_steps", "_terms", "group")
+    __slots__ = ("_persistence", "_purgatories", "_terms", "group")
 
     def __init__(
         self, group: ClassicGroup, terms: Terms, purgatories: GroupPurgatories, persistence: Persistence
@@ -77,64 +83,48 @@ class ClassicCoordinator:
         self._terms = terms
         self._purgatories = purgatories
         self._persistence = persistence
-        # Steps that came while another's effects were carried out, oldest first.
-        self._steps: deque[Callable[[], Effects]] = deque()
-        self._is_busy = False
 
     # --- requests
 
     def join(self, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin) -> None:
         """JoinGroup."""
-        self._take(lambda: join(self.group, self._terms, request, caller, respond))
+        self._carry_out_all(join(self.group, self._terms, request, caller, respond))
 
     def sync(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
         """SyncGroup."""
-        self._take(lambda: sync(self.group, request, respond))
+        self._carry_out_all(sync(self.group, request, respond))
 
-    def hear(
-        self,
-        event: GroupEvent,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        respond: Callable[[ErrorCode], None],
-    ) -> None:
-        """A sign of life: Heartbeat, or OffsetCommit; `respond` gets the answer's code."""
+    def hear(self, event: GroupEvent, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
+        """Take a sign of life, Heartbeat or OffsetCommit; the code to answer with."""
+        code, effects = hear(self.group, event, member_id, instance_id, generation)
+        self._carry_out_all(effects)
+        return code
 
-        def step() -> Effects:
-            code, effects = hear(self.group, event, member_id, instance_id, generation)
-            return [*effects, Answer(respond, code)]
-
-        self._take(step)
-
-    def leave(self, leavers: list[MemberIdentity], respond: Callable[[list[ErrorCode]], None]) -> None:
+    def leave(self, leavers: list[MemberIdentity]) -> list[ErrorCode]:
         """LeaveGroup: one code for each."""
-
-        def step() -> Effects:
-            codes: list[ErrorCode] = []
-            effects: Effects = []
-            for leaver in leavers:
-                code, more = leave(self.group, leaver)
-                codes.append(code)
-                effects += more
-            return [Answer(respond, codes), *effects]
-
-        self._take(step)
+        codes: list[ErrorCode] = []
+        effects: Effects = []
+        for leaver in leavers:
+            code, more = leave(self.group, leaver)
+            codes.append(code)
+            effects += more
+        self._carry_out_all(effects)
+        return codes
 
     # --- the group's life
 
     def resume(self) -> None:
         """A group was loaded: the sessions of its members begin."""
         members = self.group.members.values()
-        self._take(lambda: [StartSession(member.member_id, member.session_timeout_ms) for member in members])
+        self._carry_out_all([StartSession(member.member_id, member.session_timeout_ms) for member in members])
 
     def rebalance(self) -> None:
         """Members left before this group was theirs alone: the others are to share anew."""
-        self._take(lambda: rebalance(self.group, GroupEvent.MEMBER_GONE))
+        self._carry_out_all(rebalance(self.group, GroupEvent.MEMBER_GONE))
 
     def close(self, code: ErrorCode) -> None:
         """Be no longer this group's coordinator; whoever waits is told why (D8)."""
-        self._take(lambda: self._closed(code))
+        self._carry_out_all(self._closed(code))
 
     def _closed(self, code: ErrorCode) -> Effects:
         group = self.group
@@ -151,20 +141,16 @@ class ClassicCoordinator:
             self._purgatories.heartbeats.cancel_for_key(MemberKey(group.group_id, member_id))
         return effects
 
-    # --- steps
+    # --- effects
 
     def _take(self, step: Callable[[], Effects]) -> None:
-        self._steps.append(step)
-        if self._is_busy:
-            return
-        self._is_busy = True
-        try:
-            while self._steps:
-                for effect in self._steps.popleft()():
-                    self._carry_out(effect)
-                self._try_waiting()
-        finally:
-            self._is_busy = False
+        """A deadline is over: what comes of that is a step of its own."""
+        self._persistence.run(lambda: self._carry_out_all(step()))
+
+    def _carry_out_all(self, effects: Effects) -> None:
+        for effect in effects:
+            self._carry_out(effect)
+        self._try_waiting()
 
     def _try_waiting(self) -> None:
         group = self.group
@@ -174,8 +160,8 @@ class ClassicCoordinator:
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
-            case Answer(respond, response):
-                respond(response)
+            case Answer():
+                self._persistence.answer(effect)
             case StartSession(member_id, timeout_ms):
                 self._start_session(member_id, timeout_ms)
             case StartPendingSession(member_id, timeout_ms):
@@ -189,9 +175,9 @@ class ClassicCoordinator:
                 late = DelayedSync(deadline_ms, self.group, self._on_syncs_late)
                 self._purgatories.syncs.try_complete_else_watch(late, [self.group.group_id])
             case Persist(snapshot, then):
-                self._persistence.persist(
-                    self.group.group_id, snapshot, lambda code: self._take(lambda: then(code))
-                )
+                error = self._persistence.persist(self.group.group_id, snapshot)
+                for following in then(told(GROUP_ERRORS, error)):
+                    self._carry_out(following)
 
     def _start_session(self, member_id: str, timeout_ms: int) -> None:
         member = self.group.members.get(member_id)

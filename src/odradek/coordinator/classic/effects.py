@@ -1,23 +1,16 @@
-"""What must happen after a step of a group: values that its coordinator carries out, in order.
+"""What must happen after a step of a classic group: values that are carried out in order.
 
-Law: a step changes the group and returns these; nothing is answered and nothing written while the group is
-half-changed.
+A step changes the group and returns these; nothing is answered and nothing written while the group is
+half-changed. An answer leaves when all that was appended by then is replicated (R19).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.group import GroupSnapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer a request, parked or not."""
-
-    respond: Callable[[Any], None]
-    response: Any
+from odradek.coordinator.runtime.answers import AnyAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +47,12 @@ class AwaitSyncs:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Write the group as this snapshot shows it, and go on with `then` when it is known how that went."""
+    """Append the group as this snapshot shows it, and go on with `then`, which is told how that went."""
 
     snapshot: GroupSnapshot
+    # Called at once with NONE, or with what members are told where the log refuses.
     then: Callable[[ErrorCode], "Effects"]
 
 
-Effect: TypeAlias = Answer | StartSession | StartPendingSession | AwaitJoins | AwaitSyncs | Persist
+Effect: TypeAlias = AnyAnswer | StartSession | StartPendingSession | AwaitJoins | AwaitSyncs | Persist
 Effects: TypeAlias = list[Effect]

@@ -12,8 +12,8 @@ A JoinGroup that takes part in a rebalance is parked in its member until the joi
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.answers import join_answer, refused_join
 from odradek.coordinator.classic.effects import (
-    Answer,
     Effects,
     Persist,
     StartPendingSession,
@@ -26,7 +26,6 @@ from odradek.coordinator.classic.rebalancing import (
     joined,
     members_for_leader,
     rebalance,
-    refused_join,
 )
 from odradek.coordinator.classic.states import GroupEvent, GroupState
 from odradek.coordinator.classic.terms import Caller, Terms
@@ -53,7 +52,7 @@ def join(
         if isinstance(found, Member):
             return _join_again(group, request, found, respond)
         code = found
-    return [Answer(respond, refused_join(request.member_id, code))]
+    return [join_answer(respond, refused_join(request.member_id, code))]
 
 
 def _refusal(group: ClassicGroup, terms: Terms, request: JoinGroupRequest, protocols: Protocols) -> ErrorCode:
@@ -90,7 +89,7 @@ def _join_unnamed(
         group.pending_members[member_id] = None
         return [
             StartPendingSession(member_id, request.session_timeout_ms),
-            Answer(respond, refused_join(member_id, ErrorCode.MEMBER_ID_REQUIRED)),
+            join_answer(respond, refused_join(member_id, ErrorCode.MEMBER_ID_REQUIRED)),
         ]
     return _admit(group, request, caller, respond, member_id)
 
@@ -129,11 +128,11 @@ def _join_again(
     event = GroupEvent.JOINS if has_news or assigns_anew else GroupEvent.JOINS_AGAIN
     code = group.may(event)
     if code is not ErrorCode.NONE:
-        return [Answer(respond, refused_join(member.member_id, code))]
+        return [join_answer(respond, refused_join(member.member_id, code))]
     if event is GroupEvent.JOINS or group.is_rebalancing:
         _update(group, member, request)
         return _park(group, member, respond) + rebalance(group, event)
-    return [Answer(respond, joined(group, member))]
+    return [join_answer(respond, joined(group, member))]
 
 
 def _replace(
@@ -155,19 +154,14 @@ def _replace(
     if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
         return effects + _park(group, member, respond) + rebalance(group, GroupEvent.JOINS)
 
-    def written(code: ErrorCode) -> Effects:
+    def appended(code: ErrorCode) -> Effects:
         if code is ErrorCode.NONE:
-            # While that was written, it may have been replaced in its turn, or removed.
-            found = group.lookup(new_id, member.instance_id)
-            if isinstance(found, Member):
-                return [Answer(respond, _resumed(group, member, leader_before, caller))]
-            code = found
-        if group.members.get(new_id) is member and not member.is_waiting:
-            group.rename(member, old_id)
-            group.offer(member, protocols_before)
-        return [Answer(respond, refused_join(new_id, code))]
+            return [join_answer(respond, _resumed(group, member, leader_before, caller))]
+        group.rename(member, old_id)
+        group.offer(member, protocols_before)
+        return [join_answer(respond, refused_join(new_id, code))]
 
-    effects.append(Persist(group.snapshot(), written))
+    effects.append(Persist(group.snapshot(), appended))
     return effects
 
 

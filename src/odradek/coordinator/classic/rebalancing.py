@@ -7,8 +7,8 @@ end_sync_phase       one never synced (G4)    → it is removed, and the next re
 """
 
 from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.answers import join_answer, refused_join, sync_answer
 from odradek.coordinator.classic.effects import (
-    Answer,
     AwaitJoins,
     AwaitSyncs,
     Effects,
@@ -97,11 +97,11 @@ def dismiss(group: ClassicGroup, member: Member, code: ErrorCode) -> Effects:
     """Answer a member's parked requests with an error."""
     effects: Effects = []
     if member.awaiting_join is not None:
-        effects.append(Answer(member.awaiting_join, refused_join(member.member_id, code)))
+        effects.append(join_answer(member.awaiting_join, refused_join(member.member_id, code)))
         member.awaiting_join = None
         group.joined_count -= 1
     if member.awaiting_sync is not None:
-        effects.append(Answer(member.awaiting_sync, SyncGroupResponse(error_code=code)))
+        effects.append(sync_answer(member.awaiting_sync, SyncGroupResponse(error_code=code)))
         member.awaiting_sync = None
     return effects
 
@@ -113,7 +113,7 @@ def answer_join(group: ClassicGroup, member: Member) -> Effects:
         return []
     member.awaiting_join = None
     group.joined_count -= 1
-    return [Answer(respond, joined(group, member))]
+    return [join_answer(respond, joined(group, member))]
 
 
 def answer_syncs(group: ClassicGroup, code: ErrorCode) -> Effects:
@@ -121,7 +121,7 @@ def answer_syncs(group: ClassicGroup, code: ErrorCode) -> Effects:
     effects: Effects = []
     for member in group.members.values():
         if member.awaiting_sync is not None:
-            effects.append(Answer(member.awaiting_sync, synced(group, member, code)))
+            effects.append(sync_answer(member.awaiting_sync, synced(group, member, code)))
             effects.append(StartSession(member.member_id, member.session_timeout_ms))
             member.awaiting_sync = None
     return effects
@@ -147,11 +147,6 @@ def members_for_leader(group: ClassicGroup) -> list[JoinGroupResponseMember]:
         JoinGroupResponseMember(member.member_id, member.instance_id, member.metadata(protocol))
         for member in group.members.values()
     ]
-
-
-def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:
-    """Why a member may not join."""
-    return JoinGroupResponse(error_code=code, member_id=member_id)
 
 
 def synced(group: ClassicGroup, member: Member, code: ErrorCode = ErrorCode.NONE) -> SyncGroupResponse:

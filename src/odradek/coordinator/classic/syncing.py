@@ -1,13 +1,13 @@
 """SyncGroup: the leader brings the assignment, it is written, and everybody gets a share.
 
 follower syncs     Completing    waits
-leader syncs       Completing    waits; the assignment is written to the log
-it is written      → Stable      both are answered
-another syncs      Stable        answered at once
+leader syncs       → Stable      the assignment is appended; both are answered when it is replicated
+another syncs      Stable        answered, not before that either
 """
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.classic.effects import Answer, Effects, Persist, StartSession
+from odradek.coordinator.classic.answers import sync_answer
+from odradek.coordinator.classic.effects import Effects, Persist, StartSession
 from odradek.coordinator.classic.group import ClassicGroup
 from odradek.coordinator.classic.member import Member, RespondToSync
 from odradek.coordinator.classic.rebalancing import answer_syncs, rebalance, synced
@@ -19,18 +19,18 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, respond: RespondToSync)
     """Take a SyncGroup: an answer now, or a member that waits for the leader's assignment."""
     found = _syncing_member(group, request)
     if isinstance(found, ErrorCode):
-        return [Answer(respond, SyncGroupResponse(error_code=found))]
+        return [sync_answer(respond, SyncGroupResponse(error_code=found))]
     group.take(GroupEvent.SYNCS)
     group.unsynced.pop(found.member_id, None)
     if group.state is GroupState.STABLE:
         return [
-            Answer(respond, synced(group, found)),
+            sync_answer(respond, synced(group, found)),
             StartSession(found.member_id, found.session_timeout_ms),
         ]
     effects: Effects = []
     if found.awaiting_sync is not None:
         again = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
-        effects.append(Answer(found.awaiting_sync, again))
+        effects.append(sync_answer(found.awaiting_sync, again))
     found.awaiting_sync = respond
     if found.member_id == group.leader_id:
         effects.append(_assign(group, request))
@@ -55,13 +55,10 @@ def _syncing_member(group: ClassicGroup, request: SyncGroupRequest) -> Member | 
 
 
 def _assign(group: ClassicGroup, request: SyncGroupRequest) -> Persist:
-    """Write the assignment; a member that the leader left out gets an empty one."""
-    generation = group.generation
+    """Append the assignment; a member that the leader left out gets an empty one."""
     assignments = {given.member_id: bytes(given.assignment) for given in request.assignments}
 
-    def written(code: ErrorCode) -> Effects:
-        if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
-            return []  # another rebalance has begun, and whoever waited was told so
+    def appended(code: ErrorCode) -> Effects:
         if code is not ErrorCode.NONE:
             effects = answer_syncs(group, code)
             return effects + rebalance(group, GroupEvent.ASSIGNMENT_LOST)
@@ -70,4 +67,4 @@ def _assign(group: ClassicGroup, request: SyncGroupRequest) -> Persist:
         group.take(GroupEvent.ASSIGNED)
         return answer_syncs(group, ErrorCode.NONE)
 
-    return Persist(group.snapshot(assignments), written)
+    return Persist(group.snapshot(assignments), appended)

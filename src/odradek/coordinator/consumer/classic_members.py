@@ -14,12 +14,12 @@ from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest
+from odradek.coordinator.classic.answers import code_answer, join_answer, sync_answer
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync, new_member_id
 from odradek.coordinator.classic.terms import Caller
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import (
-    Answer,
     AwaitRejoin,
     AwaitRevocation,
     AwaitSync,
@@ -64,7 +64,7 @@ def join(
     if not request.member_id and request.group_instance_id is None and caller.takes_member_id:
         member_id = new_member_id(caller.client_id, surroundings.terms.chance)
         required = JoinGroupResponse(error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
-        return [Answer(respond, required)]
+        return [join_answer(respond, required)]
     member = _joining(draft, surroundings, request, caller)
     rebalance_timeout_ms = request.rebalance_timeout_ms
     if rebalance_timeout_ms < 0:
@@ -92,7 +92,7 @@ def join(
         *(effect for effect in effects if not isinstance(effect, AwaitRevocation)),
         Rejoined(member.member_id),
         AwaitSync(member.member_id, rebalance_timeout_ms),
-        Answer(respond, response),
+        join_answer(respond, response),
     ]
 
 
@@ -106,14 +106,14 @@ def sync(group: ConsumerGroup, topics: Topics, request: SyncGroupRequest, respon
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if group.epoch > member.share.epoch and member.share.state is not MemberState.UNREVOKED_PARTITIONS:
         again = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
-        return [_rejoin(member), Answer(respond, again)]
+        return [_rejoin(member), sync_answer(respond, again)]
     response = SyncGroupResponse(
         protocol_type=CONSUMER_PROTOCOL_TYPE,
         protocol_name=name,
         assignment=write_assignment(member.share.assigned, topics, metadata),
     )
     session = StartSession(member.member_id, terms.session_timeout_ms)
-    return [Synced(member.member_id), session, Answer(respond, response)]
+    return [Synced(member.member_id), session, sync_answer(respond, response)]
 
 
 def beat(group: ConsumerGroup, request: HeartbeatRequest, respond: RespondWithCode) -> Effects:
@@ -122,16 +122,15 @@ def beat(group: ConsumerGroup, request: HeartbeatRequest, respond: RespondWithCo
     _check_generation(member, request.generation_id)
     session = StartSession(member.member_id, terms.session_timeout_ms)
     if must_rejoin(group, member):
-        return [session, _rejoin(member), Answer(respond, ErrorCode.REBALANCE_IN_PROGRESS)]
-    return [session, Answer(respond, ErrorCode.NONE)]
+        return [session, _rejoin(member), code_answer(respond, ErrorCode.REBALANCE_IN_PROGRESS)]
+    return [session, code_answer(respond, ErrorCode.NONE)]
 
 
 def leave(
     draft: Draft,
     topics: Topics,
     leavers: list[MemberIdentity],
-    respond: Callable[[list[ErrorCode]], None],
-) -> Effects:
+) -> list[ErrorCode]:
     """Take a LeaveGroup: one code for each. Administrators name static members by instance id alone.
 
     Whoever is named twice goes once, and is told so twice, as by Kafka's groups of this protocol.
@@ -152,7 +151,7 @@ def leave(
             gone.append(member.member_id)
     if gone:
         remove(draft, topics, gone)
-    return [Answer(respond, codes)]
+    return codes
 
 
 def must_rejoin(group: ConsumerGroup, member: Member) -> bool:

@@ -1,80 +1,81 @@
-"""One consumer group's coordinator: requests and deadlines in, one step after another.
+"""One consumer group as its coordinator runs it: requests and deadlines in, one step after another.
 
-Law: it decides nothing about groups; the files beside it do. A step works on a draft, the draft's changes are
-written as one batch, and only then is the draft the group, are effects carried out and requests answered. The
-next step begins after that, so that nobody builds on what the log may refuse. A step that changes nothing is
-answered at once.
+It decides nothing about groups; the files beside it do. A step works on a draft. The draft's changes are
+appended as one batch, and then the draft is the group, and effects are carried out. The next step builds on
+that at once; whoever is answered waits until all of it is replicated (R19).
 
     heartbeat of A      draft: A joins, epoch 1, target of 1, A's share
-    written             the group is the draft; A's session begins; A is answered
+    appended            the group is the draft; A's session begins
+    replicated          A is answered
     the log refuses     the group is as it was; A is told to try again
 """
 
-from collections import deque
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.coordinator.classic.coordinator import GroupPurgatories
+from odradek.coordinator.classic.group import GroupSnapshot
 from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.answers import RespondToHeartbeat
 from odradek.coordinator.consumer.changes import OF_MEMBERS
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import (
-    Answer,
     AwaitRejoin,
     AwaitRevocation,
     AwaitSync,
     BecomeClassic,
     Effect,
     Effects,
+    EndClassic,
     Rejoined,
     StartSession,
     Synced,
 )
 from odradek.coordinator.consumer.group import ConsumerGroup
-from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat, heartbeat
+from odradek.coordinator.consumer.heartbeats import heartbeat
 from odradek.coordinator.consumer.leaving import leave, remove
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Share
 from odradek.coordinator.consumer.member_watch import IsOpen, MemberWatch
 from odradek.coordinator.consumer.presence import Presence
 from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.runtime.answers import Answer, AnyAnswer
+from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-Refused: TypeAlias = Callable[[ErrorCode, str], None]
-"""Told why a step was not done: a code, and words for it."""
+NEVER_LOOKED: Final = -1
 Step: TypeAlias = Callable[[Draft], Effects]
 """Raises ApiError, having changed nothing but the draft."""
-LeaveToClassic: TypeAlias = Callable[[Draft], BecomeClassic | None]
-"""Whether the draft's group is to be a classic one; then the draft ends it, and this is to follow."""
 
 
 class ChangeLog(Protocol):
-    """Writes a group's changes to the log of its partition."""
+    """Writes a group's changes to the log of its partition, answers its members, and knows its other life."""
 
-    def write_draft(self, draft: Draft, done: Callable[[ErrorCode], None]) -> None:
-        """Write all that a draft holds as one batch.
+    def write_draft(self, draft: Draft) -> ErrorCode:
+        """Append all that a draft holds as one batch; NONE, or the log's error: then nothing was written."""
 
-        `done` gets what members are to be told, NONE when it is written. It may come at once.
-        """
+    def answer(self, answer: AnyAnswer) -> None:
+        """Answer when all that was appended so far is replicated."""
+
+    def run(self, step: Callable[[], None]) -> None:
+        """Run a step, now or after those that are under way."""
+
+    def leave_to_classic(self, draft: Draft) -> BecomeClassic | None:
+        """Whether the draft's group is to be a classic one; then the draft ends it, and this is to follow."""
+
+    def become_classic(self, group_id: str, snapshot: GroupSnapshot) -> None:
+        """Carry `BecomeClassic` out."""
+
+    def end_classic(self, group_id: str) -> None:
+        """Carry `EndClassic` out."""
 
 
 class ConsumerCoordinator:
     """Coordinates one group; owned by one thread."""
 
-    __slots__ = (
-        "_are_topics_stale",
-        "_closed",
-        "_is_running",
-        "_is_writing",
-        "_leave_to_classic",
-        "_log",
-        "_steps",
-        "_watch",
-        "group",
-        "surroundings",
-    )
+    __slots__ = ("_log", "_topics_version", "_watch", "group", "surroundings")
 
     def __init__(
         self,
@@ -82,25 +83,16 @@ class ConsumerCoordinator:
         surroundings: Surroundings,
         purgatories: GroupPurgatories,
         log: ChangeLog,
-        leave_to_classic: LeaveToClassic,
     ) -> None:
-        """`leave_to_classic` is asked after every step that changes the group."""
         self.group = group
         """What the log has; replaced as a whole by each step that changes it."""
         self.surroundings = surroundings
         self._log = log
-        self._leave_to_classic = leave_to_classic
         self._watch = MemberWatch(
             group.group_id, surroundings.terms.clock, purgatories, self._share_of, self._expel
         )
-        # Steps that came while another was under way, oldest first.
-        self._steps: deque[tuple[Step, Refused]] = deque()
-        self._is_running = False
-        self._is_writing = False
-        # Why no more steps are taken; NONE while they are.
-        self._closed = ErrorCode.NONE
-        # Whether topics that the group may read have changed since a step looked; so after a start.
-        self._are_topics_stale = True
+        # The version of the topics at which a step looked last; after a start none has.
+        self._topics_version = NEVER_LOOKED
 
     # --- requests
 
@@ -118,10 +110,6 @@ class ConsumerCoordinator:
 
     # --- the group's life
 
-    def topics_changed(self) -> None:
-        """Topics came, went or grew: the next heartbeat looks whether that concerns the group."""
-        self._are_topics_stale = True
-
     def resume(self) -> None:
         """A group was loaded: the sessions of its members begin, and their time to give back."""
         for member_id, member in self.group.members.items():
@@ -131,12 +119,9 @@ class ConsumerCoordinator:
                 timeout_ms = member.metadata.rebalance_timeout_ms
                 self._carry_out(AwaitRevocation(member_id, member.share, timeout_ms))
 
-    def close(self, code: ErrorCode) -> None:
-        """Be no longer this group's coordinator; whoever waits is told why."""
-        self._closed = code
+    def close(self) -> None:
+        """Be no longer this group's coordinator: its members are waited for no more."""
         self._watch.close()
-        if not self._is_writing:
-            self._run()
 
     def presence(self, member_id: str) -> Presence | None:
         """When a member was heard of, and what it is waited for."""
@@ -144,82 +129,48 @@ class ConsumerCoordinator:
 
     # --- steps
 
-    def take(self, step: Step, refused: Refused) -> None:
-        """Take a step as soon as those before it are done."""
-        self._steps.append((step, refused))
-        if not self._is_running and not self._is_writing:
-            self._run()
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether nothing is being written, and no step waits."""
-        return not (self._is_writing or self._steps)
-
-    def _run(self) -> None:
-        self._is_running = True
-        try:
-            while self._steps and not self._is_writing:
-                step, refused = self._steps.popleft()
-                if self._closed is ErrorCode.NONE:
-                    self._take(step, refused)
-                else:
-                    refused(self._closed, "")
-        finally:
-            self._is_running = False
-
-    def _take(self, step: Step, refused: Refused) -> None:
-        were_stale = self._are_topics_stale
-        draft = Draft(self.group, topics_changed=were_stale)
-        self._are_topics_stale = False
+    def take(self, step: Step) -> ApiError | None:
+        """Take a step; why it was not taken, in the code and words for its members, or None."""
+        draft = self.draft()
         try:
             effects = step(draft)
-        except ApiError as error:
-            self._are_topics_stale = were_stale
-            refused(error.code, error.message)
-            return
-        if draft.is_blank:
-            self._finish(draft, effects)
-            return
-        classic = self._leave_to_classic(draft)
-        if classic is not None:
-            # Whoever is answered may ask the next thing at once, and the classic group is to hear it.
-            effects = [classic, *(effect for effect in effects if isinstance(effect, Answer))]
+        except ApiError as refusal:
+            return refusal
+        error = self.commit(draft, effects)
+        return None if error is ErrorCode.NONE else ApiError(told(CONSUMER_ERRORS, error))
 
-        def written(code: ErrorCode) -> None:
-            self._is_writing = False
-            if self._closed is not ErrorCode.NONE:
-                refused(self._closed, "")
-            elif code is not ErrorCode.NONE:
-                self._are_topics_stale = True
-                refused(code, "")
-            else:
-                self.group = draft.group
-                self._finish(draft, effects)
-            if not self._is_running:
-                self._run()
+    def draft(self) -> Draft:
+        """What a step begins with."""
+        is_stale = self._topics_version != self.surroundings.topics.version
+        return Draft(self.group, topics_changed=is_stale)
 
-        self._is_writing = True
-        try:
-            self._log.write_draft(draft, written)
-        except BaseException:
-            self._is_writing = False  # else nobody in this group would ever be heard again
-            raise
-
-    def _finish(self, draft: Draft, effects: Effects) -> None:
-        """The log has it: it is so."""
+    def commit(self, draft: Draft, effects: Sequence[Effect] = ()) -> ErrorCode:
+        """Append what a draft holds, let it be the group, and carry the effects out; the log's error."""
+        version = self.surroundings.topics.version
+        if not draft.is_blank:
+            classic = self._log.leave_to_classic(draft)
+            if classic is not None:
+                effects = [classic, *(effect for effect in effects if isinstance(effect, Answer))]
+            error = self._log.write_draft(draft)
+            if error is not ErrorCode.NONE:
+                return error
+            self.group = draft.group
+        if draft.has_looked:
+            self._topics_version = version
         for member_id in {
             change.member_id: None for change in draft.changes if isinstance(change, OF_MEMBERS)
         }:
             self._watch.look(member_id)
         for effect in effects:
             self._carry_out(effect)
+        return ErrorCode.NONE
 
     # --- effects
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
-            case Answer(respond, response):
-                respond(response)
+            case Answer():
+                self._log.answer(effect)
             case StartSession(member_id, timeout_ms):
                 self._watch.start_session(member_id, timeout_ms)
             case AwaitRevocation(member_id, share, timeout_ms):
@@ -232,8 +183,10 @@ class ConsumerCoordinator:
                 self._watch.rejoined(member_id)
             case Synced(member_id):
                 self._watch.synced(member_id)
-            case BecomeClassic(become):
-                become()
+            case EndClassic():
+                self._log.end_classic(self.group.group_id)
+            case BecomeClassic(snapshot):
+                self._log.become_classic(self.group.group_id, snapshot)
 
     def _share_of(self, member_id: str) -> Share | None:
         member = self.group.members.get(member_id)
@@ -242,17 +195,17 @@ class ConsumerCoordinator:
     def _expel(self, member_id: str, is_open: IsOpen) -> None:
         """A member has not done in time what it had to, unless it does so before this step's turn."""
 
-        def step(draft: Draft) -> Effects:
+        def expel(draft: Draft) -> Effects:
             if is_open():
                 remove(draft, self.surroundings.topics, [member_id])
             return []
 
-        def refused(code: ErrorCode, words: str) -> None:
-            """It could not be written that the member is gone: it has a session's time more."""
-            if self._closed is ErrorCode.NONE and is_open():
+        def step() -> None:
+            if self.take(expel) is not None and is_open():
+                # It could not be written that the member is gone: it has a session's time more.
                 self._watch.prolong(member_id, is_open, self._session_timeout_ms(member_id))
 
-        self.take(step, refused)
+        self._log.run(step)
 
     def _session_timeout_ms(self, member_id: str) -> int:
         classic = self.group.members[member_id].metadata.classic

@@ -16,20 +16,22 @@ class Draft:
 
     __slots__ = (
         "_is_forked",
+        "_topics_changed",
         "after",
         "before",
         "changes",
         "first_epoch",
         "group",
+        "has_looked",
         "log_offset",
-        "topics_changed",
     )
 
     def __init__(self, group: ConsumerGroup, *, topics_changed: bool = False) -> None:
         self.group = group
         """Read it freely; it is a fork as soon as there are changes."""
-        self.topics_changed = topics_changed
-        """Whether topics that the group may read have changed since a step looked."""
+        self._topics_changed = topics_changed
+        self.has_looked = False
+        """Whether the step asked for `topics_changed`, and so took note of the topics."""
         self.first_epoch = group.epoch
         """The group's epoch before this step."""
         self._is_forked = False
@@ -41,6 +43,12 @@ class Draft:
         """And those that are to stand behind them."""
         self.log_offset = NO_OFFSET
         """Where the log has the first of them; -1 until it has."""
+
+    @property
+    def topics_changed(self) -> bool:
+        """Whether topics that the group may read have changed since a step looked."""
+        self.has_looked = True
+        return self._topics_changed
 
     def put(self, change: Change) -> None:
         """Let one change be."""

@@ -1,21 +1,14 @@
 """What must happen after a step of a consumer group, once the log has its changes.
 
-Law: values that the coordinator carries out, in order.
+Values that are carried out in order. An answer leaves when all that was appended by then is replicated (R19).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from odradek.coordinator.classic.group import GroupSnapshot
 from odradek.coordinator.consumer.member import Share
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Answer a request."""
-
-    respond: Callable[[Any], None]
-    response: Any
+from odradek.coordinator.runtime.answers import AnyAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +59,26 @@ class Synced:
 
 
 @dataclass(frozen=True, slots=True)
-class BecomeClassic:
-    """Only members of the classic protocol are left: the group is theirs again. The last effect of a step."""
+class EndClassic:
+    """The members of a classic group are members of this one now. The first effect of a step."""
 
-    become: Callable[[], None]
+
+@dataclass(frozen=True, slots=True)
+class BecomeClassic:
+    """Only members of the classic protocol are left: the group is theirs again."""
+
+    snapshot: GroupSnapshot
 
 
 Effect: TypeAlias = (
-    Answer | StartSession | AwaitRevocation | AwaitRejoin | AwaitSync | Rejoined | Synced | BecomeClassic
+    AnyAnswer
+    | StartSession
+    | AwaitRevocation
+    | AwaitRejoin
+    | AwaitSync
+    | Rejoined
+    | Synced
+    | EndClassic
+    | BecomeClassic
 )
 Effects: TypeAlias = list[Effect]

@@ -8,15 +8,15 @@ target, the member's share. A heartbeat without news, in a group without news, w
     the answer         has an assignment where that changed, and for whoever joins or tells everything
 """
 
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_answer
 from odradek.coordinator.consumer.assignments import assignment_of, in_order
 from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Answer, AwaitRevocation, Effects, StartSession
+from odradek.coordinator.consumer.effects import AwaitRevocation, Effects, StartSession
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Member, MemberMetadata
 from odradek.coordinator.consumer.membership import check_epoch, check_room, find, take_over
 from odradek.coordinator.consumer.reconciling import reconciled
@@ -37,8 +37,6 @@ from odradek.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
-
-RespondToHeartbeat: TypeAlias = Callable[[ConsumerGroupHeartbeatResponse], None]
 
 _UNCHANGED: Final = -1
 
@@ -69,7 +67,7 @@ def heartbeat(
     return [
         StartSession(member.member_id, config.consumer_session_timeout_ms),
         *effects,
-        Answer(respond, response),
+        heartbeat_answer(respond, response),
     ]
 
 

@@ -8,10 +8,10 @@ nothing given back  as epoch -1, after the member's rebalance timeout
 
 from collections.abc import Iterable
 
+from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_answer
 from odradek.coordinator.consumer.changes import EpochChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Answer, Effects
-from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
+from odradek.coordinator.consumer.effects import Effects
 from odradek.coordinator.consumer.member import AWAY_EPOCH, Share
 from odradek.coordinator.consumer.membership import find, forget
 from odradek.coordinator.consumer.subscribing import drop_unused_expressions, topics_hash
@@ -35,7 +35,7 @@ def leave(
     else:
         remove(draft, topics, [member.member_id])
     response = ConsumerGroupHeartbeatResponse(member_id=request.member_id, member_epoch=request.member_epoch)
-    return [Answer(respond, response)]
+    return [heartbeat_answer(respond, response)]
 
 
 def remove(draft: Draft, topics: Topics, member_ids: Iterable[str]) -> None:

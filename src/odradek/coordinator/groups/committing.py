@@ -16,12 +16,13 @@ from odradek.coordinator.classic import Terms
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.epochs import refuse_commit
+from odradek.coordinator.groups.gathering import GatheredWrite
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import offset_record, offset_tombstone
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.shard import Shard, stamped
-from odradek.coordinator.groups.write_errors import OFFSET_ERRORS, told
-from odradek.coordinator.groups.written import Written
+from odradek.coordinator.runtime.answers import Answer, final
+from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
 NO_RETENTION: Final = -1
@@ -30,6 +31,7 @@ EXPIRY_MS_MAX: Final = (1 << 63) - 1
 
 Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
 """One for each partition that was asked for."""
+RespondWithCodes: TypeAlias = Callable[[Codes], None]
 IsKnown: TypeAlias = Callable[[TopicPartition], bool]
 """Whether the cluster has such a partition."""
 
@@ -39,23 +41,20 @@ def check_committer(
     member_id: str,
     instance_id: str | None,
     generation: int,
-    checked: Callable[[ErrorCode], None],
     *,
     version: int = 0,
     is_transactional: bool = False,
-) -> None:
-    """Tell whether somebody may commit; a classic member's session begins anew by that."""
+) -> ErrorCode:
+    """Whether somebody may commit; a classic member's session begins anew by that."""
     if group.consumer is not None:
         members_now = group.consumer.group
-        checked(refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional))
-        return
+        return refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional)
     members = group.membership.members
     if generation < 0 and not members:
-        checked(ErrorCode.NONE)
-    elif generation < 0 and not member_id and instance_id is None:
-        checked(ErrorCode.UNKNOWN_MEMBER_ID)
-    else:
-        group.classic.hear(GroupEvent.COMMITS, member_id, instance_id, generation, checked)
+        return ErrorCode.NONE
+    if generation < 0 and not member_id and instance_id is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return group.classic.hear(GroupEvent.COMMITS, member_id, instance_id, generation)
 
 
 def offsets_of(request: OffsetCommitRequest, now_ms: int) -> dict[TopicPartition, CommittedOffset]:
@@ -80,37 +79,44 @@ def commit(
     terms: Terms,
     offsets: Mapping[TopicPartition, CommittedOffset],
     is_known: IsKnown,
-    respond: Callable[[Codes], None],
+    respond: RespondWithCodes,
     producer: TransactionalProducer | None = None,
 ) -> None:
-    """Write the offsets that may be, and answer when they are in the log.
+    """Write the offsets that may be, and answer when they are replicated.
 
     In a producer's transaction they stay pending until that ends.
     """
     codes = {key: _refusal(key, offset, terms, is_known) for key, offset in offsets.items()}
     accepted = {key: offset for key, offset in offsets.items() if codes[key] is ErrorCode.NONE}
+
+    def refused(error: ErrorCode) -> Codes:
+        return {**codes, **dict.fromkeys(accepted, told(OFFSET_ERRORS, error))}
+
     if not accepted:
         shard.forget_if_void(group)
-        respond(codes)
+        shard.answer(Answer(respond, codes, refused))
         return
     records = [offset_record(group.group_id, key, offset) for key, offset in accepted.items()]
     group.offsets.begin_write(accepted)
 
-    def written(result: Written) -> None:
+    def appended(base_offset: Offset) -> None:
         group.offsets.end_write(accepted)
-        if result.error is not ErrorCode.NONE:
-            code = told(OFFSET_ERRORS, result.error)
-            codes.update(dict.fromkeys(accepted, code))
-        elif not shard.is_closed:
-            _take(shard, group, accepted, result.base_offset, producer)
-        if not shard.is_closed:
-            shard.forget_if_void(group)
-        respond(codes)
+        _take(shard, group, accepted, base_offset, producer)
+        shard.answer(Answer(respond, codes, refused))
+
+    def not_appended(error: ErrorCode) -> None:
+        group.offsets.end_write(accepted)
+        shard.forget_if_void(group)
+        shard.answer(final(respond, refused(error)))
 
     if producer is None:
-        shard.write_commit(records, written)
+        shard.gather(GatheredWrite(records, appended, not_appended))
+        return
+    result = shard.append(records, producer)
+    if result.error is ErrorCode.NONE:
+        appended(result.base_offset)
     else:
-        shard.write(records, written, producer)
+        not_appended(result.error)
 
 
 def _take(
@@ -143,13 +149,10 @@ def _units(text: str) -> int:
 
 
 def delete_offsets(
-    shard: Shard,
-    group: Group,
-    partitions: Iterable[TopicPartition],
-    is_known: IsKnown,
-    respond: Callable[[Codes], None],
-) -> None:
+    shard: Shard, group: Group, partitions: Iterable[TopicPartition], is_known: IsKnown
+) -> dict[TopicPartition, ErrorCode]:
     """OffsetDelete: take offsets back, of topics that nobody in the group reads."""
+    shard.flush()
     subscribed = group.subscribed_topics() if group.has_members else frozenset[str]()
     codes: dict[TopicPartition, ErrorCode] = {}
     for key in partitions:
@@ -161,12 +164,12 @@ def delete_offsets(
             codes[key] = ErrorCode.NONE
     known = frozenset(group.offsets.known())
     doomed = [key for key, code in codes.items() if code is ErrorCode.NONE and key in known]
-
-    def forgotten(error: ErrorCode) -> None:
-        codes.update(dict.fromkeys(doomed, error))
-        respond(codes)
-
-    forget_offsets(shard, group, doomed, forgotten)
+    if doomed:
+        result = shard.append([offset_tombstone(group.group_id, key) for key in doomed])
+        if result.error is ErrorCode.NONE:
+            _forget(shard, group, doomed, result.base_offset)
+        codes.update(dict.fromkeys(doomed, told(OFFSET_ERRORS, result.error)))
+    return codes
 
 
 def may_delete_offsets(group: Group) -> ErrorCode:
@@ -176,20 +179,23 @@ def may_delete_offsets(group: Group) -> ErrorCode:
     return ErrorCode.NON_EMPTY_GROUP
 
 
-def forget_offsets(
-    shard: Shard, group: Group, doomed: list[TopicPartition], done: Callable[[ErrorCode], None]
-) -> None:
-    """Take offsets out of the log, then out of memory, and the group with the last of them if it is void."""
-    if not doomed:
-        done(ErrorCode.NONE)
-        return
+def forget_offsets(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
+    """Take offsets out of the log and out of memory, in one batch with others of this turn of the loop.
 
-    def written(result: Written) -> None:
-        if result.error is ErrorCode.NONE:
-            for key in doomed:
-                group.offsets.forget(key, result.base_offset)
-            if not shard.is_closed:
-                shard.forget_if_void(group)
-        done(told(OFFSET_ERRORS, result.error))
+    What cannot be written now stays, for the next time that somebody looks.
+    """
+    if doomed:
+        shard.gather(
+            GatheredWrite(
+                [offset_tombstone(group.group_id, key) for key in doomed],
+                lambda base_offset: _forget(shard, group, doomed, base_offset),
+                lambda error: None,
+            )
+        )
 
-    shard.write([offset_tombstone(group.group_id, key) for key in doomed], written)
+
+def _forget(shard: Shard, group: Group, doomed: list[TopicPartition], log_offset: Offset) -> None:
+    """The tombstones of these offsets are in the log; the group goes with the last of them if it is void."""
+    for key in doomed:
+        group.offsets.forget(key, log_offset)
+    shard.forget_if_void(group)

@@ -8,18 +8,21 @@ join, sync, leave, classic heartbeat  its classic members' (`consumer.classic_me
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.coordinator.classic.answers import code_answer, join_answer, refused_join, sync_answer
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
-from odradek.coordinator.classic.rebalancing import refused_join
 from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.answers import (
+    RespondToHeartbeat,
+    heartbeat_answer,
+    refused_heartbeat,
+)
 from odradek.coordinator.consumer.classic_members import beat, join, leave, sync
 from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Answer, Effects, StartSession
-from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
+from odradek.coordinator.consumer.effects import Effects, EndClassic, StartSession
 from odradek.coordinator.consumer.member import JOINING_EPOCH
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import group_tombstone
@@ -31,32 +34,28 @@ from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-Refused: TypeAlias = Callable[[ErrorCode, str], None]
-
 
 def hear(
-    shard: Shard,
-    request: ConsumerGroupHeartbeatRequest,
-    caller: Caller,
-    respond: RespondToHeartbeat,
-    refused: Refused,
+    shard: Shard, request: ConsumerGroupHeartbeatRequest, caller: Caller, respond: RespondToHeartbeat
 ) -> None:
     """Give a valid ConsumerGroupHeartbeat to its group."""
     group_id = request.group_id
     is_joining = request.member_epoch == JOINING_EPOCH
     group = shard.groups.get(group_id)
+    refusal: ApiError | None = None
     if group is None and not is_joining:
-        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"the group {group_id} does not exist")
-        return
-    if group is None:
-        group = shard.group(group_id)
-    consumer = group.consumer
-    if consumer is not None:
-        consumer.take(lambda draft: consumer.heard(draft, request, caller, respond), refused)
-    elif is_joining:
-        _upgrade(shard, group, request, caller, respond, refused)
+        refusal = ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"the group {group_id} does not exist")
+    elif group is None or group.consumer is None:
+        if is_joining:
+            refusal = _upgrade(shard, shard.group(group_id), request, caller, respond)
+        else:
+            words = f"the group {group_id} speaks the classic protocol"
+            refusal = ApiError(ErrorCode.GROUP_ID_NOT_FOUND, words)
     else:
-        refused(ErrorCode.GROUP_ID_NOT_FOUND, f"the group {group_id} speaks the classic protocol")
+        consumer = group.consumer
+        refusal = consumer.take(lambda draft: consumer.heard(draft, request, caller, respond))
+    if refusal is not None:
+        shard.answer(heartbeat_answer(respond, refused_heartbeat(refusal.code, refusal.message)))
 
 
 def _upgrade(
@@ -65,15 +64,13 @@ def _upgrade(
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller,
     respond: RespondToHeartbeat,
-    refused: Refused,
-) -> None:
+) -> ApiError | None:
     """A classic group, mostly one without members or one that only now begins, gets its first such member."""
     try:
         changes = upgraded(group.membership, shard.surroundings)
     except ApiError as error:
         shard.forget_if_void(group)
-        refused(error.code, error.message)
-        return
+        return error
     consumer = shard.make_consumer(group)
     members = list(group.membership.members.values())
 
@@ -83,14 +80,13 @@ def _upgrade(
         draft.put_all(changes)
         effects = consumer.heard(draft, request, caller, respond)
         sessions = [StartSession(member.member_id, member.session_timeout_ms) for member in members]
-        return [Answer(shard.end_classic, group), *sessions, *effects]
+        return [EndClassic(), *sessions, *effects]
 
-    def stays_classic(code: ErrorCode, words: str) -> None:
+    refusal = consumer.take(step)
+    if refusal is not None:
         shard.end_consumer(group)
         shard.forget_if_void(group)
-        refused(code, words)
-
-    consumer.take(step, stays_classic)
+    return refusal
 
 
 # --- members of the classic protocol
@@ -101,54 +97,57 @@ def take_join(
 ) -> None:
     """Give a JoinGroup to its group, which is a classic one afterwards if it had no members."""
     consumer = group.consumer
-
-    def refused(code: ErrorCode, words: str) -> None:
-        shard.forget_if_void(group)
-        respond(refused_join(request.member_id, code))
-
     if consumer is None:
         group.classic.join(request, caller, respond)
         return
-
-    def begin_again(_: None) -> None:
-        shard.end_consumer(group)
-        group.classic.join(request, caller, respond)
 
     def step(draft: Draft) -> Effects:
         if draft.group.members:
             return join(draft, consumer.surroundings, request, caller, respond)
         if draft.group.is_stored:
             draft.put_all(draft.group.tombstones())
-        return [Answer(begin_again, None)]
+        return []
 
-    consumer.take(step, refused)
+    was_empty = not consumer.group.members
+    refusal = consumer.take(step)
+    if refusal is not None:
+        shard.forget_if_void(group)
+        shard.answer(join_answer(respond, refused_join(request.member_id, refusal.code)))
+    elif was_empty:
+        shard.end_consumer(group)
+        group.classic.join(request, caller, respond)
 
 
-def take_sync(consumer: ConsumerCoordinator, request: SyncGroupRequest, respond: RespondToSync) -> None:
+def take_sync(
+    shard: Shard, consumer: ConsumerCoordinator, request: SyncGroupRequest, respond: RespondToSync
+) -> None:
     """Give a SyncGroup to a consumer group."""
     topics = consumer.surroundings.topics
-    consumer.take(
-        lambda draft: sync(draft.group, topics, request, respond),
-        lambda code, words: respond(SyncGroupResponse(error_code=code)),
-    )
+    refusal = consumer.take(lambda draft: sync(draft.group, topics, request, respond))
+    if refusal is not None:
+        shard.answer(sync_answer(respond, SyncGroupResponse(error_code=refusal.code)))
 
 
 def take_beat(
-    consumer: ConsumerCoordinator, request: HeartbeatRequest, respond: Callable[[ErrorCode], None]
+    shard: Shard,
+    consumer: ConsumerCoordinator,
+    request: HeartbeatRequest,
+    respond: Callable[[ErrorCode], None],
 ) -> None:
     """Give a Heartbeat to a consumer group."""
-    consumer.take(lambda draft: beat(draft.group, request, respond), lambda code, words: respond(code))
+    refusal = consumer.take(lambda draft: beat(draft.group, request, respond))
+    if refusal is not None:
+        shard.answer(code_answer(respond, refusal.code))
 
 
-def take_leave(
-    consumer: ConsumerCoordinator,
-    leavers: list[MemberIdentity],
-    respond: Callable[[ErrorCode, list[ErrorCode]], None],
-) -> None:
-    """Give a LeaveGroup to a consumer group."""
+def take_leave(consumer: ConsumerCoordinator, leavers: list[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
+    """Give a LeaveGroup to a consumer group: one code for each, or why nobody left."""
     topics = consumer.surroundings.topics
+    codes: list[ErrorCode] = []
 
-    def left(codes: list[ErrorCode]) -> None:
-        respond(ErrorCode.NONE, codes)
+    def step(draft: Draft) -> Effects:
+        codes.extend(leave(draft, topics, leavers))
+        return []
 
-    consumer.take(lambda draft: leave(draft, topics, leavers, left), lambda code, words: respond(code, []))
+    refusal = consumer.take(step)
+    return codes if refusal is None else refusal.code

@@ -10,10 +10,10 @@
 A commit that named its own expiry (OffsetCommit 2 to 4) keeps to that while the group has no members.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.groups.committing import forget_offsets
@@ -21,42 +21,81 @@ from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
 from odradek.coordinator.groups.shard import Shard
 
-OFFSETS_PER_TURN: Final = 2_000
-"""Offsets that are looked at in one turn of the loop."""
-TOMBSTONES_PER_BATCH: Final = 1_000
+OFFSETS_PER_STEP: Final = 100
+"""Offsets that are looked at in one step, and at most deleted."""
+GROUPS_PER_STEP: Final = 10
+"""Groups that are looked at in one step while nothing in them has expired."""
 
 
 def expire(shard: Shard, now_ms: int, retention_ms: int) -> Iterator[None]:
-    """Look through a shard; yields between turns of the loop."""
-    looked_at = 0
-    for group in list(shard.groups.values()):
-        if shard.is_closed:
-            return
-        if shard.groups.get(group.group_id) is not group:
-            continue
-        looked_at += 1 + len(group.offsets)
-        expired = expired_offsets(group, now_ms, retention_ms)
-        if _is_spent(group, expired):
-            shard.delete(group, _ignore)
-        else:
-            for first in range(0, len(expired), TOMBSTONES_PER_BATCH):
-                forget_offsets(shard, group, expired[first : first + TOMBSTONES_PER_BATCH], _ignore)
-        if looked_at >= OFFSETS_PER_TURN:
-            looked_at = 0
-            yield
+    """Look through a shard; yields between steps."""
+    yield from _in_steps(shard, lambda group, keys: expired_offsets(group, keys, now_ms, retention_ms))
 
 
 def forget_topics(shard: Shard, gone: frozenset[str]) -> Iterator[None]:
-    """Topics were deleted: take their offsets back; yields between turns of the loop."""
+    """Topics were deleted: take their offsets back; yields between steps."""
+
+    def doomed_of(group: Group, keys: list[TopicPartition]) -> list[TopicPartition]:
+        return [key for key in keys if key.topic in gone]
+
+    # A topic of that name may be made at once, and nobody has committed anything for that one.
+    yield from _in_steps(shard, doomed_of, at_once=True)
+
+
+def _in_steps(
+    shard: Shard,
+    doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]],
+    *,
+    at_once: bool = False,
+) -> Iterator[None]:
+    """Take doomed offsets out of every group of a shard, and the groups of which nothing is left then."""
+    looked_at = 0
     for group in list(shard.groups.values()):
-        doomed = [key for key in group.offsets.known() if key.topic in gone]
-        forget_offsets(shard, group, doomed, _ignore)
-        if doomed:
+        keys = list(group.offsets.known())
+        doomed: list[TopicPartition] = []
+        for first in range(0, len(keys), OFFSETS_PER_STEP):
+            some = keys[first : first + OFFSETS_PER_STEP]
+            shard.run(partial(_forget_some, shard, group, some, doomed_of, doomed))
+            looked_at += len(some)
+            if looked_at >= OFFSETS_PER_STEP:
+                looked_at = 0
+                yield
+        shard.run(partial(_end, shard, group, doomed))
+        if at_once and doomed:
+            shard.run(shard.flush)
+        looked_at += OFFSETS_PER_STEP // GROUPS_PER_STEP
+        if looked_at >= OFFSETS_PER_STEP:
+            looked_at = 0
             yield
+        if shard.is_closed:
+            return
 
 
-def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicPartition]:
-    """The partitions whose offsets have had their time."""
+def _forget_some(
+    shard: Shard,
+    group: Group,
+    keys: list[TopicPartition],
+    doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]],
+    doomed: list[TopicPartition],
+) -> None:
+    if shard.groups.get(group.group_id) is group:
+        found = doomed_of(group, keys)
+        doomed += found
+        forget_offsets(shard, group, found)
+
+
+def _end(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
+    """Let a group go that nobody is in, and whose offsets are all doomed."""
+    if shard.groups.get(group.group_id) is not group or not group.is_empty or group.has_members:
+        return
+    if frozenset(group.offsets.known()) <= frozenset(doomed) and not group.offsets.has_writes:
+        shard.delete_spent(group)
+
+
+def expired_offsets(
+    group: Group, keys: Iterable[TopicPartition], now_ms: int, retention_ms: int
+) -> list[TopicPartition]:
+    """Those of these partitions whose offsets have had their time."""
     membership, offsets = group.membership, group.offsets
     is_empty = group.is_empty
     subscribed: frozenset[str] = frozenset()
@@ -68,7 +107,9 @@ def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicP
     is_known = is_empty and group.consumer is None and membership.protocol_type
     empty_since_ms = membership.state_since_ms if is_known else -1
 
-    def is_expired(offset: CommittedOffset) -> bool:
+    def is_expired(offset: CommittedOffset | None) -> bool:
+        if offset is None:
+            return False
         if offset.expire_ms != NO_EXPIRY:
             return is_empty and now_ms >= offset.expire_ms
         since_ms = empty_since_ms if empty_since_ms >= 0 else offset.commit_ms
@@ -76,22 +117,6 @@ def expired_offsets(group: Group, now_ms: int, retention_ms: int) -> list[TopicP
 
     return [
         key
-        for key, offset in offsets.items()
-        if key.topic not in subscribed and is_expired(offset) and offsets.is_settled(key)
+        for key in keys
+        if key.topic not in subscribed and is_expired(offsets.get(key)) and offsets.is_settled(key)
     ]
-
-
-def _is_spent(group: Group, expired: list[TopicPartition]) -> bool:
-    """Whether nothing is left of a group when these offsets have gone."""
-    offsets = group.offsets
-    return (
-        group.is_empty
-        and not group.has_members
-        and len(expired) == len(offsets)
-        and all(offsets.is_settled(key) for key in expired)
-        and not offsets.open_producers
-    )
-
-
-def _ignore(code: ErrorCode) -> None:
-    """What could not be written now is written the next time."""

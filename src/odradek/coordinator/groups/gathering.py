@@ -1,54 +1,65 @@
 """Commits that come in one turn of the loop, written as one batch: what a batch costs is paid once for all.
 
-Law: the log has them in the order in which they came, and nothing that came later stands before them; so
-whoever writes anything else has them written first (`flush`).
+The log has them in the order in which they came, and nothing that came later stands before them; so whoever
+writes anything else has them written first (`flush`).
 
-    add(a, f)        gathered; the end of the turn is deferred
-    add(b, g)        gathered
-    the turn ends    a and b are appended as one batch; f and g are told where it stands, or why it does not
+    add(a), add(b)   gathered; the end of the turn is deferred
+    the turn ends    a and b are appended as one batch, and count; each is answered when it is replicated
 
 A lone commit waits for nobody: its turn ends when the requests that came with it have been looked at. Kafka's
 own coordinator gathers likewise, for as long as `group.coordinator.append.linger.ms` says.
 """
 
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Defer
+from odradek.base.ids import Offset
 from odradek.coordinator.groups.log_records import KeyValue
-from odradek.coordinator.groups.written import WriteDone, Written
+from odradek.coordinator.runtime.partition_log import AppendResult
 
 BATCH_BYTES_MAX: Final = 64 << 10
 """Keys and values that are gathered at most; a commit that is larger by itself is a batch of its own."""
 
 _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
-WriteBatch: TypeAlias = Callable[[list[KeyValue], WriteDone], None]
+
+class GatheredWrite(NamedTuple):
+    """Records that are to be appended, and what is to happen then."""
+
+    records: list[KeyValue]
+    appended: Callable[[Offset], None]
+    """Called with the base offset of the batch: the records count from now on."""
+    refused: Callable[[ErrorCode], None]
+    """Called with the log's error instead: nothing was written."""
 
 
-class GatheredCommits:
-    """What was committed to one partition of `__consumer_offsets` in this turn of the loop."""
+WriteBatch: TypeAlias = Callable[[list[KeyValue]], AppendResult]
 
-    __slots__ = ("_commits", "_defer", "_is_due", "_size_bytes", "_write")
+
+class GatheredWrites:
+    """What is to be written to one partition of `__consumer_offsets` at the end of this turn of the loop."""
+
+    __slots__ = ("_defer", "_is_due", "_size_bytes", "_write", "_writes")
 
     def __init__(self, write: WriteBatch, defer: Defer) -> None:
         """`write` appends records as one batch; `defer` runs a callback when the turn is over."""
         self._write = write
         self._defer = defer
-        self._commits: list[tuple[list[KeyValue], WriteDone]] = []
+        self._writes: list[GatheredWrite] = []
         """In the order in which they came."""
         self._size_bytes = 0
-        """Of their keys and values; at most BATCH_BYTES_MAX, unless there is but one commit."""
+        """Of their keys and values; at most BATCH_BYTES_MAX, unless there is but one."""
         self._is_due = False
         """Whether the end of the turn is deferred, and not over."""
 
-    def add(self, records: list[KeyValue], done: WriteDone) -> None:
-        """Take the records of one commit; `done` is told when the log has them."""
-        size_bytes = sum(len(key) + len(value or b"") for key, value in records)
+    def add(self, write: GatheredWrite) -> None:
+        """Take a write."""
+        size_bytes = sum(len(key) + len(value or b"") for key, value in write.records)
         if self._size_bytes + size_bytes > BATCH_BYTES_MAX:
             self.flush()
-        self._commits.append((records, done))
+        self._writes.append(write)
         self._size_bytes += size_bytes
         if not self._is_due:
             self._is_due = True
@@ -56,37 +67,27 @@ class GatheredCommits:
 
     def flush(self) -> None:
         """Write what was gathered, if anything was."""
-        commits = self._commits
-        if not commits:
+        writes = self._writes
+        if not writes:
             return
-        self._commits = []
+        self._writes = []
         self._size_bytes = 0
-        if len(commits) == 1:
-            self._write(*commits[0])
+        result = self._write([record for write in writes for record in write.records])
+        if result.error in _TOO_LARGE and len(writes) > 1:
+            # None of them must fail for the company that it was in.
+            for write in writes:
+                _settle(write, self._write(write.records))
             return
-
-        def written(result: Written) -> None:
-            if result.error in _TOO_LARGE:
-                # None of them must fail for the company that it was in.
-                for records, done in commits:
-                    self._write(records, done)
-            else:
-                _tell(commits, result)
-
-        self._write([record for records, _ in commits for record in records], written)
+        for write in writes:
+            _settle(write, result)
 
     def _end_turn(self) -> None:
         self._is_due = False
         self.flush()
 
 
-def _tell(commits: list[tuple[list[KeyValue], WriteDone]], result: Written) -> None:
-    """Tell everybody, also when telling one of them fails: that is our mistake, and not the others'."""
-    errors: list[Exception] = []
-    for _, done in commits:
-        try:
-            done(result)
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise ExceptionGroup(f"{len(errors)} of {len(commits)} commits could not be answered", errors)
+def _settle(write: GatheredWrite, result: AppendResult) -> None:
+    if result.error is ErrorCode.NONE:
+        write.appended(result.base_offset)
+    else:
+        write.refused(result.error)

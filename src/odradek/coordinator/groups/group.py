@@ -53,7 +53,7 @@ class Group:
     def has_members(self) -> bool:
         """Whether anybody is, or is about to be, a member."""
         if self.consumer is not None:
-            return bool(self.consumer.group.members) or not self.consumer.is_at_rest
+            return bool(self.consumer.group.members)
         return bool(self.membership.members or self.membership.pending_members)
 
     @property
@@ -85,5 +85,5 @@ class Group:
     def close(self, code: ErrorCode) -> None:
         """Be no more; whoever waits is told why."""
         if self.consumer is not None:
-            self.consumer.close(code)
+            self.consumer.close()
         self.classic.close(code)

@@ -1,15 +1,15 @@
 """Reading a partition of `__consumer_offsets` into memory when this broker comes to lead it.
 
-Law: a generator that yields whenever its turn of the loop is over, at most a millisecond on a usual machine,
-so that a million offsets hold nobody else up. Its inner loop is the one place here that is written for speed:
-it takes offset records apart where they stand, and leaves every other kind to the wire's own decoder.
+It goes in steps of a fraction of a millisecond, so that a million offsets hold nobody else up. Its inner loop
+is the one place here that is written for speed: it takes offset records apart where they stand, and leaves
+every other kind to the wire's own decoder.
 
     log   g1 t-0 7 │ g1 t-0 8 │ g2 members │ pid 9: g1 t-1 3 │ g1 t-0 null │ marker: 9 committed
     →     g1: t-1 3        g2: its members, Stable
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final
@@ -52,9 +52,9 @@ from odradek.wire.versioned import version_of
 
 _log = logging.getLogger(__name__)
 
-RECORDS_PER_TURN: Final = 250
-"""Between half a millisecond and a whole one, by the size of the batches that hold them."""
-GROUPS_PER_TURN: Final = 50
+RECORDS_PER_STEP: Final = 50
+"""What is replayed in one step: a fraction of a millisecond."""
+GROUPS_PER_STEP: Final = 10
 READ_BYTES: Final = 64 << 10
 """How much is read at once: a fraction of a millisecond from the page cache."""
 
@@ -84,31 +84,33 @@ class _Replay:
     consumers: dict[str, ConsumerGroup] = field(default_factory=dict)
     # Partitions by their bytes in a key: few, and named by every record.
     partitions: dict[bytes, TopicPartition] = field(default_factory=dict)
-    # Records taken in this turn of the loop.
+    # Records taken in this step.
     taken: int = 0
 
 
 def load(shard: Shard, reader: PartitionReader) -> Iterator[None]:
-    """Read the shard's partition and put its groups in place; yields between turns."""
+    """Read the shard's partition and put its groups in place, as long as it is led; yields between steps."""
     replay = _Replay()
-    yield from _read(shard, reader, replay)
-    if shard.is_closed:
-        return
+    end = yield from _read(shard, reader, replay)
     yield from _install(shard, replay)
-    shard.is_loading = False
+    if not shard.is_closed:
+        shard.is_loading = False
+        # Not every in-sync replica may have all of that yet (R19).
+        shard.log.await_replication(end)
 
 
-def _read(shard: Shard, reader: PartitionReader, replay: _Replay) -> Iterator[None]:
+def _read(shard: Shard, reader: PartitionReader, replay: _Replay) -> Generator[None, None, Offset]:
+    """Replay the partition; where it ends."""
     bounds = reader.bounds(shard.topic_partition)
     if bounds is None:
-        return
+        return 0
     position, end = bounds
     while position < end and not shard.is_closed:
         try:
             data = bytes(reader.read(shard.topic_partition, position, READ_BYTES))
         except LogError as error:
             _log.error("%s cannot be read from offset %d on: %s", shard.topic_partition, position, error)
-            return
+            return end
         before, at = position, 0
         while at + HEADER_BYTES <= len(data):
             base_offset, length, attributes, last_delta = _BATCH(data, at)
@@ -119,7 +121,9 @@ def _read(shard: Shard, reader: PartitionReader, replay: _Replay) -> Iterator[No
             position, at = base_offset + last_delta + 1, behind
         if position <= before:
             _log.error("%s holds no batch at offset %d", shard.topic_partition, position)
-            return
+            return end
+        yield
+    return end
 
 
 def _take_batch(
@@ -143,7 +147,7 @@ def _take_batch(
             producer_id = header.producer_id if header.is_transactional else None
         while position < end:
             position = _take_records(replay, body, position, end, base_offset, producer_id)
-            if replay.taken >= RECORDS_PER_TURN:
+            if replay.taken >= RECORDS_PER_STEP:
                 replay.taken = 0
                 yield
     except (LogError, IndexError) as error:
@@ -162,7 +166,7 @@ def _take_records(
 
     Raises InvalidRecord, IndexError.
     """
-    while position < end and replay.taken < RECORDS_PER_TURN:
+    while position < end and replay.taken < RECORDS_PER_STEP:
         replay.taken += 1
         length, position = read_varint(body, position)
         record_end = position + length
@@ -262,7 +266,7 @@ def _install(shard: Shard, replay: _Replay) -> Iterator[None]:
         if offsets:
             group_id = raw_id.decode(errors="replace")
             shard.groups[group_id] = shard.new_group(group_id, GroupOffsets(offsets))
-        if count % GROUPS_PER_TURN == 0:
+        if count % GROUPS_PER_STEP == 0:
             yield
     for producer_id, by_group in replay.staged.items():
         for raw_id, staged in by_group.items():
@@ -274,14 +278,17 @@ def _install(shard: Shard, replay: _Replay) -> Iterator[None]:
         group = shard.group(group_id)
         group.is_stored = True
         group.membership.restore(snapshot)
-        if count % GROUPS_PER_TURN == 0:
+        if count % GROUPS_PER_STEP == 0:
             yield
     for count, (group_id, consumer) in enumerate(replay.consumers.items(), 1):
         consumer.settle()
         if consumer.is_stored or consumer.members:
             shard.make_consumer(shard.group(group_id), consumer)
-        if count % GROUPS_PER_TURN == 0:
+        if count % GROUPS_PER_STEP == 0:
             yield
     # Nobody could send heartbeats until now.
-    for group in shard.groups.values():
-        group.resume()
+    for count, group in enumerate(list(shard.groups.values()), 1):
+        if not shard.is_closed:
+            group.resume()
+        if count % GROUPS_PER_STEP == 0:
+            yield

@@ -118,6 +118,11 @@ class GroupOffsets:
         for topic_partition in list(self.known()):
             self.forget(topic_partition, log_offset)
 
+    @property
+    def has_writes(self) -> bool:
+        """Whether commits are on their way."""
+        return bool(self._on_their_way)
+
     # --- writes under way
 
     def begin_write(self, topic_partitions: Iterable[TopicPartition]) -> None:

@@ -4,13 +4,14 @@
     loaded    active     groups by id
     close     gone       whoever waits is told NOT_COORDINATOR, and looks for the coordinator again
 
-Law: everything that is true of a group is in the log first; memory follows when the log has it.
+Memory follows the log: what is appended counts, and whoever is told of it waits until it is replicated (R19).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Never, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
 from odradek.base.execution import Defer
 from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
@@ -18,11 +19,11 @@ from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.group import GroupSnapshot
 from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Answer, BecomeClassic, Effects
+from odradek.coordinator.consumer.effects import BecomeClassic
 from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.groups.consumer_records import record_of
-from odradek.coordinator.groups.gathering import GatheredCommits
+from odradek.coordinator.groups.gathering import GatheredWrite, GatheredWrites
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import (
     KeyValue,
@@ -33,54 +34,72 @@ from odradek.coordinator.groups.log_records import (
 )
 from odradek.coordinator.groups.migrating import downgraded, may_downgrade
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
-from odradek.coordinator.groups.write_errors import CONSUMER_ERRORS, GROUP_ERRORS, told
-from odradek.coordinator.groups.written import Written
-from odradek.coordinator.ports import PartitionWriter
+from odradek.coordinator.runtime.answers import AnyAnswer
+from odradek.coordinator.runtime.partition_log import AppendResult, PartitionLog
+from odradek.coordinator.runtime.steps import Step, Steps
+
+GroupLog: TypeAlias = PartitionLog[Never]
+"""Nothing but answers leaves a broker for groups."""
 
 
 class Shard:
     """One partition's groups; the `Persistence` of their members."""
 
     __slots__ = (
-        "_commits",
+        "_gathered",
         "_open_transactions",
         "_purgatories",
+        "_steps",
         "_terms",
-        "_writer",
         "groups",
-        "is_closed",
         "is_loading",
         "leader_epoch",
+        "log",
         "surroundings",
-        "topic_partition",
     )
 
     def __init__(
         self,
-        topic_partition: TopicPartition,
+        log: GroupLog,
         leader_epoch: LeaderEpoch,
         surroundings: Surroundings,
         purgatories: GroupPurgatories,
-        writer: PartitionWriter,
+        steps: Steps,
         defer: Defer,
     ) -> None:
-        self.topic_partition = topic_partition
+        self.log = log
         self.leader_epoch = leader_epoch
         """The epoch in which this broker leads the partition."""
         self.is_loading = True
         """Whether the log is not read yet; `groups` is empty until it is."""
-        self.is_closed = False
-        """Whether this broker leads the partition no longer, in this epoch; nothing happens here then."""
         self.groups: dict[str, Group] = {}
         """By id; none is Dead."""
         self.surroundings = surroundings
         self._terms = surroundings.terms
         self._purgatories = purgatories
-        self._writer = writer
-        # Those that are to be written when this turn of the loop is over.
-        self._commits = GatheredCommits(self._append, defer)
+        self._steps = steps
+        # What is to be appended when this turn of the loop is over.
+        self._gathered = GatheredWrites(self._append, lambda flush: defer(lambda: steps.run(flush)))
         # The groups with pending offsets of each producer's open transaction.
         self._open_transactions: dict[ProducerId, dict[str, None]] = {}
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Which partition it is."""
+        return self.log.topic_partition
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether this broker leads the partition no longer, in this epoch; nothing happens here then."""
+        return not self.log.is_open
+
+    def run(self, step: Step) -> None:
+        """Run a step of one of the groups, unless the leadership is over by then."""
+        self._steps.run(lambda: None if self.is_closed else step())
+
+    def answer(self, answer: AnyAnswer) -> None:
+        """Answer when all that was appended so far is replicated."""
+        self.log.answer(answer)
 
     # --- groups
 
@@ -107,12 +126,12 @@ class Shard:
             self.surroundings,
             self._purgatories,
             self,
-            lambda draft: self._leave_to_classic(group, draft),
         )
         return group.consumer
 
-    def end_classic(self, group: Group) -> None:
-        """The group's members are in `consumer` now: those that wait are to join there."""
+    def end_classic(self, group_id: str) -> None:
+        """See `ChangeLog.end_classic`: those that wait are to join there."""
+        group = self.groups[group_id]
         ended, group.classic, group.is_stored = group.classic, self._new_classic(group.group_id), False
         ended.close(ErrorCode.REBALANCE_IN_PROGRESS)
 
@@ -120,23 +139,25 @@ class Shard:
         """The group is not of the consumer protocol any more, or never was."""
         ended, group.consumer = group.consumer, None
         if ended is not None:
-            ended.close(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            ended.close()
 
-    def _leave_to_classic(self, group: Group, draft: Draft) -> BecomeClassic | None:
+    def leave_to_classic(self, draft: Draft) -> BecomeClassic | None:
+        """See `ChangeLog.leave_to_classic`."""
         if not may_downgrade(draft.group, self.surroundings):
             return None
         snapshot = downgraded(draft.group, draft.first_epoch, self.surroundings)
         draft.put_all(draft.group.tombstones())
-        draft.after.append(group_record(group.group_id, snapshot))
+        draft.after.append(group_record(draft.group.group_id, snapshot))
+        return BecomeClassic(snapshot)
 
-        def become() -> None:
-            self.end_consumer(group)
-            group.is_stored = True
-            group.membership.restore(snapshot)
-            group.classic.resume()
-            group.classic.rebalance()
-
-        return BecomeClassic(become)
+    def become_classic(self, group_id: str, snapshot: GroupSnapshot) -> None:
+        """See `ChangeLog.become_classic`."""
+        group = self.groups[group_id]
+        self.end_consumer(group)
+        group.is_stored = True
+        group.membership.restore(snapshot)
+        group.classic.resume()
+        group.classic.rebalance()
 
     def forget_if_void(self, group: Group) -> None:
         """Drop a group of which the log knows nothing and that nobody is in."""
@@ -151,132 +172,108 @@ class Shard:
 
     def close(self) -> None:
         """Lead no longer. What was to be written is tried now, while there is somebody to be told."""
-        self._commits.flush()
-        self.is_closed = True
-        for group in list(self.groups.values()):
-            self.drop(group, ErrorCode.NOT_COORDINATOR)
+        self.flush()
+        self.log.close()
         self._open_transactions.clear()
+
+    def drop_all(self) -> Iterator[None]:
+        """After `close`: tell whoever waits in a group to look for its next coordinator; in slices."""
+        for group in list(self.groups.values()):
+            self._steps.run(partial(self.drop, group, ErrorCode.NOT_COORDINATOR))
+            yield
 
     # --- the log
 
-    def write(
-        self,
-        records: list[KeyValue],
-        done: Callable[[Written], None],
-        producer: TransactionalProducer | None = None,
-    ) -> None:
+    def append(self, records: list[KeyValue], producer: TransactionalProducer | None = None) -> AppendResult:
         """Append the records as one batch, in the producer's transaction if there is one.
 
-        `done` may be called before this returns.
+        They count when this returns without an error; whoever is told of them waits for HW.
         """
-        self._commits.flush()
-        self._append(records, done, producer)
+        self._gathered.flush()
+        return self._append(records, producer)
 
-    def write_commit(self, records: list[KeyValue], done: Callable[[Written], None]) -> None:
-        """Append the records of a commit, in one batch with others of this turn of the loop."""
-        self._commits.add(records, done)
+    def gather(self, write: GatheredWrite) -> None:
+        """Append records in one batch with others of this turn of the loop."""
+        self._gathered.add(write)
 
-    def _append(
-        self,
-        records: list[KeyValue],
-        done: Callable[[Written], None],
-        producer: TransactionalProducer | None = None,
-    ) -> None:
-        terms = self._terms
-        base_offset, is_done = NO_OFFSET, False
+    def flush(self) -> None:
+        """Append what was gathered."""
+        self._gathered.flush()
 
-        def settled(code: ErrorCode) -> None:
-            nonlocal is_done
-            if not is_done:
-                is_done = True
-                done(Written(code, base_offset))
+    def _append(self, records: list[KeyValue], producer: TransactionalProducer | None = None) -> AppendResult:
+        return self.log.append(build_batch(records, self._terms.clock.wall_ms(), producer))
 
-        appended = self._writer.append(
-            self.topic_partition,
-            build_batch(records, terms.clock.wall_ms(), producer),
-            timeout_ms=terms.settings.offsets_commit_timeout_ms,
-            settled=settled,
-        )
-        base_offset = appended.base_offset
-        if appended.error is not ErrorCode.NONE:
-            done(Written(appended.error))
-        elif appended.outcome is not None:
-            settled(appended.outcome)
-
-    def persist(self, group_id: str, snapshot: GroupSnapshot, done: Callable[[ErrorCode], None]) -> None:
+    def persist(self, group_id: str, snapshot: GroupSnapshot) -> ErrorCode:
         """See `Persistence.persist`."""
+        error = self.append([group_record(group_id, snapshot)]).error
+        group = self.groups.get(group_id)
+        if error is ErrorCode.NONE and group is not None:
+            group.is_stored = True
+        return error
 
-        def written(result: Written) -> None:
-            group = self.groups.get(group_id)
-            if result.error is ErrorCode.NONE and group is not None:
-                group.is_stored = True
-            done(told(GROUP_ERRORS, result.error))
-
-        self.write([group_record(group_id, snapshot)], written)
-
-    def write_draft(self, draft: Draft, done: Callable[[ErrorCode], None]) -> None:
+    def write_draft(self, draft: Draft) -> ErrorCode:
         """See `ChangeLog.write_draft`."""
         changes = (record_of(draft.group.group_id, change) for change in draft.changes)
-        records = [*draft.before, *changes, *draft.after]
+        result = self.append([*draft.before, *changes, *draft.after])
+        draft.log_offset = result.base_offset
+        return result.error
 
-        def written(result: Written) -> None:
-            draft.log_offset = result.base_offset
-            done(told(CONSUMER_ERRORS, result.error))
-
-        self.write(records, written)
-
-    def delete(self, group: Group, done: Callable[[ErrorCode], None]) -> None:
-        """Take an empty group and all its offsets out of the log, then out of memory."""
+    def delete(self, group: Group) -> ErrorCode:
+        """Take an empty group and all its offsets out of the log and out of memory; the log's error."""
         # What only just came to be committed goes with the rest.
-        self._commits.flush()
+        self.flush()
         tombstones = [offset_tombstone(group.group_id, key) for key in group.offsets.known()]
         if group.consumer is not None:
-            self._delete_consumer(group, group.consumer, tombstones, done)
-            return
+            return self._delete_consumer(group, group.consumer, tombstones)
         records = tombstones + ([group_tombstone(group.group_id)] if group.is_stored else [])
-
-        def written(result: Written) -> None:
-            if result.error is ErrorCode.NONE:
-                group.is_stored = False
-                self._deleted(group, result.base_offset)
-            done(told(GROUP_ERRORS, result.error))
-
-        if records:
-            self.write(records, written)
-        else:
+        if not records:
             self._deleted(group, NO_OFFSET)
-            done(ErrorCode.NONE)
+            return ErrorCode.NONE
+        result = self.append(records)
+        if result.error is ErrorCode.NONE:
+            self._deleted(group, result.base_offset)
+        return result.error
+
+    def delete_spent(self, group: Group) -> None:
+        """Take a group whose offsets are on their way out of the log after them, in one batch with others."""
+        if group.consumer is not None:
+            self.delete(group)
+        elif group.is_stored:
+
+            def appended(base_offset: Offset) -> None:
+                group.is_stored = False
+                self.forget_if_void(group)
+
+            # What could not be written now is written the next time.
+            write = GatheredWrite([group_tombstone(group.group_id)], appended, lambda error: None)
+            self.gather(write)
+        else:
+            self.forget_if_void(group)
 
     def _deleted(self, group: Group, log_offset: Offset) -> None:
         """A group was taken out of the log there; what came after it, commits or members, lives on.
 
         A member id that was only handed out is no member.
         """
+        group.is_stored = False
         group.offsets.forget_all(log_offset)
         is_joined = group.has_members if group.consumer is not None else bool(group.membership.members)
         if group.offsets.is_empty and not is_joined:
             self.drop(group)
 
     def _delete_consumer(
-        self,
-        group: Group,
-        consumer: ConsumerCoordinator,
-        tombstones: list[KeyValue],
-        done: Callable[[ErrorCode], None],
-    ) -> None:
-        def step(draft: Draft) -> Effects:
-            if draft.group.members:
-                raise ApiError(ErrorCode.NON_EMPTY_GROUP)
-            draft.before += tombstones
-            if draft.group.is_stored:
-                draft.put_all(draft.group.tombstones())
-            return [Answer(deleted, draft)]
-
-        def deleted(draft: Draft) -> None:
+        self, group: Group, consumer: ConsumerCoordinator, tombstones: list[KeyValue]
+    ) -> ErrorCode:
+        draft = consumer.draft()
+        if draft.group.members:
+            return ErrorCode.NON_EMPTY_GROUP
+        draft.before += tombstones
+        if draft.group.is_stored:
+            draft.put_all(draft.group.tombstones())
+        error = consumer.commit(draft)
+        if error is ErrorCode.NONE:
             self._deleted(group, draft.log_offset)
-            done(ErrorCode.NONE)
-
-        consumer.take(step, lambda code, words: done(code))
+        return error
 
     # --- transactions
 

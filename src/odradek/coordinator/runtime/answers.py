@@ -19,5 +19,10 @@ class Answer(NamedTuple, Generic[R]):
     """What is answered when that is not known, or cannot be any more: made of the log's error."""
 
 
+def final(respond: Callable[[R], None], response: R) -> Answer[R]:
+    """An answer that builds on no record, and so is never refused."""
+    return Answer(respond, response, lambda error: response)
+
+
 AnyAnswer: TypeAlias = Answer[Any]
 """For whoever only passes answers on."""

@@ -127,7 +127,7 @@ class BrokerCore:
         """Who decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
-        self.groups = GroupHost(surroundings, making, self.replicas, lambda: self.settings)
+        self.groups = GroupHost(surroundings, making, self.replicas, lambda: self.settings, self.slices)
         self.transactions = TransactionHost(
             surroundings,
             making,

@@ -5,6 +5,7 @@ the controller's. The coordinator is made, and its code loaded, when the first r
 that would be a good part of every start.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
+from odradek.server.node.slices import Slices
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 GROUP_KEY_TYPE: Final = 0
 """FindCoordinator's number for groups."""
+
+_log = logging.getLogger(__name__)
 
 
 class GroupHost:
@@ -35,6 +39,7 @@ class GroupHost:
         making: TopicMaking,
         replicas: ReplicaManager,
         settings: Callable[[], BrokerSettings],
+        slices: Slices,
     ) -> None:
         self.topic = InternalTopic(making, _topic_spec(settings()))
         """By which coordinators are found."""
@@ -43,6 +48,7 @@ class GroupHost:
         self._replicas = replicas
         # The settings in force.
         self._settings = settings
+        self._slices = slices
         self._made: tuple[GroupCoordinator, ImageTopics] | None = None
 
     @property
@@ -73,6 +79,7 @@ class GroupHost:
             partition_of=self.topic.partition_of,
             topics=topics,
             defer=outside.defer,
+            run_sliced=lambda work: self._slices.run(work, _log_failure),
         )
         return coordinator, topics
 
@@ -109,9 +116,8 @@ class GroupHost:
     def on_topics(self) -> None:
         """Called when topics came, went or grew."""
         if self._made is not None:
-            coordinator, image_topics = self._made
+            _, image_topics = self._made
             image_topics.version += 1
-            coordinator.topics_changed()
 
     def on_roles(self, changes: RoleChanges) -> None:
         """Called when the controller gave partitions to this broker, or took them away."""
@@ -124,6 +130,10 @@ class GroupHost:
         for topic, partition in (*(part.topic_partition for part in changes.following), *changes.stopped):
             if topic == OFFSETS_TOPIC:
                 self.coordinator.resign(partition)
+
+
+def _log_failure(error: Exception) -> None:
+    _log.error("work on %s was not done", OFFSETS_TOPIC, exc_info=error)
 
 
 def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:

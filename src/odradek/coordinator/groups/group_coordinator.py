@@ -1,6 +1,7 @@
 """The front door of all groups that this broker coordinates: finds a group, or says why it is not here.
 
-Law: it routes. Which requests a group takes stands in `classic`; what may be committed in `committing`.
+It routes; every request is a step of its own (`runtime.steps`). Which requests a group takes stands in
+`classic`; what may be committed in `committing`.
 
     the id's partition is not led here    NOT_COORDINATOR: the client looks for the coordinator again
     it is led here, and being read        COORDINATOR_LOAD_IN_PROGRESS: the client asks again
@@ -8,22 +9,24 @@ Law: it routes. Which requests a group takes stands in `classic`; what may be co
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final, Never, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Defer
 from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import GroupBounds
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
+from odradek.coordinator.classic.answers import code_answer, refused_join
 from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.joining import NO_MEMBER_ID
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
-from odradek.coordinator.classic.rebalancing import refused_join
 from odradek.coordinator.classic.states import GroupEvent
+from odradek.coordinator.consumer.answers import RespondToHeartbeat, refused_heartbeat
 from odradek.coordinator.consumer.epochs import FIRST_WITH_EPOCHS, refuse_fetch
 from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
-from odradek.coordinator.consumer.heartbeats import RespondToHeartbeat
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
@@ -49,15 +52,15 @@ from odradek.coordinator.groups.listing import (
 )
 from odradek.coordinator.groups.loading import load
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
-from odradek.coordinator.groups.shard import Shard
-from odradek.coordinator.groups.slices import Defer, SlicedWork
-from odradek.coordinator.ports import PartitionReader, PartitionWriter
+from odradek.coordinator.groups.shard import GroupLog, Shard
+from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
+from odradek.coordinator.runtime.answers import Answer, final
+from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, OFFSET_ERRORS, told
+from odradek.coordinator.runtime.partition_log import PartitionLog
+from odradek.coordinator.runtime.steps import Steps
 from odradek.timer import Purgatory, Timer
 from odradek.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
-from odradek.wire.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest
@@ -84,6 +87,7 @@ class GroupCoordinator:
         partition_of: Callable[[str], int],
         topics: Topics,
         defer: Defer,
+        run_sliced: RunSliced,
     ) -> None:
         """`partition_of` a group's id; `topics` are those that there are."""
         self._terms = terms
@@ -102,26 +106,32 @@ class GroupCoordinator:
         )
         # The partitions led here.
         self._shards: dict[int, Shard] = {}
-        self._slices = SlicedWork(defer)
+        self._steps = Steps()
         self._defer = defer
+        self._run_sliced = run_sliced
 
     # --- leadership
 
     def lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
-        """This broker leads a partition from now on: read it, and serve its groups."""
+        """This broker leads a partition from now on: read it in slices, and serve its groups."""
         self.resign(partition)
-        topic_partition = TopicPartition(OFFSETS_TOPIC, partition)
-        shard = Shard(
-            topic_partition, leader_epoch, self._surroundings, self.purgatories, self._writer, self._defer
+        log: GroupLog = PartitionLog(
+            TopicPartition(OFFSETS_TOPIC, partition),
+            self._writer,
+            self._steps,
+            lambda: self._terms.settings.offsets_commit_timeout_ms,
+            _nothing,
         )
+        shard = Shard(log, leader_epoch, self._surroundings, self.purgatories, self._steps, self._defer)
         self._shards[partition] = shard
-        self._slices.do(load(shard, self._reader))
+        self._run_sliced(load(shard, self._reader))
 
     def resign(self, partition: int) -> None:
-        """This broker leads a partition no longer."""
+        """This broker leads a partition no longer: forget its groups, in slices."""
         shard = self._shards.pop(partition, None)
         if shard is not None:
-            shard.close()
+            self._steps.run(shard.close)
+            self._run_sliced(shard.drop_all())
 
     def resign_all(self) -> None:
         """This broker stops: whoever waits in a group is told to look for its next coordinator."""
@@ -146,25 +156,30 @@ class GroupCoordinator:
         found = self._shard_of(group_id)
         return found if isinstance(found, ErrorCode) else (found, found.groups.get(group_id))
 
-    def _find_members(self, group_id: str) -> Group | ErrorCode:
+    def _find_members(self, group_id: str) -> tuple[Shard, Group] | ErrorCode:
         """The group that a member's request names."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
         found = self._find(group_id)
         if isinstance(found, ErrorCode):
             return found
-        return ErrorCode.UNKNOWN_MEMBER_ID if found[1] is None else found[1]
+        shard, group = found
+        return ErrorCode.UNKNOWN_MEMBER_ID if group is None else (shard, group)
 
     # --- members
 
     def join_group(self, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin) -> None:
         """JoinGroup: answered when the join phase ends, or at once with an error."""
-        found = self._group_to_join(request)
-        if isinstance(found, ErrorCode):
-            respond(refused_join(request.member_id, found))
-        else:
-            shard, group = found
-            take_join(shard, group, request, caller, respond)
+
+        def step() -> None:
+            found = self._group_to_join(request)
+            if isinstance(found, ErrorCode):
+                self._steps.answer(final(respond, refused_join(request.member_id, found)))
+            else:
+                shard, group = found
+                take_join(shard, group, request, caller, respond)
+
+        self._steps.run(step)
 
     def _group_to_join(self, request: JoinGroupRequest) -> tuple[Shard, Group] | ErrorCode:
         settings = self._terms.settings
@@ -182,50 +197,72 @@ class GroupCoordinator:
         return shard, shard.group(request.group_id)
 
     def sync_group(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
-        """SyncGroup: answered when the leader's assignment is written."""
-        found = self._find_members(request.group_id)
-        if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            # Old clients do not know that error here; they know that one, and join again.
-            found = ErrorCode.REBALANCE_IN_PROGRESS
-        if isinstance(found, ErrorCode):
-            respond(SyncGroupResponse(error_code=found))
-        elif found.consumer is not None:
-            take_sync(found.consumer, request, respond)
-        else:
-            found.classic.sync(request, respond)
+        """SyncGroup: answered when the leader's assignment is replicated."""
+
+        def step() -> None:
+            found = self._find_members(request.group_id)
+            if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                # Old clients do not know that error here; they know that one, and join again.
+                found = ErrorCode.REBALANCE_IN_PROGRESS
+            if isinstance(found, ErrorCode):
+                self._steps.answer(final(respond, SyncGroupResponse(error_code=found)))
+                return
+            shard, group = found
+            if group.consumer is not None:
+                take_sync(shard, group.consumer, request, respond)
+            else:
+                group.classic.sync(request, respond)
+
+        self._steps.run(step)
 
     def heartbeat(self, request: HeartbeatRequest, respond: RespondWithCode) -> None:
         """Heartbeat: a member's session begins anew."""
-        found = self._find_members(request.group_id)
-        if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            respond(ErrorCode.NONE)  # its session begins when the group is loaded
-        elif isinstance(found, ErrorCode):
-            respond(found)
-        elif found.consumer is not None:
-            take_beat(found.consumer, request, respond)
-        else:
-            found.classic.hear(
+
+        def step() -> None:
+            found = self._find_members(request.group_id)
+            if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                found = ErrorCode.NONE  # its session begins when the group is loaded
+            if isinstance(found, ErrorCode):
+                self._steps.answer(final(respond, found))
+                return
+            shard, group = found
+            if group.consumer is not None:
+                take_beat(shard, group.consumer, request, respond)
+                return
+            code = group.classic.hear(
                 GroupEvent.HEARTBEAT,
                 request.member_id,
                 request.group_instance_id,
                 request.generation_id,
-                respond,
             )
+            shard.answer(code_answer(respond, code))
+
+        self._steps.run(step)
 
     def leave_group(
         self, request: LeaveGroupRequest, respond: Callable[[ErrorCode, list[ErrorCode]], None]
     ) -> None:
         """LeaveGroup: an error of the whole, or a code for each of `request.members`."""
         leaving = request.members
-        found = self._find_members(request.group_id)
-        if found is ErrorCode.UNKNOWN_MEMBER_ID:
-            respond(ErrorCode.NONE, [found] * len(leaving))
-        elif isinstance(found, ErrorCode):
-            respond(found, [])
-        elif found.consumer is not None:
-            take_leave(found.consumer, leaving, respond)
-        else:
-            found.classic.leave(leaving, lambda codes: respond(ErrorCode.NONE, codes))
+
+        def answer(codes: list[ErrorCode] | ErrorCode) -> None:
+            if isinstance(codes, ErrorCode):
+                respond(codes, [])
+            else:
+                respond(ErrorCode.NONE, codes)
+
+        def step() -> None:
+            found = self._find_members(request.group_id)
+            if isinstance(found, ErrorCode):
+                is_unknown = found is ErrorCode.UNKNOWN_MEMBER_ID
+                self._steps.answer(final(answer, [found] * len(leaving) if is_unknown else found))
+                return
+            shard, group = found
+            consumer = group.consumer
+            codes = group.classic.leave(leaving) if consumer is None else take_leave(consumer, leaving)
+            shard.answer(Answer(answer, codes, lambda error: told(GROUP_ERRORS, error)))
+
+        self._steps.run(step)
 
     def consumer_heartbeat(
         self,
@@ -236,43 +273,64 @@ class GroupCoordinator:
     ) -> None:
         """ConsumerGroupHeartbeat: answered when what it changes is written."""
 
-        def refused(code: ErrorCode, words: str = "") -> None:
-            respond(ConsumerGroupHeartbeatResponse(error_code=code, error_message=words or None))
+        def step() -> None:
+            try:
+                validate(request, version, self._surroundings.assignors)
+            except ApiError as error:
+                self._steps.answer(final(respond, refused_heartbeat(error.code, error.message)))
+                return
+            shard = self._shard_of(request.group_id)
+            if isinstance(shard, ErrorCode):
+                self._steps.answer(final(respond, refused_heartbeat(shard)))
+            else:
+                hear(shard, request, caller, respond)
 
-        try:
-            validate(request, version, self._surroundings.assignors)
-        except ApiError as error:
-            refused(error.code, error.message)
-            return
-        shard = self._shard_of(request.group_id)
-        if isinstance(shard, ErrorCode):
-            refused(shard)
-        else:
-            hear(shard, request, caller, respond, refused)
+        self._steps.run(step)
 
     # --- offsets
 
     def commit_offsets(
         self, request: OffsetCommitRequest, respond: Callable[[Codes], None], version: int = 8
     ) -> None:
-        """OffsetCommit: answered when the offsets are written."""
-        offsets = offsets_of(request, self._terms.clock.wall_ms())
-        generation = request.generation_id_or_member_epoch
-        found = self._group_to_commit_to(request.group_id, generation, version)
-        if isinstance(found, ErrorCode):
-            # Version 1 and older could not be told; those that we serve can.
-            respond(dict.fromkeys(offsets, found))
+        """OffsetCommit: answered when the offsets are replicated."""
+
+        def step() -> None:
+            offsets = offsets_of(request, self._terms.clock.wall_ms())
+            generation = request.generation_id_or_member_epoch
+            # Version 1 and older could not be told of errors here; those that we serve can.
+            found = self._group_to_commit_to(request.group_id, generation, version)
+            if isinstance(found, ErrorCode):
+                self._steps.answer(final(respond, dict.fromkeys(offsets, found)))
+                return
+            shard, group = found
+            code = check_committer(
+                group, request.member_id, request.group_instance_id, generation, version=version
+            )
+            self._commit(shard, group, code, offsets, respond)
+
+        self._steps.run(step)
+
+    def _commit(
+        self,
+        shard: Shard,
+        group: Group,
+        code: ErrorCode,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        respond: Callable[[Codes], None],
+        producer: TransactionalProducer | None = None,
+    ) -> None:
+        """Commit for somebody who may (NONE), or say why not."""
+        if code is ErrorCode.NONE:
+            commit(shard, group, self._terms, offsets, self._is_known, respond, producer)
             return
-        shard, group = found
-
-        def checked(code: ErrorCode) -> None:
-            if code is ErrorCode.NONE:
-                commit(shard, group, self._terms, offsets, self._is_known, respond)
-            else:
-                respond(dict.fromkeys(offsets, code))
-
-        member_id, instance_id = request.member_id, request.group_instance_id
-        check_committer(group, member_id, instance_id, generation, checked, version=version)
+        shard.forget_if_void(group)
+        shard.answer(
+            Answer(
+                respond,
+                dict.fromkeys(offsets, code),
+                lambda error: dict.fromkeys(offsets, told(OFFSET_ERRORS, error)),
+            )
+        )
 
     def _group_to_commit_to(
         self, group_id: str, generation: int, version: int = 0
@@ -314,15 +372,27 @@ class GroupCoordinator:
         respond: Callable[[ErrorCode, Codes], None],
     ) -> None:
         """OffsetDelete: an error of the whole, or a code for each partition."""
-        found = self._find_existing(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
-        code = found if isinstance(found, ErrorCode) else may_delete_offsets(found[1])
-        if isinstance(found, ErrorCode) or code is not ErrorCode.NONE:
-            respond(code, {})
-        else:
+
+        def step() -> None:
+            found = self._find_existing(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
+            code = found if isinstance(found, ErrorCode) else may_delete_offsets(found[1])
+            if isinstance(found, ErrorCode) or code is not ErrorCode.NONE:
+                self._steps.answer(final(respond_to_all, (code, {})))
+                return
             shard, group = found
-            delete_offsets(
-                shard, group, partitions, self._is_known, lambda codes: respond(ErrorCode.NONE, codes)
+            codes = delete_offsets(shard, group, partitions, self._is_known)
+            shard.answer(
+                Answer(
+                    respond_to_all,
+                    (ErrorCode.NONE, codes),
+                    lambda error: (told(OFFSET_ERRORS, error), {}),
+                )
             )
+
+        def respond_to_all(answer: tuple[ErrorCode, Codes]) -> None:
+            respond(*answer)
+
+        self._steps.run(step)
 
     def _find_existing(self, group_id: str) -> tuple[Shard, Group] | ErrorCode:
         found = self._find(group_id)
@@ -348,25 +418,21 @@ class GroupCoordinator:
 
         A producer that tells no member and no generation is not checked to be one (KIP-447).
         """
-        if not group_id:
-            respond(dict.fromkeys(offsets, ErrorCode.INVALID_GROUP_ID))
-            return
-        found = self._group_to_commit_to(group_id, generation)
-        if isinstance(found, ErrorCode):
-            respond(dict.fromkeys(offsets, found))
-            return
-        shard, group = found
 
-        def checked(code: ErrorCode) -> None:
-            if code is ErrorCode.NONE:
-                commit(shard, group, self._terms, offsets, self._is_known, respond, producer)
-            else:
-                respond(dict.fromkeys(offsets, code))
+        def step() -> None:
+            found: tuple[Shard, Group] | ErrorCode = ErrorCode.INVALID_GROUP_ID
+            if group_id:
+                found = self._group_to_commit_to(group_id, generation)
+            if isinstance(found, ErrorCode):
+                self._steps.answer(final(respond, dict.fromkeys(offsets, found)))
+                return
+            shard, group = found
+            code = ErrorCode.NONE
+            if generation >= 0 or member_id or instance_id is not None:
+                code = check_committer(group, member_id, instance_id, generation, is_transactional=True)
+            self._commit(shard, group, code, offsets, respond, producer)
 
-        if generation < 0 and not member_id and instance_id is None:
-            checked(ErrorCode.NONE)
-        else:
-            check_committer(group, member_id, instance_id, generation, checked, is_transactional=True)
+        self._steps.run(step)
 
     def is_loading(self, partition: int) -> bool:
         """Whether a partition is being read: a marker that it gets now might be missed."""
@@ -377,7 +443,7 @@ class GroupCoordinator:
         """A producer's marker is in a partition of `__consumer_offsets`: its offsets count, or never will."""
         shard = self._shards.get(partition)
         if shard is not None and not shard.is_loading:
-            shard.complete_transaction(producer_id, committed=committed)
+            shard.run(lambda: shard.complete_transaction(producer_id, committed=committed))
 
     # --- groups
 
@@ -393,21 +459,28 @@ class GroupCoordinator:
             if len(codes) == len(wanted):
                 respond(codes)
 
+        def delete(group_id: str) -> None:
+            code, log = self._delete_group(group_id)
+            answer = Answer(partial(deleted, group_id), code, lambda error: told(GROUP_ERRORS, error))
+            if log is None:
+                self._steps.answer(answer)
+            else:
+                log.answer(answer)
+
         if not wanted:
             respond(codes)
         for group_id in wanted:
-            self._delete_group(group_id, deleted)
+            self._steps.run(partial(delete, group_id))
 
-    def _delete_group(self, group_id: str, deleted: Callable[[str, ErrorCode], None]) -> None:
+    def _delete_group(self, group_id: str) -> tuple[ErrorCode, GroupLog | None]:
+        """What became of a group, and the log on which that stands."""
         found = self._find_existing(group_id)
         if isinstance(found, ErrorCode):
-            deleted(group_id, found)
-            return
+            return found, None
         shard, group = found
         if not group.is_empty:
-            deleted(group_id, ErrorCode.NON_EMPTY_GROUP)
-        else:
-            shard.delete(group, lambda code: deleted(group_id, code))
+            return ErrorCode.NON_EMPTY_GROUP, shard.log
+        return told(GROUP_ERRORS, shard.delete(group)), shard.log
 
     def list_groups(
         self, states: Sequence[str] = (), types: Sequence[str] = ()
@@ -451,17 +524,15 @@ class GroupCoordinator:
         retention_ms = self._terms.settings.offsets_retention_minutes * MINUTE_MS
         for shard in list(self._shards.values()):
             if not shard.is_loading:
-                self._slices.do(expire(shard, now_ms, retention_ms))
-
-    def topics_changed(self) -> None:
-        """Topics came, went or grew: groups of the consumer protocol look whether that concerns them."""
-        for group in self._groups():
-            if group.consumer is not None:
-                group.consumer.topics_changed()
+                self._run_sliced(expire(shard, now_ms, retention_ms))
 
     def forget_topics(self, names: Sequence[str]) -> None:
         """Topics were deleted: their offsets go with them."""
         gone = frozenset(names)
         for shard in list(self._shards.values()):
             if not shard.is_loading:
-                self._slices.do(forget_topics(shard, gone))
+                self._run_sliced(forget_topics(shard, gone))
+
+
+def _nothing(effect: Never) -> None:
+    """Nothing but answers leaves a broker for groups."""

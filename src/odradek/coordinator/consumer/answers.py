@@ -1,0 +1,27 @@
+"""The answers to ConsumerGroupHeartbeat, and what leaves instead where the log may not keep a record."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
+
+RespondToHeartbeat: TypeAlias = Callable[[ConsumerGroupHeartbeatResponse], None]
+
+
+def heartbeat_answer(
+    respond: RespondToHeartbeat, response: ConsumerGroupHeartbeatResponse
+) -> Answer[ConsumerGroupHeartbeatResponse]:
+    """The answer to a ConsumerGroupHeartbeat."""
+    return Answer(respond, response, _refused)
+
+
+def refused_heartbeat(code: ErrorCode, words: str = "") -> ConsumerGroupHeartbeatResponse:
+    """Why a heartbeat was not taken."""
+    return ConsumerGroupHeartbeatResponse(error_code=code, error_message=words or None)
+
+
+def _refused(error: ErrorCode) -> ConsumerGroupHeartbeatResponse:
+    return refused_heartbeat(told(CONSUMER_ERRORS, error))
