@@ -202,8 +202,9 @@ class MemoryLog:
     def epoch_of(self, offset: int) -> int:
         return max((epoch for epoch, start in self.epochs if start <= offset), default=-1)
 
-    def assign_epoch_start(self, epoch: int, offset: int) -> None:
-        self.epochs.append((epoch, offset))
+    def begin_epoch(self, epoch: int) -> int:
+        self.epochs.append((epoch, self.end_offset))
+        return self.end_offset
 
     def describe(self) -> dict[str, int]:
         return {"end_offset": self.end_offset}

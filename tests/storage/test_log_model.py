@@ -163,7 +163,12 @@ class LogModel(RuleBasedStateMachine):
     def kill(self) -> None:
         """L4: nothing that was written is lost with the process."""
         self.disk.kill()
-        self.log = self.opened(clean=False, recovery_point=self.flushed, log_start_offset=self.start)
+        self.log = self.opened(
+            clean=False,
+            recovery_point=self.flushed,
+            log_start_offset=self.start,
+            high_watermark=self.start,  # HW's checkpoint is no older than that of the log start
+        )
         assert self.log.recovery.cuts == []
         self.log.restore_high_watermark(self.high_watermark)
 
@@ -171,7 +176,12 @@ class LogModel(RuleBasedStateMachine):
     def crash(self, seed: int) -> None:
         """L4: nothing that was flushed is lost with the power."""
         self.disk.crash(SeededChance(seed))
-        self.log = self.opened(clean=False, recovery_point=self.flushed, log_start_offset=self.start)
+        self.log = self.opened(
+            clean=False,
+            recovery_point=self.flushed,
+            log_start_offset=self.start,
+            high_watermark=self.start,  # HW's checkpoint is no older than that of the log start
+        )
         survived = self.log.end_offset
         assert self.flushed <= survived <= max(self.end, self.start), f"{self.flushed} were flushed"
         kept = [batch for batch in self.batches if batch.next_offset <= survived]

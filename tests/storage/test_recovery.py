@@ -226,7 +226,7 @@ def test_a_compaction_that_was_interrupted_is_undone(bench: Any) -> None:
 
 def test_a_log_that_ends_before_its_start_begins_there(bench: Any) -> None:
     filled(bench, 2).close()
-    log = bench.open(SMALL, log_start_offset=50)
+    log = bench.open(SMALL, clean=False, log_start_offset=50, high_watermark=50)
     assert (log.log_start_offset, log.end_offset) == (50, 50)
     assert bench.append(log) == 50
 

@@ -60,8 +60,7 @@ class Partition:
     def make_leader(self, state: PartitionImage, cluster: ClusterView, now_ms: int) -> None:
         """R5b: lead, under a new epoch that begins at LEO."""
         assert state.leader_epoch > self.leader_epoch, f"{self.topic_partition}: an epoch begins once"
-        epoch_start_offset = self.log.end_offset
-        self.log.assign_epoch_start(state.leader_epoch, epoch_start_offset)
+        epoch_start_offset = self.log.begin_epoch(state.leader_epoch)
         self._take(state)
         self.leadership = Leadership(
             self.topic_partition,

@@ -118,8 +118,8 @@ class ReplicatedLog(Protocol):
     def epoch_of(self, offset: Offset) -> LeaderEpoch:
         """The leader epoch in force at `offset`, or -1."""
 
-    def assign_epoch_start(self, epoch: LeaderEpoch, offset: Offset) -> None:
-        """Note that `epoch` begins at `offset`."""
+    def begin_epoch(self, epoch: LeaderEpoch) -> Offset:
+        """Lead under `epoch`, which begins at LEO; returns that offset."""
 
     def describe(self) -> Mapping[str, Any]:
         """The log in words and numbers."""

@@ -54,10 +54,12 @@ def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartitio
     return offsets, damage
 
 
-def write_offsets(file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, Offset]) -> None:
-    """Replace the file, and return once it is on disk."""
+def write_offsets(
+    file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, Offset], *, durable: bool = True
+) -> None:
+    """Replace the file; with `durable` return once it is on disk."""
     lines = (f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items())
-    write_atomically(file_system, path, render_lines(lines), durable=True)
+    write_atomically(file_system, path, render_lines(lines), durable=durable)
 
 
 def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Offset]], Damage | None]:

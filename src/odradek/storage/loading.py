@@ -46,6 +46,8 @@ class LogRecovery:
     bytes_verified: int = 0
     records_lost_from: Offset | None = None
     """Where the log ends because of a cut; None when nothing was cut."""
+    lost_up_to: Offset | None = None
+    """The log had reached this offset and ends below it; None when nothing is known to be lost."""
     cuts: list[Cut] = field(default_factory=list)
     rebuilt_indexes: list[str] = field(default_factory=list)
     """One sentence for each segment whose indexes were missing or damaged."""
@@ -53,7 +55,20 @@ class LogRecovery:
 
     def is_uneventful(self) -> bool:
         """Nothing was lost, repaired or ignored."""
-        return not (self.cuts or self.rebuilt_indexes or self.damages)
+        is_whole = self.lost_up_to is None
+        return is_whole and not (self.cuts or self.rebuilt_indexes or self.damages)
+
+    def lines(self) -> list[str]:
+        """The report for a person: one sentence for each thing that was not as it should be."""
+        lines = [str(cut) for cut in self.cuts]
+        lines += [str(damage) for damage in self.damages]
+        lines += self.rebuilt_indexes
+        if self.lost_up_to is not None:
+            lines.append(
+                f"{self.topic_partition} ends at offset {self.records_lost_from} and had reached offset "
+                f"{self.lost_up_to}: the records between are lost, the next one gets offset {self.lost_up_to}"
+            )
+        return lines
 
 
 def clear_leftovers(file_system: FileSystem, directory: str) -> bool:

@@ -30,6 +30,7 @@ from odradek.storage.log_description import describe_log
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.log_offsets import LogOffsets
 from odradek.storage.log_parts import LogParts
+from odradek.storage.lost_offsets import empty_batches
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
 from odradek.storage.origin import Origin
 from odradek.storage.partition_metadata import write_topic_id
@@ -133,6 +134,8 @@ class Log:
             flushes,
             loaded.transaction_sums,
         )
+        # Offsets below this one have been given out; above LEO only while some are lost and not yet passed.
+        self._reached_offset = loaded.reached_offset if loaded.reached_offset > end.offset else 0
         # How a clean stop left it; while it is still so, closing has nothing to bring to disk.
         self._closed_at = (offsets.end, flushes.names_made) if was_closed else None
         self._roll_jitter_ms = self._next_jitter_ms()  # taken off segment.ms for the active segment
@@ -244,6 +247,8 @@ class Log:
             )
         append_time_ms = now_ms if self.config.message_timestamp_type == "LogAppendTime" else None
         offsets = self._offsets
+        if self._reached_offset:
+            self._pass_lost_offsets(leader_epoch, now_ms)
         assign_offsets(records, offsets.end, leader_epoch, append_time_ms)
         rolled = self._write(records.data, records.headers, now_ms)
         info = leader_info(records.headers, append_time_ms, offsets.log_start, size_bytes)
@@ -266,9 +271,23 @@ class Log:
         info.flush_due = info.rolled or self._is_flush_due()
         return info
 
+    def _settle_cut(self) -> None:
+        """X6: a truncation is on disk, recovery point included, before anything is appended behind it."""
+        self.flush()
+        self.place.write_recovery_points()
+
+    def _pass_lost_offsets(self, leader_epoch: LeaderEpoch, now_ms: int) -> None:
+        """Offsets that were given out once and lost are not given out again; see `lost_offsets`."""
+        reached_offset, self._reached_offset = self._reached_offset, 0
+        for batch, header in empty_batches(self._offsets.end, reached_offset, leader_epoch):
+            self._write(batch, [header], now_ms)
+
     def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
         """Write batches that have their offsets, remember what they say; True when a segment was begun."""
         last = headers[-1]
+        flushes = self._flushes
+        if flushes.names_synced < flushes.cut_at_name:
+            self._settle_cut()
         rolled = must_roll(
             self._segments.active,
             self.config,
@@ -366,9 +385,7 @@ class Log:
     def advance_high_watermark(self, position: LogPosition) -> bool:
         """R11: move HW to `position`, never back; True when it moved (also onto a newer segment)."""
         current = self._offsets.high_watermark
-        if position.offset < current.offset or (
-            position.offset == current.offset and position.segment_base_offset <= current.segment_base_offset
-        ):
+        if position[:2] <= current[:2]:
             return False
         self._parts.stand_at(position)
         return True
@@ -376,12 +393,7 @@ class Log:
     @_on_disk
     def advance_log_start(self, offset: Offset) -> bool:
         """A follower's log start follows the leader's (R11); True when it rose. At most HW."""
-        if offset <= self.log_start_offset or offset > self.high_watermark.offset:
-            return False
-        self._offsets.start_at(offset, self._parts.last_stable_below(self.high_watermark, offset))
-        if self._epochs.truncate_from_start(offset):
-            self._parts.save_epochs()
-        return True
+        return self._parts.raise_log_start(offset)
 
     def delete_records_before(self, offset: Offset) -> Offset:
         """DeleteRecords: raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
@@ -416,10 +428,17 @@ class Log:
         return self._epochs.epoch_of(offset)
 
     @_on_disk
-    def assign_epoch_start(self, epoch: LeaderEpoch, offset: Offset) -> None:
-        """Note that `epoch` begins at `offset` (R5b)."""
-        if self._epochs.assign(epoch, offset):
+    def begin_epoch(self, epoch: LeaderEpoch) -> Offset:
+        """R5b: this broker leads under `epoch`, which begins at LEO. Returns that offset.
+
+        Offsets that were lost are passed over before anything is appended.
+        """
+        start = self._offsets.end
+        if self._epochs.assign(epoch, start):
             self._parts.save_epochs()
+        if self._reached_offset:
+            self._pass_lost_offsets(epoch, self.place.clock.wall_ms())
+        return start
 
     # Segments: rolling, retention, compaction.
 

@@ -32,6 +32,7 @@ class LogDirectory:
         "removals",
         "repairs",
         "stopped_cleanly",
+        "write_recovery_points",
     )
 
     def __init__(
@@ -55,6 +56,8 @@ class LogDirectory:
         self.repairs: list[str] = []
         self.failure: str | None = None  # why it is offline, in words; None while it is online
         self.log_count = 0  # logs in it that are hosted; new ones go where the fewest are
+        # Writes `recovery-point-offset-checkpoint`, now, on this thread; set by who knows all logs (X6).
+        self.write_recovery_points: Callable[[], None] = lambda: None
         self.lock: DirectoryLock | None = None  # held from opening to closing
         self.stopped_cleanly = True  # as the last broker left it; a new directory counts as clean
 

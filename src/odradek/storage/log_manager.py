@@ -27,6 +27,12 @@ from odradek.storage.opening import make_log, open_directories
 from odradek.storage.recovery import load_log
 
 NO_BROKER_EPOCH = -1
+_CHECKPOINTS = (
+    file_names.HIGH_WATERMARKS,
+    file_names.RECOVERY_POINTS,
+    file_names.LOG_START_OFFSETS,
+    file_names.CLEANED_OFFSETS,
+)
 
 LOGS_CLOSED_AT_ONCE = 64
 """How many logs a clean stop brings to disk together: each holds duplicates of its descriptors meanwhile."""
@@ -56,9 +62,7 @@ class OpeningReport:
         lines += [f"{path} is not a log and was left alone" for path in self.ignored]
         lines += [str(damage) for damage in self.damages]
         for log in self.logs:
-            lines += [str(cut) for cut in log.cuts]
-            lines += [str(damage) for damage in log.damages]
-            lines += log.rebuilt_indexes
+            lines += log.lines()
         return lines
 
 
@@ -75,8 +79,12 @@ class LogManager:
         self._logs: dict[TopicPartition, Log] = {}  # all that are hosted, those offline included
         self._by_topic: dict[str, dict[TopicPartition, Log]] = {}  # the same; no topic is without a log
         self._high_watermarks: dict[TopicPartition, Offset] = {}  # as the checkpoints had them at the start
+        # Up to where a partition's log had come by the checkpoints at the start, also of logs that are gone.
+        self._reached: dict[TopicPartition, Offset] = {}
         # What each checkpoint file holds, by path, so that an unchanged one is not written again.
         self._written: dict[str, dict[TopicPartition, Offset]] = {}
+        for directory in directories:
+            directory.write_recovery_points = partial(self._write_recovery_points, directory)
 
     @classmethod
     def open(
@@ -147,10 +155,14 @@ class LogManager:
         if not is_new:
             for directory in self.directories:
                 directory.check_online()
-        return self._make(topic_partition, topic_id)
+        reached_offset = 0 if is_new else self._reached.pop(topic_partition, 0)
+        log = self._make(topic_partition, topic_id, reached_offset)
+        log.place.repairs += log.recovery.lines()
+        return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Take a log away: renamed at once, its files removed after `file.delete.delay.ms`."""
+        self._reached.pop(topic_partition, None)
         log = self._logs.pop(topic_partition, None)
         if log is not None:
             self._by_topic[topic_partition.topic].pop(topic_partition)
@@ -303,7 +315,11 @@ class LogManager:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
         cleaned = self._read_checkpoint(directory, file_names.CLEANED_OFFSETS)
-        self._high_watermarks.update(self._read_checkpoint(directory, file_names.HIGH_WATERMARKS))
+        high_watermarks = self._read_checkpoint(directory, file_names.HIGH_WATERMARKS)
+        self._high_watermarks.update(high_watermarks)
+        for checkpoint in (recovery_points, high_watermarks):
+            for reached_by, offset in checkpoint.items():
+                self._reached[reached_by] = max(offset, self._reached.get(reached_by, 0))
         for name, size_bytes in directory.file_system.list_directory(directory.path):
             path = f"{directory.path}/{name}"
             if size_bytes >= 0:
@@ -326,6 +342,7 @@ class LogManager:
                 clean=directory.stopped_cleanly,
                 recovery_point=recovery_points.get(partition, 0),
                 log_start_offset=start_offsets.get(partition, 0),
+                high_watermark=high_watermarks.get(partition, 0),
                 was_compacted=cleaned.get(partition, 0) > 0,
             )
             log = Log(partition, directory, config, loaded)
@@ -339,14 +356,34 @@ class LogManager:
         offsets, damage = read_offsets(directory.file_system, f"{directory.path}/{name}")
         if damage is not None:
             self.report.damages.append(damage)
+        elif directory.file_system.exists(f"{directory.path}/{name}"):
+            self._written[f"{directory.path}/{name}"] = offsets
         return offsets
 
-    def _make(self, topic_partition: TopicPartition, topic_id: UUID | None) -> Log:
+    def _forget_checkpointed(self, topic_partition: TopicPartition) -> None:
+        """What the checkpoints say of an earlier log of that name is not true of a new one.
+
+        Not synced: a kill finds it, and after a power cut the worst is that offsets are passed over.
+        """
+        for directory in self.directories:
+            for name in _CHECKPOINTS:
+                path = f"{directory.path}/{name}"
+                written = self._written.get(path, {})
+                if topic_partition in written and directory.failure is None:
+                    offsets = {one: offset for one, offset in written.items() if one != topic_partition}
+                    try:
+                        write_offsets(directory.file_system, path, offsets, durable=False)
+                    except OSError as error:
+                        directory.fail(error)
+                    self._written[path] = offsets
+
+    def _make(self, topic_partition: TopicPartition, topic_id: UUID | None, reached_offset: Offset) -> Log:
+        self._forget_checkpointed(topic_partition)
         for directory in sorted(self.directories, key=lambda candidate: candidate.log_count):
             if directory.failure is None:
                 try:
                     config = self._config_of(topic_partition.topic)
-                    log = make_log(directory, topic_partition, config, topic_id)
+                    log = make_log(directory, topic_partition, config, topic_id, reached_offset)
                 except StorageFailure:
                     continue  # offline from now on; the next one may still work
                 self._add(topic_partition, log)
@@ -376,6 +413,12 @@ class LogManager:
         for log in logs:
             if log.place.failure is None:
                 log.close()
+
+    def _write_recovery_points(self, directory: LogDirectory) -> None:
+        for write in self.recovery_point_checkpoints():
+            if write.directory == directory.path:
+                write.run()
+                self.checkpoint_written(write)
 
     def _due_checkpoints(self, name: str, offset_of: Callable[[Log], Offset | None]) -> list[CheckpointWrite]:
         due = []

@@ -46,6 +46,16 @@ class LogParts:
         """Move HW, and LSO with it."""
         self.offsets.stand_at(high_watermark, self.last_stable_below(high_watermark, self.offsets.log_start))
 
+    def raise_log_start(self, offset: Offset) -> bool:
+        """Move the log start up to `offset`, at most to HW. Returns whether it moved."""
+        offsets = self.offsets
+        if offset <= offsets.log_start or offset > offsets.high_watermark.offset:
+            return False
+        offsets.start_at(offset, self.last_stable_below(offsets.high_watermark, offset))
+        if self.epochs.truncate_from_start(offset):
+            self.save_epochs()
+        return True
+
     def last_stable_below(self, high_watermark: LogPosition, log_start: Offset) -> LogPosition:
         """LSO for that HW and log start."""
         producers = self.producers

@@ -38,6 +38,7 @@ def open_log(
     clean: bool = True,
     recovery_point: Offset = 0,
     log_start_offset: Offset = 0,
+    high_watermark: Offset = 0,
 ) -> Log:
     """Open (or make) one log by itself, outside any `LogManager`: for tests and tools.
 
@@ -59,6 +60,7 @@ def open_log(
             clean=clean,
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
+            high_watermark=high_watermark,
         )
         return Log(topic_partition, place, config, loaded)
     except OSError as error:
@@ -172,11 +174,17 @@ def _take_over(
 
 
 def make_log(
-    directory: LogDirectory, topic_partition: TopicPartition, config: TopicConfig, topic_id: UUID | None
+    directory: LogDirectory,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    topic_id: UUID | None,
+    reached_offset: Offset = 0,
 ) -> Log:
-    """A new log in a directory; StorageFailure when the disk refuses."""
+    """A new log in a directory, of a partition that had reached that offset; StorageFailure when the disk
+    refuses."""
     try:
-        log = Log(topic_partition, directory, config, load_log(directory, topic_partition, config))
+        loaded = load_log(directory, topic_partition, config, recovery_point=reached_offset)
+        log = Log(topic_partition, directory, config, loaded)
     except OSError as error:
         raise directory.fail(error) from error
     if topic_id is not None:

@@ -25,7 +25,9 @@ from odradek.storage.epoch_cache import EpochCache
 from odradek.storage.files import FileSystem
 from odradek.storage.loading import Cut, LogRecovery, clear_leftovers, load_segments
 from odradek.storage.log_directory import LogDirectory
+from odradek.storage.lost_offsets import LOST_OFFSETS_MAX
 from odradek.storage.partition_metadata import read_topic_id
+from odradek.storage.positions import UNKNOWN_EPOCH
 from odradek.storage.producer_replay import (
     aborted_in,
     rebuild_producers,
@@ -53,6 +55,8 @@ class LoadedLog:
     log_start_offset: Offset
     end_offset: Offset
     recovery_point: Offset
+    reached_offset: Offset
+    """Offsets below this one have been given out, whatever the log holds now."""
     transaction_sums: Sums | None
     """What is written down of the transaction indexes; None: no transaction ever ended here."""
     is_new: bool
@@ -68,10 +72,12 @@ def load_log(
     clean: bool = True,
     recovery_point: Offset = 0,
     log_start_offset: Offset = 0,
+    high_watermark: Offset = 0,
     was_compacted: bool = False,
 ) -> LoadedLog:
     """Open the partition's directory, which is made when it is missing; OSError when the disk refuses.
 
+    The log had reached `recovery_point` and `high_watermark`; when it ends below them, records are lost.
     `was_compacted`: a cleaning has been through it, whatever its policy is today.
     """
     file_system = directory.file_system
@@ -82,7 +88,7 @@ def load_log(
     repairs_before = len(directory.repairs)
     segments = Segments(file_system, path, config, directory.removals, directory.repairs)
     loader = _Loader(directory, segments, report, was_compacted=was_compacted)
-    loader.load(recovery_point, log_start_offset)
+    loader.load(recovery_point, log_start_offset, high_watermark)
     topic_id, damage = read_topic_id(file_system, f"{path}/{file_names.PARTITION_METADATA}")
     if damage is not None:
         report.damages.append(damage)
@@ -96,6 +102,7 @@ def load_log(
         loader.log_start_offset,
         loader.end_offset,
         loader.end_offset if report.clean else min(recovery_point, loader.end_offset),
+        loader.reached_offset,
         loader.sums,
         loader.is_new,
         report,
@@ -114,16 +121,19 @@ class _Loader:
         self.epochs = EpochCache()
         self.log_start_offset = 0
         self.end_offset = 0
+        self.reached_offset = 0
         self.is_new = False
         self.sums: Sums | None = None
         self._file_system: FileSystem = directory.file_system
         self._producer_expiration_ms = directory.producer_expiration_ms
         self._wall_ms = directory.clock.wall_ms()
+        self._verified_epoch = UNKNOWN_EPOCH  # of the last batch that was verified
         # Compaction leaves gaps between segments; in any other log a gap is a loss, of which followers that
         # still have the records must learn by the log's end.
         self._may_have_gaps = was_compacted or "compact" in segments.config.cleanup_policy
 
-    def load(self, recovery_point: Offset, log_start_offset: Offset) -> None:
+    def load(self, recovery_point: Offset, log_start_offset: Offset, high_watermark: Offset) -> None:
+        stopped_cleanly, flushed_offset = self.report.clean, recovery_point
         self._load_segments(log_start_offset)
         epochs_on_disk = self._load_epochs()
         trusted = list(self.segments)
@@ -150,10 +160,16 @@ class _Loader:
             self.report.damages.append(Damage(self.segments.directory, str(damage), "was verified"))
             self._verify_from(recovery_point)
         self._save_sums()
+        self._note_lost_offsets(flushed_offset, high_watermark, stopped_cleanly=stopped_cleanly)
+        if stopped_cleanly and epochs_on_disk:
+            log_start_offset = self._plausible_start(log_start_offset, epochs_on_disk[0][1])
+        if self.end_offset < log_start_offset and self.reached_offset < log_start_offset:
+            self._ignore_checkpoint(file_names.LOG_START_OFFSETS, log_start_offset)
+            log_start_offset = 0
         self.log_start_offset = max(log_start_offset, self.segments.first.base_offset)
         if self.end_offset < self.log_start_offset:
             self._begin_again_at(self.log_start_offset)
-        if not epochs_on_disk:
+        if not epochs_on_disk or self._epochs_are_wrong():
             self._read_epochs_from_batches()
         self.epochs.truncate_from_end(self.end_offset + 1)
         self.epochs.truncate_from_start(self.log_start_offset)
@@ -190,6 +206,57 @@ class _Loader:
                 self.report.damages.append(Damage(segment.file.path, reason, "was verified"))
                 return next_base
         return None
+
+    def _note_lost_offsets(
+        self, recovery_point: Offset, high_watermark: Offset, *, stopped_cleanly: bool
+    ) -> None:
+        """Compare the end of the log with what the checkpoints say it had reached."""
+        end = self.end_offset
+        if stopped_cleanly and end == recovery_point < high_watermark:
+            # A clean stop writes both, and no HW is above LEO.
+            self._ignore_checkpoint(file_names.HIGH_WATERMARKS, high_watermark)
+            high_watermark = end
+        reached = max(recovery_point, high_watermark)
+        if reached - end > LOST_OFFSETS_MAX:
+            self._ignore_checkpoint(
+                file_names.RECOVERY_POINTS if reached == recovery_point else file_names.HIGH_WATERMARKS,
+                reached,
+            )
+            reached = end
+        self.reached_offset = max(reached, end)
+        if end < reached:
+            self.report.records_lost_from, self.report.lost_up_to = end, reached
+
+    def _plausible_start(self, log_start_offset: Offset, first_epoch_start: Offset) -> Offset:
+        """After a clean stop: the first leader epoch that is known begins at the log start."""
+        first = self.segments.first.base_offset
+        if max(log_start_offset, first) <= first_epoch_start:
+            return log_start_offset
+        if log_start_offset > first:
+            self._ignore_checkpoint(file_names.LOG_START_OFFSETS, log_start_offset)
+        if first > first_epoch_start:
+            reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
+            self.report.damages.append(Damage(self.segments.directory, reason, "lacks the records between"))
+        return first_epoch_start
+
+    def _ignore_checkpoint(self, name: str, offset: Offset) -> None:
+        log_directory = self.segments.directory.rpartition("/")[0]
+        reason = f"it has offset {offset} for {self.report.topic_partition}"
+        self.report.damages.append(Damage(f"{log_directory}/{name}", reason))
+
+    def _epochs_are_wrong(self) -> bool:
+        """Whether the last batch is of another epoch than `leader-epoch-checkpoint` says."""
+        active, last_offset = self.segments.active, self.end_offset - 1
+        position = active.find(last_offset) if last_offset >= self.log_start_offset else None
+        if position is None:
+            return False
+        _, last = next(active.headers(position))
+        known = self.epochs.epoch_of(last_offset)
+        if last.leader_epoch in (known, UNKNOWN_EPOCH):
+            return False
+        reason = f"it has epoch {known} for offset {last_offset}, the batch has {last.leader_epoch}"
+        self.report.damages.append(Damage(self._epochs_path, reason, "was made again from the batches"))
+        return True
 
     def _check_transactions(self, trusted: Sequence[Segment]) -> None:
         """See that no `.txnindex` has lost an abort; where one may have, the batches tell."""
@@ -277,6 +344,7 @@ class _Loader:
         try:
             for at, header, batch in walk_batches(segment.file, 0, segment.size_bytes):
                 self._check_batch(segment, header, batch)
+                self._verified_epoch = header.leader_epoch
                 segment.note(header, at)
                 self.epochs.assign(header.leader_epoch, header.base_offset)
                 if header.producer_id != NO_PRODUCER_ID:
@@ -294,6 +362,8 @@ class _Loader:
         check_crc(batch, header)
         if header.base_offset < self.end_offset or header.last_offset < header.base_offset:
             raise CorruptRecord(f"offset {header.base_offset} follows offset {self.end_offset - 1}")
+        if UNKNOWN_EPOCH < header.leader_epoch < self._verified_epoch:
+            raise CorruptRecord(f"leader epoch {header.leader_epoch} follows epoch {self._verified_epoch}")
         if not segment.can_hold(header.last_offset):
             raise CorruptRecord(
                 f"offset {header.last_offset} is out of reach of segment {segment.base_offset}"

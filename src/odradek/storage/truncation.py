@@ -2,7 +2,9 @@
 
     batches 0-4 5-9 10-14 | truncate to 7 -> 0-4, LEO 5: the batch that holds 7 goes as a whole
 
-Segments, indexes, producers, leader epochs, transaction sums and offsets are cut together.
+Segments, indexes, producers, leader epochs, transaction sums and offsets are cut together. The next append
+waits until the cut is on disk, the recovery point included: else a power cut could bring back what was cut
+and put it beside what was appended. Who must not block runs `Log.pending_flush` before, in the background.
 """
 
 from odradek.base.ids import Offset
@@ -15,6 +17,10 @@ def truncate_to(parts: LogParts, offset: Offset) -> bool:
     """Drop all batches that hold `offset` or later ones. Returns False when there were none."""
     segments = parts.segments
     if offset >= parts.offsets.end:
+        # An epoch that began here and wrote nothing is not the leader's: it would answer a wrong end.
+        if parts.epochs.truncate_from_end(parts.offsets.end):
+            parts.flushes.truncated_to(parts.offsets.end)
+            parts.save_epochs()
         return False
     if offset <= segments.first.base_offset:
         truncate_fully(parts, max(offset, 0))

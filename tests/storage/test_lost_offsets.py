@@ -1,0 +1,208 @@
+"""L4, R12: an offset that was given out is never given out again, whatever happens to the log's files."""
+
+from typing import Any
+
+import pytest
+from tests.storage.conftest import PARTITION
+
+from odradek.base.chance import SeededChance
+from odradek.base.settings import BrokerSettings, TopicConfig
+from odradek.records.header import check_crc, iter_headers
+from odradek.storage import Log, LogManager
+from odradek.storage.lost_offsets import LOST_OFFSETS_MAX
+
+SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
+FIRST, SECOND, THIRD = ("00000000000000000000", "00000000000000000012", "00000000000000000024")
+
+
+def start(bench: Any) -> LogManager:
+    return LogManager.open(
+        BrokerSettings(log_dirs=("/data",)),
+        cluster_id="9mV0tsdqSpyTkIyXSMUJOw",
+        file_system=bench.disk,
+        clock=bench.clock,
+        chance=SeededChance(1),
+        config_of=lambda topic: SMALL,
+    )
+
+
+def fill(bench: Any, manager: LogManager, batches: int = 10) -> Log:
+    log = manager.create(PARTITION)
+    for _ in range(batches):
+        bench.append(log, 3)
+    log.advance_high_watermark(log.end_position)
+    return log
+
+
+def checkpoint(manager: LogManager) -> None:
+    for write in [*manager.high_watermark_checkpoints(), *manager.recovery_point_checkpoints()]:
+        write.run()
+        manager.checkpoint_written(write)
+
+
+def spans(log: Log) -> list[tuple[int, int, int]]:
+    """First offset, next offset and number of records of each batch."""
+    found, offset = [], log.log_start_offset
+    while offset < log.end_offset:
+        read = log.read(offset, 1 << 20, log.end_position, at_least_one=True)
+        for position, header in iter_headers(read.records):
+            check_crc(read.records, header, position)
+            found.append((header.base_offset, header.next_offset, header.record_count))
+            offset = header.next_offset
+    return found
+
+
+WHOLE = [(offset, offset + 3, 3) for offset in range(0, 30, 3)]
+DAMAGES = {
+    "active segment removed": (lambda bench: remove(bench, THIRD), 24),
+    "active segment emptied": (lambda bench: empty(bench, THIRD), 24),
+    "all segments removed": (lambda bench: remove(bench, FIRST, SECOND, THIRD), 0),
+    "middle segment removed": (lambda bench: remove(bench, SECOND), 12),
+    "middle segment emptied": (lambda bench: empty(bench, SECOND), 12),
+    "directory removed": (lambda bench: bench.disk.remove(f"/data/{PARTITION}"), 0),
+}
+
+
+def remove(bench: Any, *bases: str) -> None:
+    for base in bases:
+        for name in bench.names():
+            if name.startswith(base) and name.endswith((".log", "index")):
+                bench.disk.remove(bench.path(name))
+
+
+def empty(bench: Any, base: str) -> None:
+    bench.disk.file(bench.path(f"{base}.log")).truncate(0)
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_lost_offsets_are_told_and_passed_over(bench: Any, damage: str, clean: bool) -> None:
+    """R12: the next record gets the offset that it would have got, and readers step over the hole."""
+    manager = start(bench)
+    fill(bench, manager)
+    checkpoint(manager)
+    if clean:
+        manager.close()
+    else:
+        bench.disk.kill()
+    work, end = DAMAGES[damage]
+    work(bench)
+    again = start(bench)
+    log = again.create(PARTITION, is_new=False)
+    lines = again.report.lines() + again.take_repairs()
+    told = f"ends at offset {end} and had reached offset 30: the records between are lost"
+    assert any(told in line for line in lines), lines
+    assert log.end_offset == end, "a follower fetches from here"
+    assert log.begin_epoch(7) == end
+    assert log.end_offset == 30
+    assert bench.append(log, 2, leader_epoch=7) == 30
+    kept = [span for span in WHOLE if span[1] <= end]
+    assert spans(log) == [*kept, (end, 30, 0), (30, 32, 2)]
+    log.advance_high_watermark(log.end_position)
+    again.close()
+    assert spans(start(bench).create(PARTITION, is_new=False)) == [*kept, (end, 30, 0), (30, 32, 2)]
+
+
+def test_the_hole_stays_filled_after_a_kill(bench: Any) -> None:
+    """L4: recovery finds no gap in it."""
+    manager = start(bench)
+    fill(bench, manager)
+    manager.close()
+    remove(bench, THIRD)
+    log = start(bench).create(PARTITION, is_new=False)
+    log.begin_epoch(7)
+    bench.append(log, 2, leader_epoch=7)
+    bench.disk.kill()
+    again = start(bench)
+    assert spans(again.create(PARTITION, is_new=False))[-2:] == [(24, 30, 0), (30, 32, 2)]
+    assert not any("lost" in line for line in again.report.lines())
+
+
+def test_a_leader_that_appends_without_a_new_epoch_passes_them_too(bench: Any) -> None:
+    fill(bench, start(bench)).close()
+    remove(bench, THIRD)
+    log = bench.open(SMALL, recovery_point=30)
+    assert bench.append(log, 1) == 30
+
+
+def test_a_follower_gets_the_lost_records_from_its_leader(bench: Any) -> None:
+    """X2: nothing is passed over that the leader still has."""
+    log = bench.open(SMALL, high_watermark=6)
+    log.append_as_follower(bench.batch(3, base_offset=0) + bench.batch(3, base_offset=3))
+    assert log.begin_epoch(2) == 6
+    assert bench.append(log, 1, leader_epoch=2) == 6
+
+
+def test_a_topic_made_again_begins_at_its_beginning(bench: Any) -> None:
+    """The checkpoints still hold the end of the topic that had this name before."""
+    manager = start(bench)
+    fill(bench, manager)
+    checkpoint(manager)
+    manager.delete(PARTITION)
+    log = manager.create(PARTITION)
+    assert bench.append(log, 1) == 0
+    bench.disk.kill()
+    again = start(bench)
+    assert again.report.lines() == ["/data was not stopped cleanly, its logs were verified"]
+    assert bench.append(again.create(PARTITION, is_new=False), 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "offset", "told"),
+    [
+        ("replication-offset-checkpoint", 90, "replication-offset-checkpoint is damaged"),
+        ("recovery-point-offset-checkpoint", 31 + LOST_OFFSETS_MAX, "recovery-point-offset-checkpoint is"),
+        ("log-start-offset-checkpoint", 40, "log-start-offset-checkpoint is damaged"),
+        ("log-start-offset-checkpoint", 20, "log-start-offset-checkpoint is damaged"),
+    ],
+)
+def test_an_offset_that_cannot_be_is_ignored_and_told(bench: Any, name: str, offset: int, told: str) -> None:
+    """R12: a digit that changed hides no record and gives no offset away."""
+    manager = start(bench)
+    fill(bench, manager)
+    manager.close()
+    file = bench.disk.file(f"/data/{name}")
+    file.truncate(0)
+    file.write_at(b"0\n1\norders 0 %d\n" % offset, 0)
+    again = start(bench)
+    log = again.create(PARTITION, is_new=False)
+    assert any(told in line for line in again.report.lines())
+    assert spans(log) == WHOLE
+    assert bench.append(log, 1) == 30
+
+
+def test_the_first_segment_gone_is_told(bench: Any) -> None:
+    """L4: after a clean stop the log begins where its first leader epoch does."""
+    manager = start(bench)
+    fill(bench, manager)
+    manager.close()
+    remove(bench, FIRST)
+    again = start(bench)
+    (line,) = again.report.lines()
+    assert line == (
+        f"/data/{PARTITION} is damaged (it begins at offset 12, its leader epochs at 0) "
+        "and lacks the records between"
+    )
+    assert again.create(PARTITION, is_new=False).log_start_offset == 12
+
+
+def test_an_epoch_that_the_last_batch_denies_is_read_from_the_batches(bench: Any) -> None:
+    """X4: a wrong epoch would have another broker cut its log at the wrong place."""
+    log = bench.open(SMALL)
+    for epoch in (0, 4, 4):
+        bench.append(log, 3, leader_epoch=epoch)
+    log.close()
+    file = bench.disk.file(bench.path("leader-epoch-checkpoint"))
+    file.truncate(0)
+    file.write_at(b"0\n2\n0 0\n5 3\n", 0)
+    again = bench.open(SMALL)
+    assert again.end_offset_for_epoch(4) == (4, 9)
+    assert len(again.recovery.damages) == 1
+
+
+def test_a_log_whose_records_were_all_deleted_has_nothing_to_tell(bench: Any) -> None:
+    manager = start(bench)
+    log = fill(bench, manager, 2)
+    log.delete_records_before(6)
+    manager.close()
+    assert start(bench).report.lines() == []
