@@ -115,6 +115,10 @@ class MemoryTable:
     def close(self) -> None:
         """See `NodeTable.close`."""
 
+    def sessions(self) -> list[int]:
+        """The sessions that are alive, oldest first."""
+        return list(self._sessions)
+
     def snapshot(self) -> dict[str, tuple[bytes, NodeStat]]:
         """Every node as (data, stat) by path, sorted: for tests to compare whole stores."""
         return {path: (node.data, node.stat) for path, node in sorted(self._nodes.items())}

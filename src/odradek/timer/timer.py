@@ -32,6 +32,10 @@ def _run_task(task: TimerTask) -> None:
     task.run()
 
 
+def _drop_task(task: TimerTask) -> None:
+    """Whoever it was to call is gone."""
+
+
 class Timer:
     """Runs tasks at their deadlines: never early, late by less than a tick plus the driver's delay (T5).
 
@@ -93,6 +97,12 @@ class Timer:
         if not self._wheel.place(task):
             self._due.add(task)
             self._announce_earlier()
+
+    def close(self) -> None:
+        """Run nothing any more, also what is due in an `advance` at work: the owner of all tasks is gone."""
+        self._run = _drop_task
+        self._on_earlier = None
+        self._after_advance.clear()
 
     def next_expiration_ms(self) -> int | None:
         """When `advance` has next to be called, which may be in the past; None while nothing is pending.

@@ -226,7 +226,7 @@ def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any)
     turns, seen = 0, set()
     node.store.deliver()
     while not creating.answers:
-        node.turns.waiting.pop(0)()
+        node.turns.run_next()
         turns += 1
         logs_before = len(list(node.logs.logs()))
         request = MetadataRequest([MetadataRequestTopic(name="wide")], allow_auto_topic_creation=False)
@@ -255,7 +255,7 @@ def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(no
     making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
     for _ in range(10):
         node.store.deliver()
-        node.turns.waiting.pop(0)()
+        node.turns.run_next()
     assert making.answers == []
     node.clock.advance(CREATION_WAIT_MAX_MS + 1)
     node.timer.advance()

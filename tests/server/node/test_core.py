@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.messages import UpdateMetadata
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
@@ -36,8 +37,11 @@ def test_a_broker_without_log_directories_stops(node: Any, batch: Any) -> None:
     assert produce(node, batch(b"b")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_requests_are_counted_by_dispatch_alone(node: Any) -> None:
-    assert node.core.request_counts == {}
+def test_requests_are_counted_by_api(node: Any) -> None:
+    assert MetadataRequest.API_KEY not in node.core.request_counts
+    node.ask(MetadataRequest(topics=None))
+    node.ask(MetadataRequest(topics=None))
+    assert node.core.request_counts[MetadataRequest.API_KEY] == 2
 
 
 def test_everything_that_waits_waits_in_a_purgatory_that_is_shown(node: Any) -> None:

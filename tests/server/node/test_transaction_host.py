@@ -77,7 +77,7 @@ def test_partitions_are_loaded_in_slices(filled: Any, monkeypatch: pytest.Monkey
     assert {init(filled, name) for name in IDS} == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
     turns = 0
     while filled.turns.waiting:
-        filled.turns.waiting.pop(0)()
+        filled.turns.run_next()
         turns += 1
     assert turns >= len(IDS) // 3, "a few batches in each turn"
     assert {init(filled, name) for name in IDS} == {0}

@@ -16,7 +16,6 @@ from typing import Final, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
-from odradek.base.execution import Defer
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.controller import (
     BrokerAnswered,
@@ -40,14 +39,14 @@ from odradek.metadata.image import BrokerImage, Change
 from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import (
     Fault,
-    MetadataStore,
     SessionEnded,
     SessionOpened,
     StoreEvent,
     StoreRefused,
     StoreReplied,
 )
-from odradek.timer import Timer, TimerTask
+from odradek.server.node.ports import Surroundings
+from odradek.timer import TimerTask
 
 _log = logging.getLogger(__name__)
 
@@ -90,13 +89,12 @@ class _Reopening(TimerTask):
 class ControllerHost:
     """The controller with a store, and a broker to command."""
 
-    def __init__(
-        self, controller: Controller, store: MetadataStore, broker: Obedient, timer: Timer, defer: Defer
-    ) -> None:
+    def __init__(self, controller: Controller, broker: Obedient, surroundings: Surroundings) -> None:
         self._controller = controller
-        self._store = store
+        self._store = surroundings.store
         self._broker = broker
-        self._defer = defer
+        self._defer = surroundings.defer
+        self._orders = surroundings.orders
         # Who waits for which answer, by the number of the request.
         self._callers: dict[int, Callable[[Answer], None]] = {}
         self._last_request_id = 0
@@ -105,7 +103,7 @@ class ControllerHost:
         self._busy = False
         # Turns that have not come, and orders not obeyed yet.
         self._under_way = 0
-        self._timer = timer
+        self._timer = surroundings.timer
         # What this broker registers as in every session; None before `start`.
         self._registration: BrokerImage | None = None
         # Whether the session that was opened last has not ended.
@@ -170,6 +168,10 @@ class ControllerHost:
                     self._carry_out(effect)
         finally:
             self._busy = False
+        self.check_joined()
+
+    def check_joined(self) -> None:
+        """Say that the broker has joined when it has, also by an order of a controller elsewhere."""
         joined = self._when_joined
         is_idle = not self._under_way and not self._with_store
         if joined is not None and is_idle and self._broker.has_joined:
@@ -184,9 +186,7 @@ class ControllerHost:
                 self._under_way += 1
                 self._defer(lambda: self._on_turn(call_id))
             case SendToBroker(broker_id, message_id, message):
-                assert broker_id == self._broker.broker_id, "other brokers are reached over the network"
-                self._under_way += 1
-                self._broker.obey(message, lambda errors: self._on_obeyed(message_id, errors))
+                self._send(broker_id, message_id, message)
             case Respond(request_id, answer):
                 self._callers.pop(request_id)(answer)
             case ImageChanged(changes):
@@ -197,6 +197,15 @@ class ControllerHost:
                 _log.info("this broker is not the controller any more")
             case EventFailed(event, error):
                 self._on_failed(event, error)
+
+    def _send(self, broker_id: BrokerId, message_id: int, message: BrokerMessage) -> None:
+        """Bring a message to its broker; to this very one without a detour."""
+        if broker_id == self._broker.broker_id:
+            self._under_way += 1
+            self._broker.obey(message, lambda errors: self._on_obeyed(message_id, errors))
+            return
+        assert self._orders is not None, "a cluster of one broker has nobody else to command"
+        self._orders.send(broker_id, message, lambda errors: self._on_answered(message_id, broker_id, errors))
 
     def _on_failed(self, event: ControllerEvent, error: OdradekError) -> None:
         joined = self._when_joined
@@ -211,6 +220,11 @@ class ControllerHost:
     def _on_obeyed(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> None:
         self._under_way -= 1
         self._take(BrokerAnswered(message_id, self._broker.broker_id, errors))
+
+    def _on_answered(
+        self, message_id: int, broker_id: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
+    ) -> None:
+        self._take(BrokerAnswered(message_id, broker_id, errors))
 
     def _on_turn(self, call_id: int) -> None:
         self._under_way -= 1

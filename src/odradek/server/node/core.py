@@ -123,7 +123,7 @@ class BrokerCore:
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make who decides: about the cluster, groups and transactions."""
         controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
-        self.controller = ControllerHost(controller, surroundings.store, self, self.timer, surroundings.defer)
+        self.controller = ControllerHost(controller, self, surroundings)
         """Who decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)

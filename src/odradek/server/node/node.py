@@ -9,21 +9,26 @@ ports.
     node.serve()                                                 periodic work begins
     node.dispatcher.dispatch(connection, frame)                  requests
     node.let_go()                                                it stops: what waits is answered
+    node.life.end()                                              nothing of it runs any more
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
+from odradek.base.ids import TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
+from odradek.metadata.messages import BrokerMessage
 from odradek.server.edge.context import Response
 from odradek.server.edge.dispatch import Dispatcher, HandlerTable
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.housekeeping import schedule_housekeeping
+from odradek.server.node.life import Life
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.schedule import Schedule
 from odradek.storage import FileSystem, LogManager
@@ -54,6 +59,9 @@ class Node:
         handlers: ServedHandlers,
     ) -> None:
         """`image` is what the store holds at the start, and `logs` is open; see `known_at_start`."""
+        self.life = Life(surroundings)
+        """Ends when the broker has stopped, or crashed."""
+        surroundings = self.life.surroundings
         self._surroundings = surroundings
         self.core = BrokerCore(surroundings, layers, image, logs)
         self.dispatcher = Dispatcher(
@@ -97,6 +105,17 @@ class Node:
             clean_stop=core.logs.stopped_cleanly,
         )
         core.controller.start(registration, joined)
+
+    def obey(
+        self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
+    ) -> None:
+        """Carry out an order of a controller on another broker; `obeyed` is called once, with the errors."""
+
+        def done(errors: Mapping[TopicPartition, ErrorCode]) -> None:
+            obeyed(errors)
+            self.core.controller.check_joined()
+
+        self.core.obey(message, done)
 
     def serve(self) -> None:
         """Begin the periodic work, after `joined`."""

@@ -81,6 +81,7 @@ async def stop(broker: Broker) -> None:
     broker.store_host.close()
     broker.driver.close()
     await broker.executor.drain()  # no file has two writers
+    broker.node.life.end()
     logs = broker.core.logs
     await broker.executor.run(lambda: logs.close(in_parallel=sync_in_parallel))
     await broker.executor.close()
@@ -96,6 +97,7 @@ def _surroundings(broker: Broker) -> Surroundings:
         defer=lambda callback: _discard(loop.call_soon(broker.stalls.run, callback)),
         cleaner_runner=lambda: _cleaner_runner(broker),
         stalls=broker.stalls,
+        orders=None,
         store=broker.store,
         on_failure=broker.on_failure,
     )

@@ -1,0 +1,167 @@
+"""What a node has scheduled belongs to its life, and ends with it.
+
+Whatever may call a node later comes through one of its ports: a turn of the loop, work in the background, an
+event of the metadata store, a report of compaction, a timer task. A `Life` stands before all of them.
+
+    life = Life(surroundings)
+    Node over life.surroundings
+    life.end()                    from here on none of them reaches the node: this is what a crash is
+
+Invariant: after `end` nothing of the node runs. What its threads have begun is finished, and not reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Background
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.metadata.messages import BrokerMessage
+from odradek.metadata.store import MetadataStore, OnStoreEvent, Operation, StoreEvent, StoreLimits
+from odradek.server.node.ports import Orders, Surroundings
+
+if TYPE_CHECKING:
+    from odradek.server.cleaning.cleaner_host import CleanerRunner
+    from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Life:
+    """From the construction of a node to its end, in good order or not."""
+
+    def __init__(self, outside: Surroundings) -> None:
+        self.is_over = False
+        self._timer = outside.timer
+        self.surroundings = replace(
+            outside,
+            background=_LivingBackground(outside.background, self),
+            defer=lambda callback: outside.defer(self.call(callback)),
+            cleaner_runner=lambda: _LivingCleaner(outside.cleaner_runner(), self),
+            orders=None if outside.orders is None else _LivingOrders(outside.orders, self),
+            store=_LivingStore(outside.store, self),
+            on_failure=self.report(outside.on_failure),
+        )
+        """The ports that the node is given."""
+
+    def end(self) -> None:
+        """Let nothing of the node run any more."""
+        self.is_over = True
+        self._timer.close()
+
+    def call(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """`callback`, which does nothing when this life is over."""
+
+        def living() -> None:
+            if not self.is_over:
+                callback()
+
+        return living
+
+    def report(self, callback: Callable[[A], None]) -> Callable[[A], None]:
+        """The same for a callback that is given something."""
+
+        def living(outcome: A) -> None:
+            if not self.is_over:
+                callback(outcome)
+
+        return living
+
+
+class _Over(Exception):
+    """Work that was still waiting for a thread when its node died."""
+
+
+class _LivingBackground:
+    """A `Background` whose work is not begun, and not reported, for the dead."""
+
+    def __init__(self, background: Background, life: Life) -> None:
+        self._background = background
+        self._life = life
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        """See `Background.submit`."""
+        life = self._life
+
+        def living() -> T:
+            if life.is_over:
+                raise _Over
+            return call()
+
+        self._background.submit(living, life.report(done), life.report(failed))
+
+
+class _LivingOrders:
+    """`Orders` whose answers do not reach the dead."""
+
+    def __init__(self, orders: Orders, life: Life) -> None:
+        self._orders = orders
+        self._life = life
+
+    def send(
+        self,
+        broker_id: BrokerId,
+        message: BrokerMessage,
+        answered: Callable[[Mapping[TopicPartition, ErrorCode]], None],
+    ) -> None:
+        """See `Orders.send`."""
+        self._orders.send(broker_id, message, self._life.report(answered))
+
+
+class _LivingStore:
+    """A `MetadataStore` whose events do not reach the dead."""
+
+    def __init__(self, store: MetadataStore, life: Life) -> None:
+        self._store = store
+        self._life = life
+
+    @property
+    def limits(self) -> StoreLimits:
+        """See `MetadataStore.limits`."""
+        return self._store.limits
+
+    def open(self, on_event: OnStoreEvent) -> None:
+        """See `MetadataStore.open`."""
+        living: Callable[[StoreEvent], None] = self._life.report(on_event)
+        self._store.open(living)
+
+    def submit(self, operation: Operation) -> int:
+        """See `MetadataStore.submit`."""
+        return self._store.submit(operation)
+
+    def close(self) -> None:
+        """See `MetadataStore.close`."""
+        self._store.close()
+
+
+class _LivingCleaner:
+    """A `CleanerRunner` whose reports do not reach the dead."""
+
+    def __init__(self, runner: CleanerRunner, life: Life) -> None:
+        self._runner = runner
+        self._life = life
+
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
+        """See `CleanerRunner.run`."""
+        life = self._life
+        return self._runner.run(
+            job,
+            bytes_per_second=bytes_per_second,
+            on_segment=life.report(on_segment),
+            done=life.report(done),
+            failed=life.report(failed),
+        )

@@ -1,0 +1,137 @@
+"""The world that simulated brokers share: one clock, one metadata store, and who does something next.
+
+    world = World(seed=7)
+    one, two = world.node(1), world.node(2)     whole brokers, joined, in one cluster
+    one.ask(CreateTopicsRequest(...))           the wire's bytes in, the answer out
+    world.advance(45_000)                       timers fire in order, on a clock that nothing else moves
+    world.kill(1)                               its life ends between two steps
+
+A step is the smallest thing that happens: one turn of one node's loop, one call of its threads, one operation
+of the store, one order on its way. Among those that may come next the seed chooses; the steps of one kind at
+one node keep their order. So one seed is one history, and other seeds are other interleavings.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from odradek.base.chance import SeededChance
+from odradek.base.clock import ManualClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.metadata.memory import MemoryStore
+from odradek.metadata.messages import BrokerMessage
+from odradek.metadata.store import StoreLimits
+from odradek.storage.memory_files import MemoryFileSystem
+from odradek.testing.sim.node import SimNode
+
+
+class World:
+    """Everything around the nodes. Also the way of the controller's orders between them (`Orders`)."""
+
+    def __init__(self, seed: int = 1, *, limits: StoreLimits | None = None) -> None:
+        self.chance = SeededChance(seed)
+        self.clock = ManualClock()
+        self.store = MemoryStore(limits)
+        self.nodes: dict[BrokerId, SimNode] = {}
+        """The latest life of each broker."""
+        # Disks outlive their brokers.
+        self._disks: dict[BrokerId, MemoryFileSystem] = {}
+        # Orders and answers on their way, per receiver in the order of sending.
+        self._on_their_way: dict[BrokerId, deque[Callable[[], None]]] = {}
+
+    def node(self, broker_id: BrokerId = 0, **settings: str) -> SimNode:
+        """Start a broker on its disk, new or left by an earlier life, and let it join."""
+        earlier = self.nodes.get(broker_id)
+        assert earlier is None or not earlier.is_alive, f"broker {broker_id} is running"
+        started = self.nodes[broker_id] = SimNode(self, broker_id, settings)
+        self.settle()
+        assert started.joined == [None], f"broker {broker_id} does not join: {started.joined}"
+        return started
+
+    def kill(self, broker_id: BrokerId) -> None:
+        """See `SimNode.kill`."""
+        self.nodes[broker_id].kill()
+
+    def disk(self, broker_id: BrokerId) -> MemoryFileSystem:
+        """The disk of a broker, in all its lives."""
+        return self._disks.setdefault(broker_id, MemoryFileSystem(now_ms=self.clock.wall_ms))
+
+    def open_sessions(self) -> list[int]:
+        """The sessions that the metadata store takes for alive."""
+        return self.store.table.sessions()
+
+    # --- what happens next
+
+    def steps(self) -> list[Callable[[], None]]:
+        """What may happen next without time passing, in an order that depends on nothing but history."""
+        found: list[Callable[[], None]] = []
+        if self.store.has_waiting:
+            found.append(self._deliver_one)
+        for node in self.nodes.values():
+            found.extend(node.steps())
+        found.extend(_first_of(way) for way in self._on_their_way.values() if way)
+        return found
+
+    def step(self) -> bool:
+        """Let one thing happen, chosen by the seed; False when there is nothing to happen now."""
+        steps = self.steps()
+        if not steps:
+            return False
+        steps[self.chance.below(len(steps))]()
+        return True
+
+    def settle(self) -> int:
+        """Let everything happen that needs no time; how many steps that took."""
+        count = 0
+        while self.step():
+            count += 1
+        return count
+
+    def advance(self, by_ms: int) -> None:
+        """Let time pass, timer by timer; between them everything settles."""
+        end_ms = self.clock.monotonic_ms() + by_ms
+        self.settle()
+        while (due_ms := self._next_expiration_ms()) is not None and due_ms <= end_ms:
+            self.clock.advance(max(0, due_ms - self.clock.monotonic_ms()))
+            self._fire_timers()
+            self.settle()
+        self.clock.advance(max(0, end_ms - self.clock.monotonic_ms()))
+        self._fire_timers()
+        self.settle()
+
+    def _deliver_one(self) -> None:
+        self.store.deliver(at_most=1)
+
+    def _living(self) -> list[SimNode]:
+        return [node for node in self.nodes.values() if node.is_alive]
+
+    def _next_expiration_ms(self) -> int | None:
+        found = [node.timer.next_expiration_ms() for node in self._living()]
+        return min((each for each in found if each is not None), default=None)
+
+    def _fire_timers(self) -> None:
+        for node in self._living():
+            if node.is_alive:  # an earlier one's timers may have led to its end
+                node.timer.advance()
+
+    # --- orders
+
+    def send(
+        self,
+        broker_id: BrokerId,
+        message: BrokerMessage,
+        answered: Callable[[Mapping[TopicPartition, ErrorCode]], None],
+    ) -> None:
+        """See `Orders.send`: orders to one broker arrive in order, at whichever life it is in then."""
+        way = self._on_their_way.setdefault(broker_id, deque())
+
+        def arrive() -> None:
+            node = self.nodes.get(broker_id)
+            if node is not None:
+                node.obey(message, answered)
+
+        way.append(arrive)
+
+
+def _first_of(way: deque[Callable[[], None]]) -> Callable[[], None]:
+    return lambda: way.popleft()()
