@@ -20,6 +20,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from odradek.net.spin import Spin
+
 SLICE_NS: Final = 1_000_000
 
 
@@ -38,6 +40,7 @@ class ReadyQueue:
         "_schedule",
         "_served_until_ns",
         "_slice_ns",
+        "_spin",
         "_turn_is_due",
         "_used_ns",
         "_waiting",
@@ -49,11 +52,16 @@ class ReadyQueue:
         now_ns: Callable[[], int],
         *,
         slice_ns: int = SLICE_NS,
+        spin: Spin | None = None,
     ) -> None:
-        """`schedule` runs a callback in the next turn of the loop, after sockets were looked at."""
+        """`schedule` runs a callback in the next turn of the loop, after sockets were looked at.
+
+        `spin` is told of every request that nobody had to wait for.
+        """
         self._schedule = schedule
         self._now_ns = now_ns
         self._slice_ns = slice_ns
+        self._spin = spin
         # In the order in which they are served; each connection sees to it that it is in here once at most.
         self._waiting: deque[Servable] = deque()
         # A turn has been scheduled and has not begun.
@@ -72,13 +80,16 @@ class ReadyQueue:
         """
         if not self._waiting and not self._turn_is_due:
             now_ns = self._now_ns()
-            used_ns = self._used_ns - (now_ns - self._served_until_ns)
+            gap_ns = now_ns - self._served_until_ns
+            used_ns = self._used_ns - gap_ns
             if used_ns < 0:
                 used_ns = 0
             if used_ns < self._slice_ns:
                 has_more = connection.serve_next()
                 self._served_until_ns = ended_ns = self._now_ns()
                 self._used_ns = used_ns + ended_ns - now_ns
+                if self._spin is not None:
+                    self._spin.after_request(gap_ns, ended_ns)
                 if not has_more:
                     return False
         self.add(connection)

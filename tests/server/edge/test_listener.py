@@ -96,3 +96,18 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
 async def test_protocols_that_are_not_served_are_refused(listener: str, sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
         await Listeners(settings(listener), ManualClock()).bind()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("spin_us", "cpus", "spins"), [(0, 8, False), (150, 8, True), (150, 1, False)])
+async def test_the_loop_polls_where_it_is_asked_to_and_there_is_a_processor_to_spare(
+    monkeypatch: pytest.MonkeyPatch, spin_us: int, cpus: int, spins: bool
+) -> None:
+    monkeypatch.setattr("odradek.server.edge.listener.cpus_usable", lambda: cpus)
+    listeners = Listeners(
+        settings("PLAINTEXT://127.0.0.1:0", odradek_loop_spin_max_us=spin_us), ManualClock()
+    )
+    await listeners.bind()
+    assert listeners._ready is not None
+    assert (listeners._ready._spin is not None) == spins
+    listeners.stop_accepting()

@@ -21,6 +21,7 @@ from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.net.framing import SCRATCH_BYTES, Buffer
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
+from odradek.net.spin import Spin
 from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.dispatch import Answerable
@@ -36,6 +37,12 @@ BACKLOG_MIN: Final = 1024
 
 class CannotListen(OdradekError):
     """A port in use or an address that is not this machine's: one sentence, exit code 2."""
+
+
+def cpus_usable() -> int:
+    """How many processors this process may run on: with one, polling would keep clients from theirs."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return os.cpu_count() or 1 if affinity is None else len(affinity(0))
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
@@ -92,7 +99,10 @@ class Listeners:
 
     async def bind(self) -> None:
         """Take the ports, without accepting anybody. Raises SettingError, CannotListen."""
-        self._ready = ReadyQueue(asyncio.get_running_loop().call_soon, time.perf_counter_ns)
+        call_soon, now_ns = asyncio.get_running_loop().call_soon, time.perf_counter_ns
+        spin_us = self._settings().odradek_loop_spin_max_us
+        spin = Spin(call_soon, now_ns, spin_us * 1000) if spin_us and cpus_usable() > 1 else None
+        self._ready = ReadyQueue(call_soon, now_ns, spin=spin)
         plan = plan_listeners(self._settings())
         for name in plan.for_controllers:
             _log.warning(

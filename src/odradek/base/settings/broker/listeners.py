@@ -118,6 +118,15 @@ class ListenerSettings:
         least=-1,
         no_effect="the system sizes the buffers of sockets",
     )
+    odradek_loop_spin_max_us: int = setting(
+        Kind.INT,
+        "odradek.loop.spin.max.us",
+        0,
+        "How many microseconds the event loop polls without sleeping after a request, while requests come "
+        "closer together than that. 0: never; nor on a machine with one processor.",
+        least=0,
+        most=10_000,
+    )
     odradek_connection_write_buffer_bytes: int = setting(
         Kind.INT,
         "odradek.connection.write.buffer.bytes",

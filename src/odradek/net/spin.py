@@ -1,0 +1,82 @@
+"""Polling the sockets without sleeping for a moment after a request, while requests come one upon the other.
+
+A loop that sleeps pays for its waking up: the system schedules the thread anew, and its caches are cold. A
+client that sends its next request as soon as it has the last answer makes the loop pay that for every
+request. So the loop keeps turning for `spin_max_ns` after a request, if requests have lately come closer
+together than that:
+
+    gaps of 60 us, limit 150 us       it polls for 60 us after each request and never sleeps between them
+    gaps of 5 ms                      it never polls: it would sleep in the end all the same
+    the client stops                  it polls for 150 us once, and sleeps
+    a turn takes 1 ms                 another process had the processor: no polling for the next 100 ms
+
+The last case is a machine that has something better to do than to poll. A thread that polls there uses up its
+share of the processor, and waits longer when it has work.
+
+Invariant: at most `spin_max_ns` pass between a request and the sleep, and without requests nothing is polled.
+
+A gap counts for eight times the limit at most, and the mean forgets three quarters in five requests: so a
+pause is forgotten after a few requests, and a burst ends with the first requests that are far apart.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+GAPS_MAX: Final = 8
+"""What a gap counts at most, in limits."""
+MEMORY_SHIFT: Final = 2
+"""Each gap moves the mean by a quarter of its distance."""
+PREEMPTED_NS: Final = 1_000_000
+"""So late is a poll only when another process had the processor, or the loop had much to do."""
+HOLD_OFF_NS: Final = 100_000_000
+"""How long nothing is polled after that."""
+
+
+class Spin:
+    """Keeps one loop awake between requests that are close together."""
+
+    __slots__ = (
+        "_held_off_until_ns",
+        "_is_scheduled",
+        "_mean_gap_ns",
+        "_now_ns",
+        "_schedule",
+        "_spin_max_ns",
+        "_until_ns",
+    )
+
+    def __init__(
+        self, schedule: Callable[[Callable[[], None]], object], now_ns: Callable[[], int], spin_max_ns: int
+    ) -> None:
+        """`schedule` runs a callback in the next turn of the loop, after sockets were looked at."""
+        self._schedule = schedule
+        self._now_ns = now_ns
+        self._spin_max_ns = spin_max_ns
+        self._mean_gap_ns = GAPS_MAX * spin_max_ns
+        # The loop is kept awake until then, by a callback that is scheduled.
+        self._until_ns = 0
+        self._is_scheduled = False
+        # Nothing is polled before then.
+        self._held_off_until_ns = 0
+
+    def after_request(self, gap_ns: int, ended_ns: int) -> None:
+        """Called when a request was served at `ended_ns`, which came `gap_ns` after the one before it."""
+        longest_ns = GAPS_MAX * self._spin_max_ns
+        if gap_ns > longest_ns:
+            gap_ns = longest_ns
+        self._mean_gap_ns += (gap_ns - self._mean_gap_ns) >> MEMORY_SHIFT
+        if self._mean_gap_ns < self._spin_max_ns and ended_ns >= self._held_off_until_ns:
+            self._until_ns = ended_ns + self._spin_max_ns
+            if not self._is_scheduled:
+                self._is_scheduled = True
+                self._schedule(self._poll)
+
+    def _poll(self) -> None:
+        """Have the loop turn again while the time is not up."""
+        now_ns = self._now_ns()
+        if now_ns < self._until_ns:
+            self._schedule(self._poll)
+            return
+        self._is_scheduled = False
+        if now_ns - self._until_ns >= PREEMPTED_NS:
+            self._held_off_until_ns = now_ns + HOLD_OFF_NS

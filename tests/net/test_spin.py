@@ -1,0 +1,87 @@
+from collections.abc import Callable
+
+from odradek.net.ready_queue import ReadyQueue
+from odradek.net.spin import HOLD_OFF_NS, PREEMPTED_NS, Spin
+
+US = 1_000
+LIMIT_NS = 150 * US
+TURN_NS = 5 * US
+
+
+class Loop:
+    """A loop whose turns take 5 us each while something is scheduled, and that sleeps else."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000
+        self.due: list[Callable[[], None]] = []
+        self.turns = 0
+        self.spin = Spin(self.due.append, lambda: self.now_ns, LIMIT_NS)
+        self.queue = ReadyQueue(self.due.append, lambda: self.now_ns, spin=self.spin)
+
+    def serve_next(self) -> bool:
+        self.now_ns += 30 * US
+        return False
+
+    def request(self) -> None:
+        self.queue.serve_or_add(self)
+
+    def wait(self, for_ns: int) -> None:
+        """Let time pass, with a turn whenever the loop does not sleep."""
+        until_ns = self.now_ns + for_ns
+        while self.due and self.now_ns < until_ns:
+            self.now_ns += TURN_NS
+            self.turns += 1
+            self.due.pop()()
+        self.now_ns = max(self.now_ns, until_ns)
+
+    def requests(self, count: int, gap_ns: int) -> int:
+        """Requests with gaps between them; the turns of the loop that passed without one."""
+        before = self.turns
+        for _ in range(count):
+            self.wait(gap_ns)
+            self.request()
+        return self.turns - before
+
+
+def test_requests_close_together_keep_the_loop_awake_between_them() -> None:
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    assert loop.requests(10, 60 * US) == 10 * 12, "every 5 us of every gap"
+
+
+def test_requests_far_apart_never_do() -> None:
+    assert Loop().requests(50, 5_000 * US) == 0
+
+
+def test_a_lone_request_after_a_long_pause_does_not() -> None:
+    loop = Loop()
+    loop.wait(10_000_000 * US)
+    loop.request()
+    assert not loop.due
+
+
+def test_it_ends_with_the_requests_after_its_time() -> None:
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    before = loop.turns
+    loop.wait(60_000_000 * US)
+    assert loop.turns - before <= LIMIT_NS // TURN_NS + 1
+    assert not loop.due, "an idle loop sleeps"
+
+
+def test_a_burst_among_slow_requests_is_not_taken_for_their_pace() -> None:
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    loop.requests(2, 5_000 * US)
+    assert loop.requests(10, 5_000 * US) == 0
+
+
+def test_a_processor_that_others_want_is_left_to_them() -> None:
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    loop.now_ns += LIMIT_NS + PREEMPTED_NS
+    loop.wait(TURN_NS)
+    assert loop.requests(20, 60 * US) == 0
+    loop.wait(HOLD_OFF_NS)
+    loop.requests(20, 60 * US)
+    assert loop.requests(1, 60 * US) == 12
