@@ -63,6 +63,22 @@ def test_the_commit_that_is_later_in_the_log_counts(world: Any) -> None:
     assert world.committed() == {T0: 2}
 
 
+@pytest.mark.parametrize("is_replicated", [True, False])
+def test_what_was_read_is_told_when_it_is_replicated(world: Any, is_replicated: bool) -> None:
+    """R19: for OffsetFetch."""
+    world.log.lags = True
+    world.commit("g", {T0: 1})
+    told: list[Any] = []
+    read = world.committed()
+    world.coordinator.answer_when_replicated(["g", "other", "g"], told.append, read, lambda error: error)
+    assert told == []
+    if is_replicated:
+        world.log.catch_up()
+    else:
+        world.fail_over()
+    assert told == [{T0: 1} if is_replicated else ErrorCode.NOT_COORDINATOR]
+
+
 def test_each_partition_has_its_own_answer(world: Any) -> None:
     nowhere = TopicPartition("nowhere", 0)
     assert world.commit("g", {T0: 1, nowhere: 1}).answer == {

@@ -258,6 +258,26 @@ def test_without_producer_ids_nobody_begins(bench: Any) -> None:
     assert ended.one == (E.COORDINATOR_LOAD_IN_PROGRESS, NO_PRODUCER)
 
 
+def test_no_transactional_id_comes_beyond_the_bound(bench: Any) -> None:
+    bench.settings = BrokerSettings(odradek_transactional_ids_max=1)
+    _, producer = bench.init().one
+    assert bench.init(name="other").one == (E.POLICY_VIOLATION, NO_PRODUCER)
+    assert bench.add(producer, T0).error is E.NONE, "those that are there go on"
+    assert bench.end(producer, committed=True).error is E.NONE
+    bench.clock.advance(8 * 86_400_000)
+    bench.remove_expired()
+    assert bench.init(name="other").error is E.NONE
+
+
+def test_a_log_directory_that_fails_takes_its_ids_along(bench: Any) -> None:
+    _, producer = bench.init().one
+    bench.coordinator.resign_lost()
+    assert bench.add(producer, T0).error is E.NONE
+    bench.log.is_offline = True
+    bench.coordinator.resign_lost()
+    assert bench.add(producer, T0).error is E.NOT_COORDINATOR
+
+
 # --- what time does
 
 

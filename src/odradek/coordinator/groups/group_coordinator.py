@@ -10,7 +10,7 @@ It routes; every request is a step of its own (`runtime.steps`). Which requests 
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final, Never, TypeAlias
+from typing import Any, Final, Never, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -27,6 +27,7 @@ from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.answers import RespondToHeartbeat, refused_heartbeat
 from odradek.coordinator.consumer.epochs import FIRST_WITH_EPOCHS, refuse_fetch
 from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
+from odradek.coordinator.consumer.member import JOINING_EPOCH
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
@@ -52,11 +53,12 @@ from odradek.coordinator.groups.listing import (
 )
 from odradek.coordinator.groups.loading import load
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
+from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import GroupLog, Shard
 from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
 from odradek.coordinator.runtime.answers import Answer, final
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, OFFSET_ERRORS, told
-from odradek.coordinator.runtime.partition_log import PartitionLog
+from odradek.coordinator.runtime.partition_log import PartitionLog, answer_when_all
 from odradek.coordinator.runtime.steps import Steps
 from odradek.timer import Purgatory, Timer
 from odradek.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
@@ -71,6 +73,9 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 MINUTE_MS: Final = 60_000
 
+R = TypeVar("R")
+Refused: TypeAlias = Callable[[ErrorCode], R]
+"""Makes a response of an error."""
 RespondWithCode: TypeAlias = Callable[[ErrorCode], None]
 
 
@@ -106,6 +111,7 @@ class GroupCoordinator:
         )
         # The partitions led here.
         self._shards: dict[int, Shard] = {}
+        self._room = Room(terms, self.purgatories, self._shards)
         self._steps = Steps()
         self._defer = defer
         self._run_sliced = run_sliced
@@ -194,6 +200,9 @@ class GroupCoordinator:
             return shard
         if request.group_id not in shard.groups and request.member_id != NO_MEMBER_ID:
             return ErrorCode.UNKNOWN_MEMBER_ID
+        is_newcomer = request.member_id == NO_MEMBER_ID
+        if self._room.refusal(shard, request.group_id, is_newcomer=is_newcomer) is not None:
+            return ErrorCode.POLICY_VIOLATION
         return shard, shard.group(request.group_id)
 
     def sync_group(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
@@ -282,8 +291,14 @@ class GroupCoordinator:
             shard = self._shard_of(request.group_id)
             if isinstance(shard, ErrorCode):
                 self._steps.answer(final(respond, refused_heartbeat(shard)))
-            else:
-                hear(shard, request, caller, respond)
+                return
+            if request.member_epoch == JOINING_EPOCH:
+                words = self._room.refusal(shard, request.group_id, is_newcomer=True)
+                if words is not None:
+                    refused = refused_heartbeat(ErrorCode.POLICY_VIOLATION, words)
+                    self._steps.answer(final(respond, refused))
+                    return
+            hear(shard, request, caller, respond)
 
         self._steps.run(step)
 
@@ -341,6 +356,8 @@ class GroupCoordinator:
         if group_id not in shard.groups and generation >= 0:
             is_told = version >= FIRST_WITH_EPOCHS
             return ErrorCode.GROUP_ID_NOT_FOUND if is_told else ErrorCode.ILLEGAL_GENERATION
+        if self._room.refusal(shard, group_id) is not None:
+            return ErrorCode.POLICY_VIOLATION
         return shard, shard.group(group_id)
 
     def fetch_offsets(
@@ -364,6 +381,21 @@ class GroupCoordinator:
             if code is not ErrorCode.NONE:
                 return code
         return fetched(found[1], partitions, require_stable=require_stable)
+
+    def answer_when_replicated(
+        self, group_ids: Iterable[str], respond: Callable[[R], None], response: R, refused: Refused[R]
+    ) -> None:
+        """Answer with what was read of these groups, when all of it is replicated; or with `refused`."""
+
+        def refusal(error: ErrorCode) -> R:
+            return refused(told(OFFSET_ERRORS, error))
+
+        def step() -> None:
+            found = (self._shards.get(self._partition_of(group_id)) for group_id in dict.fromkeys(group_ids))
+            logs = dict.fromkeys(shard.log for shard in found if shard is not None)
+            answer_when_all(self._steps, logs, Answer(respond, response, refusal))
+
+        self._steps.run(step)
 
     def delete_offsets(
         self,

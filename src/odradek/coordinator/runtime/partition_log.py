@@ -9,13 +9,13 @@ or the leadership is over         both are refused, and what b says is forgotten
 """
 
 from collections import deque
-from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 from odradek.coordinator.ports import PartitionWriter
-from odradek.coordinator.runtime.answers import AnyAnswer
+from odradek.coordinator.runtime.answers import Answer, AnyAnswer
 from odradek.coordinator.runtime.steps import Steps
 from odradek.records.header import Buffer
 
@@ -42,6 +42,24 @@ class _Held(Generic[E]):
     def __init__(self) -> None:
         self.answers: list[AnyAnswer] = []
         self.effects: list[E] = []
+
+
+def answer_when_all(steps: Steps, logs: Iterable["PartitionLog[Any]"], answer: AnyAnswer) -> None:
+    """Let an answer leave when all that was appended to several logs so far is replicated."""
+    behind = [log for log in logs if not log.is_replicated]
+    if not behind:
+        steps.answer(answer)
+        return
+    left, failure = len(behind), ErrorCode.NONE
+
+    def one(error: ErrorCode) -> None:
+        nonlocal left, failure
+        left, failure = left - 1, failure or error
+        if not left:
+            steps.run(lambda: steps.answer(answer, failure))
+
+    for log in behind:
+        log.answer(Answer(one, ErrorCode.NONE, lambda error: error))
 
 
 class PartitionLog(Generic[E]):

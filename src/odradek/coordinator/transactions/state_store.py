@@ -135,6 +135,11 @@ class StateStore:
         """All partitions led here, loaded or not."""
         return iter(tuple(self._led.values()))
 
+    @property
+    def id_count(self) -> int:
+        """How many transactional ids are known here."""
+        return sum(len(partition.transactions) for partition in self._led.values())
+
     def transactions(self) -> Iterator[tuple[StatePartition, Transaction]]:
         """All transactional ids of the partitions that are loaded."""
         for partition in self.led():

@@ -17,6 +17,7 @@ from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicParti
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
 from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.bounds import Bound
 from odradek.coordinator.runtime.steps import Steps
 from odradek.coordinator.transactions import ending, initializing, membership
 from odradek.coordinator.transactions.loading import load
@@ -79,6 +80,12 @@ class TransactionCoordinator:
         self._clock = clock
         self._run_sliced = run_sliced
         self._steps = Steps()
+        self._bound = Bound(
+            "odradek.transactional.ids.max",
+            "transactional ids",
+            lambda: settings().odradek_transactional_ids_max,
+            clock,
+        )
         delivery = MarkerDelivery(markers, clock, timer, self._steps)
         self.store = StateStore(writer, clock, partition_count, self._steps, delivery.begin)
         """What is known, for listings."""
@@ -111,7 +118,8 @@ class TransactionCoordinator:
         """The producer of an id from now on; `expected` is who the asker was, or NO_PRODUCER.
 
         INVALID_REQUEST, INVALID_TRANSACTION_TIMEOUT, PRODUCER_FENCED, CONCURRENT_TRANSACTIONS (also when a
-        transaction was open: it is being aborted), and what `StateStore.find` and the log say.
+        transaction was open: it is being aborted), POLICY_VIOLATION when there are too many ids, and what
+        `StateStore.find` and the log say.
         """
 
         def needs_producer_id() -> bool | ErrorCode:
@@ -172,6 +180,9 @@ class TransactionCoordinator:
         now_ms = self._clock.wall_ms()
         transaction = found.transactions.get(transactional_id)
         if transaction is None:
+            if self._bound.refusal(self.store.id_count) is not None:
+                self._refuse(respond, ErrorCode.POLICY_VIOLATION)
+                return
             first = initializing.first_record(new_producer_id, timeout_ms, now_ms)
             transaction = Transaction(transactional_id, first)
         decided = initializing.initialize(

@@ -33,13 +33,16 @@ _FIRST_WITH_GROUP_ERROR: Final = 2
 
 
 def handle(core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
-    """Answer at once."""
+    """Answer when what was read is replicated, mostly at once."""
     if context.api_version >= _FIRST_WITH_SEVERAL:
         answer = _group_by_ids if context.api_version >= _FIRST_WITH_IDS else _group
         groups = [answer(core, asked, require_stable=request.require_stable) for asked in request.groups]
-        respond(OffsetFetchResponse(groups=groups))
+        response, names = OffsetFetchResponse(groups=groups), [asked.group_id for asked in request.groups]
     else:
-        respond(_only_group(core, context, request))
+        response, names = _only_group(core, context, request), [request.group_id]
+    core.groups.coordinator.answer_when_replicated(
+        names, respond, response, lambda error: refuse(request, error)
+    )
 
 
 def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:

@@ -101,6 +101,16 @@ class GroupSettings:
         "The session timeout of members of the consumer protocol.",
         least=1,
     )
+    odradek_group_members_max: int = setting(
+        Kind.INT,
+        "odradek.group.members.max",
+        100_000,
+        "How many members, and member ids handed out, the broker keeps in all groups together.",
+        least=1,
+    )
+    odradek_groups_max: int = setting(
+        Kind.INT, "odradek.groups.max", 100_000, "How many groups the broker coordinates at most.", least=1
+    )
     offset_metadata_max_bytes: int = setting(
         Kind.INT,
         "offset.metadata.max.bytes",

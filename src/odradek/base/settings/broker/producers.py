@@ -9,6 +9,13 @@ from odradek.base.settings.definition import Kind, Update, setting
 class ProducerSettings:
     """Idempotent and transactional producers."""
 
+    odradek_transactional_ids_max: int = setting(
+        Kind.INT,
+        "odradek.transactional.ids.max",
+        100_000,
+        "How many transactional ids the broker coordinates at most.",
+        least=1,
+    )
     producer_id_expiration_ms: int = setting(
         Kind.INT,
         "producer.id.expiration.ms",
