@@ -206,3 +206,44 @@ def test_a_log_whose_records_were_all_deleted_has_nothing_to_tell(bench: Any) ->
     log.delete_records_before(6)
     manager.close()
     assert start(bench).report.lines() == []
+
+
+@pytest.mark.parametrize("is_removed", [True, False])
+def test_deleted_records_stay_deleted_without_their_checkpoint(bench: Any, is_removed: bool) -> None:
+    """R12: the first leader epoch begins where the log does."""
+    manager = start(bench)
+    log = fill(bench, manager)
+    log.delete_records_before(7)
+    manager.close()
+    path = "/data/log-start-offset-checkpoint"
+    if is_removed:
+        bench.disk.remove(path)
+    else:
+        bench.disk.file(path).truncate(3)
+    again = start(bench).create(PARTITION, is_new=False)
+    assert (again.log_start_offset, again.end_offset) == (7, 30)
+
+
+@pytest.mark.parametrize("line", [b"ordfrs 0 7", b"orders 5 7", b"orders 0 6", b"orders 0 9"])
+def test_a_damaged_line_of_the_log_start_does_not_bring_deleted_records_back(bench: Any, line: bytes) -> None:
+    """R12: the leader epochs of the log hold the same offset."""
+    manager = start(bench)
+    fill(bench, manager).delete_records_before(7)
+    manager.close()
+    bench.disk.file("/data/log-start-offset-checkpoint").write_at(line, 4)
+    again = start(bench).create(PARTITION, is_new=False)
+    assert (again.log_start_offset, again.end_offset) == (7, 30)
+
+
+def test_where_two_files_disagree_nothing_is_hidden_and_it_is_told(bench: Any) -> None:
+    """R12: an epoch that seems to begin behind the first record may as well be the damaged one."""
+    manager = start(bench)
+    fill(bench, manager)
+    manager.close()
+    bench.disk.file(bench.path("leader-epoch-checkpoint")).write_at(b"0\n1\n0 9\n", 0)
+    again = start(bench)
+    (line, _) = again.report.lines()
+    assert "it begins at offset 0, its leader epochs at 9) and may show records that were deleted" in line
+    assert again.create(PARTITION, is_new=False).log_start_offset == 0
+    again.close()
+    assert start(bench).report.lines() == []

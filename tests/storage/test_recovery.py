@@ -293,3 +293,45 @@ def test_a_later_segments_damage_does_not_stop_an_earlier_ones_recovery(bench: A
     entry = again.producers.get(7)
     assert entry is not None
     assert entry.last_sequence == again.end_offset - 1
+
+
+def test_a_missing_epoch_file_is_made_again_and_told(bench: Any) -> None:
+    """X4"""
+    log = bench.open(SMALL)
+    for epoch in (0, 3):
+        bench.append(log, 3, leader_epoch=epoch)
+    log.close()
+    bench.disk.remove(bench.path("leader-epoch-checkpoint"))
+    again = bench.open(SMALL)
+    (damage,) = again.recovery.damages
+    assert str(damage).endswith("is damaged (it is missing or empty) and was made again from the batches")
+    assert [again.end_offset_for_epoch(epoch) for epoch in (0, 3)] == [(0, 3), (3, 6)]
+
+
+@pytest.mark.parametrize(
+    "content", [b"0\n2\n0 0\n3 1", b"0\n2\n0 0\n3 4\n", b"0\n2\n0 0\n3 2\n", b"0\n1\n3 0\n"]
+)
+def test_an_epoch_that_does_not_begin_where_the_file_says_is_found(bench: Any, content: bytes) -> None:
+    """X4: cut at a digit, or with another digit, the file still looks like one."""
+    log = bench.open(SMALL)
+    for epoch in (0, 3, 3, 3, 3):
+        bench.append(log, 3, leader_epoch=epoch)
+    log.close()
+    file = bench.disk.file(bench.path("leader-epoch-checkpoint"))
+    file.truncate(0)
+    file.write_at(content, 0)
+    again = bench.open(SMALL)
+    assert [again.end_offset_for_epoch(epoch) for epoch in (0, 3)] == [(0, 3), (3, 15)]
+    assert again.recovery.damages
+
+
+def test_epochs_of_a_sound_log_are_left_alone(bench: Any) -> None:
+    """X4: an epoch without records included."""
+    log = bench.open(SMALL)
+    for epoch in (0, 3, 3, 8):
+        bench.append(log, 3, leader_epoch=epoch)
+    log.begin_epoch(9)
+    log.close()
+    again = bench.open(SMALL)
+    assert again.recovery.is_uneventful()
+    assert again.latest_epoch == 9

@@ -93,11 +93,14 @@ def read_lines(file_system: FileSystem, path: str, columns: int) -> tuple[list[l
     if not file_system.exists(path):
         return [], None
     try:
-        version, count, *lines = file_system.read(path).decode("ascii").splitlines()
+        content = file_system.read(path).decode("ascii")
+        version, count, *lines = content.splitlines()
     except (UnicodeDecodeError, ValueError):
         return [], Damage(path, "it has no header")
     if version.strip() != _VERSION:
         return [], Damage(path, f"its version is '{version[:20]}', not {_VERSION}")
+    if not content.endswith("\n"):
+        return [], Damage(path, "its last line is cut short")
     rows = [line.split() for line in lines if line.strip()]
     if not is_number(count) or int(count) != len(rows):
         return [], Damage(path, f"it announces '{count[:20]}' lines and has {len(rows)}")

@@ -314,6 +314,13 @@ class LogManager:
     def _load(self, directory: LogDirectory) -> None:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
+        # A log without a line begins with its first segment, if the file can be believed: it is there, and
+        # each of its lines is of a log that is.
+        names = {name for name, size_bytes in directory.file_system.list_directory(directory.path)}
+        is_known = f"{directory.path}/{file_names.LOG_START_OFFSETS}" in self._written and all(
+            str(partition) in names for partition in start_offsets
+        )
+        start_otherwise = 0 if is_known else None
         cleaned = self._read_checkpoint(directory, file_names.CLEANED_OFFSETS)
         high_watermarks = self._read_checkpoint(directory, file_names.HIGH_WATERMARKS)
         self._high_watermarks.update(high_watermarks)
@@ -341,7 +348,7 @@ class LogManager:
                 config,
                 clean=directory.stopped_cleanly,
                 recovery_point=recovery_points.get(partition, 0),
-                log_start_offset=start_offsets.get(partition, 0),
+                log_start_offset=start_offsets.get(partition, start_otherwise),
                 high_watermark=high_watermarks.get(partition, 0),
                 was_compacted=cleaned.get(partition, 0) > 0,
             )

@@ -37,7 +37,7 @@ def open_log(
     chance: Chance | None = None,
     clean: bool = True,
     recovery_point: Offset = 0,
-    log_start_offset: Offset = 0,
+    log_start_offset: Offset | None = 0,
     high_watermark: Offset = 0,
 ) -> Log:
     """Open (or make) one log by itself, outside any `LogManager`: for tests and tools.

@@ -42,6 +42,8 @@ from odradek.storage.transaction_index import NOTHING, IndexSum, TransactionInde
 from odradek.storage.transaction_sums import Sums, read_sums, sums_of, write_sums
 
 _COPY_CHUNK_BYTES = 1024 * 1024
+# Entries of `leader-epoch-checkpoint` that are held against the batches: older ones are asked for rarely.
+_EPOCHS_CHECKED_MAX = 16
 
 
 @dataclass(slots=True)
@@ -71,13 +73,14 @@ def load_log(
     *,
     clean: bool = True,
     recovery_point: Offset = 0,
-    log_start_offset: Offset = 0,
+    log_start_offset: Offset | None = 0,
     high_watermark: Offset = 0,
     was_compacted: bool = False,
 ) -> LoadedLog:
     """Open the partition's directory, which is made when it is missing; OSError when the disk refuses.
 
     The log had reached `recovery_point` and `high_watermark`; when it ends below them, records are lost.
+    `log_start_offset` None: the checkpoint is gone, the leader epochs tell where the log begins.
     `was_compacted`: a cleaning has been through it, whatever its policy is today.
     """
     file_system = directory.file_system
@@ -132,8 +135,9 @@ class _Loader:
         # still have the records must learn by the log's end.
         self._may_have_gaps = was_compacted or "compact" in segments.config.cleanup_policy
 
-    def load(self, recovery_point: Offset, log_start_offset: Offset, high_watermark: Offset) -> None:
+    def load(self, recovery_point: Offset, checkpointed_start: Offset | None, high_watermark: Offset) -> None:
         stopped_cleanly, flushed_offset = self.report.clean, recovery_point
+        log_start_offset = checkpointed_start or 0
         self._load_segments(log_start_offset)
         epochs_on_disk = self._load_epochs()
         trusted = list(self.segments)
@@ -161,15 +165,18 @@ class _Loader:
             self._verify_from(recovery_point)
         self._save_sums()
         self._note_lost_offsets(flushed_offset, high_watermark, stopped_cleanly=stopped_cleanly)
-        if stopped_cleanly and epochs_on_disk:
-            log_start_offset = self._plausible_start(log_start_offset, epochs_on_disk[0][1])
+        if epochs_on_disk and self.segments.first.size_bytes:
+            first_start = epochs_on_disk[0][1]
+            log_start_offset = self._start_of(
+                checkpointed_start, first_start, stopped_cleanly=stopped_cleanly
+            )
         if self.end_offset < log_start_offset and self.reached_offset < log_start_offset:
             self._ignore_checkpoint(file_names.LOG_START_OFFSETS, log_start_offset)
             log_start_offset = 0
         self.log_start_offset = max(log_start_offset, self.segments.first.base_offset)
         if self.end_offset < self.log_start_offset:
             self._begin_again_at(self.log_start_offset)
-        if not epochs_on_disk or self._epochs_are_wrong():
+        if self._epochs_are_wrong():
             self._read_epochs_from_batches()
         self.epochs.truncate_from_end(self.end_offset + 1)
         self.epochs.truncate_from_start(self.log_start_offset)
@@ -227,17 +234,32 @@ class _Loader:
         if end < reached:
             self.report.records_lost_from, self.report.lost_up_to = end, reached
 
-    def _plausible_start(self, log_start_offset: Offset, first_epoch_start: Offset) -> Offset:
-        """After a clean stop: the first leader epoch that is known begins at the log start."""
+    def _start_of(
+        self, checkpointed: Offset | None, first_epoch_start: Offset, *, stopped_cleanly: bool
+    ) -> Offset:
+        """Where the log begins. A log start that rose is in two files: the checkpoint of its directory and,
+        where the first leader epoch begins, its own; either may be damaged."""
         first = self.segments.first.base_offset
-        if max(log_start_offset, first) <= first_epoch_start:
-            return log_start_offset
-        if log_start_offset > first:
-            self._ignore_checkpoint(file_names.LOG_START_OFFSETS, log_start_offset)
-        if first > first_epoch_start:
+        if next(self.segments.first.headers())[1].leader_epoch == UNKNOWN_EPOCH:
+            return checkpointed or 0  # older than leader epochs
+        if first_epoch_start < first and stopped_cleanly:
             reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
             self.report.damages.append(Damage(self.segments.directory, reason, "lacks the records between"))
-        return first_epoch_start
+        if checkpointed is None:
+            return min(first_epoch_start, self.end_offset)
+        if max(checkpointed, first) == first_epoch_start or first_epoch_start > self.end_offset:
+            return checkpointed
+        if checkpointed == 0:
+            if first_epoch_start > first:
+                reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
+                remedy = "may show records that were deleted"
+                self.report.damages.append(Damage(self.segments.directory, reason, remedy))
+                self.epochs.clear()
+            return 0
+        if stopped_cleanly:
+            self._ignore_checkpoint(file_names.LOG_START_OFFSETS, checkpointed)
+            return first_epoch_start
+        return max(checkpointed, first_epoch_start)
 
     def _ignore_checkpoint(self, name: str, offset: Offset) -> None:
         log_directory = self.segments.directory.rpartition("/")[0]
@@ -245,18 +267,40 @@ class _Loader:
         self.report.damages.append(Damage(f"{log_directory}/{name}", reason))
 
     def _epochs_are_wrong(self) -> bool:
-        """Whether the last batch is of another epoch than `leader-epoch-checkpoint` says."""
-        active, last_offset = self.segments.active, self.end_offset - 1
-        position = active.find(last_offset) if last_offset >= self.log_start_offset else None
-        if position is None:
+        """Whether the batches say otherwise than the last entries of `leader-epoch-checkpoint`."""
+        start, end = self.log_start_offset, self.end_offset
+        last = self._epoch_at(end - 1) if end > start else UNKNOWN_EPOCH
+        if last == UNKNOWN_EPOCH:
             return False
-        _, last = next(active.headers(position))
-        known = self.epochs.epoch_of(last_offset)
-        if last.leader_epoch in (known, UNKNOWN_EPOCH):
+        reason = ""
+        for offset in (start, end - 1):
+            known, found = self.epochs.epoch_of(offset), self._epoch_at(offset)
+            if found not in (known, UNKNOWN_EPOCH):
+                reason = f"it has epoch {known} for offset {offset}, the batch has {found}"
+        entries = self.epochs.entries()[-_EPOCHS_CHECKED_MAX:]
+        for epoch, epoch_start in entries:
+            if start < epoch_start < end and not self._begins_at(epoch, epoch_start):
+                reason = reason or f"epoch {epoch} does not begin at offset {epoch_start}"
+        if not reason:
             return False
-        reason = f"it has epoch {known} for offset {last_offset}, the batch has {last.leader_epoch}"
+        if not entries:
+            reason = "it is missing or empty"
         self.report.damages.append(Damage(self._epochs_path, reason, "was made again from the batches"))
         return True
+
+    def _epoch_at(self, offset: Offset) -> LeaderEpoch:
+        """The epoch of the batch that holds an offset; -1 when none does."""
+        segment = self.segments.floor(offset)
+        position = segment.find(offset) if segment is not None else None
+        if segment is None or position is None:
+            return UNKNOWN_EPOCH
+        _, header = next(segment.headers(position))
+        return header.leader_epoch if header.base_offset <= offset else UNKNOWN_EPOCH
+
+    def _begins_at(self, epoch: LeaderEpoch, offset: Offset) -> bool:
+        """Whether batches before `offset` are of an older epoch and those from there on are not."""
+        before, there = self._epoch_at(offset - 1), self._epoch_at(offset)
+        return before < epoch and (there == UNKNOWN_EPOCH or there >= epoch)
 
     def _check_transactions(self, trusted: Sequence[Segment]) -> None:
         """See that no `.txnindex` has lost an abort; where one may have, the batches tell."""
