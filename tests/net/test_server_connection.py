@@ -1,7 +1,7 @@
 import asyncio
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -9,6 +9,8 @@ from odradek.base.stored_bytes import StoredBytes
 from odradek.net.framing import Buffer, framed
 from odradek.net.ready_queue import SLICE_NS, ReadyQueue
 from odradek.net.server_connection import PIECE_BYTES, ServerConnection
+
+T = TypeVar("T")
 
 
 class MemoryTransport(asyncio.Transport):
@@ -105,18 +107,44 @@ class Turns:
         return turns
 
 
+class Disk:
+    """A background whose calls run when the test says so."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        def run() -> None:
+            try:
+                result = call()
+            except OSError as error:
+                failed(error)
+            else:
+                done(result)
+
+        self.waiting.append(run)
+
+    def work(self) -> None:
+        while self.waiting:
+            self.waiting.pop(0)()
+
+
 class Client:
     """A connection with both of its ends in the test's hands."""
 
     def __init__(self, turns: Turns | None = None, handler: Recorder | None = None) -> None:
         self.turns = turns or Turns()
         self.handler = handler or Recorder()
+        self.disk = Disk()
         self.transport = MemoryTransport()
         self.connection = ServerConnection(
             self.handler,
             "PLAINTEXT",
             memoryview(bytearray(1024)),
             self.turns.ready,
+            self.disk,
             frame_bytes_min=0,
             frame_bytes_max=100_000,
             write_buffer_bytes=1000,
@@ -357,9 +385,13 @@ class Stored(StoredBytes):
         self.read_bytes = 0
         self.error: OSError | None = None
         self.on_read: Callable[[], None] = lambda: None
+        self.is_cold = False
 
     def __len__(self) -> int:
         return self.size_bytes
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        return not self.is_cold
 
     def read_at(self, size_bytes: int, position: int) -> bytes:
         if self.error is not None:
@@ -482,3 +514,54 @@ def test_a_connection_lost_while_sending_lets_go_of_the_rest() -> None:
     client.turns.turn_all()
     assert released() is None
     assert transport.sent[4:10] == b"header"
+
+
+def test_a_piece_that_has_to_be_waited_for_is_read_on_another_thread() -> None:
+    """Consumers that catch up read what only the disk has; nobody else waits for it."""
+    client, transport = streaming()
+    stored = Stored(bytes(range(256)) * 8_000)
+    stored.is_cold = True
+    client.send(frames(b"A", b"B"))
+    client.connection.answer([b"header", stored])
+    reads = 0
+    while client.turns.turn_all() and client.disk.waiting:
+        assert len(client.disk.waiting) <= 1, "one piece at a time"
+        assert client.handler.frames == [b"A"]
+        reads += len(client.disk.waiting)
+        client.disk.work()
+        transport.drain()
+    assert reads == 4, "2 MB in pieces"
+    assert transport.sent == frames(b"header" + stored.content)
+    assert client.handler.frames == [b"A", b"B"]
+
+
+@pytest.mark.parametrize("ends", ["lost", "failed", "cut", "closed"])
+def test_what_becomes_of_a_piece_that_is_being_read(ends: str) -> None:
+    client, transport = streaming()
+    stored = Stored(bytes(PIECE_BYTES))
+    stored.is_cold = True
+    client.send(frames(b"A"))
+    client.connection.answer([b"header", stored])
+    client.turns.turn_all()
+    match ends:
+        case "lost":
+            client.connection.connection_lost(None)
+        case "failed":
+            stored.error = OSError("a failing disk")
+        case "cut":
+            stored.content = b""
+        case "closed":
+            client.connection.close()
+    client.disk.work()
+    client.turns.turn_all()
+    refusals = {
+        "failed": ["the rest of its answer cannot be read: a failing disk"],
+        "cut": ["the rest of its answer was cut off the log"],
+    }
+    assert client.handler.refused == refusals.get(ends, [])
+    assert (transport.closed, transport.sent == frames(b"header" + stored.content)) == {
+        "lost": (None, False),
+        "failed": ("aborted", False),
+        "cut": ("aborted", False),
+        "closed": ("closed", True),
+    }[ends]

@@ -103,3 +103,14 @@ def test_a_failing_disk_is_an_error() -> None:
     memory.faults.append(Fault("read", errno.EIO))
     with pytest.raises(OSError, match="/disk/a"):
         found.read_at(1, 0)
+
+
+def test_a_slice_knows_whether_it_is_in_memory(disk: tuple[FileSystem, str]) -> None:
+    file = written(disk)
+    found = slice_of(file, 0, SIZE)
+    assert found.is_in_memory(SIZE, 0), "it was just written"
+    assert file.is_in_memory(SIZE, 0)
+    if isinstance(disk[0], MemoryFileSystem):
+        disk[0].cold_paths.add(disk[1])
+        assert not found.is_in_memory(SIZE, 0)
+        assert not file.is_in_memory(SIZE, 0)

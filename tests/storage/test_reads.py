@@ -235,3 +235,18 @@ def test_a_little_is_not_worth_a_slice(bench: Any) -> None:
     read = log.read(0, PLENTY, log.end_position, at_least_one=True, held_bytes_max=0)
     assert bases(read) == [0]
     assert len(log.read(0, PLENTY, log.end_position, at_least_one=False, held_bytes_max=0).records) == 0
+
+
+def test_what_would_have_to_be_waited_for_is_left_to_be_read_later(bench: Any) -> None:
+    log: Log = bench.open(LARGE)
+    for _ in range(3):
+        bench.append(log, [b"x" * 40_000])
+    bench.disk.cold_paths.add(bench.path("00000000000000000000.log"))
+
+    def is_left(max_bytes: int, **more: int) -> bool:
+        read = log.read(0, max_bytes, log.end_position, at_least_one=True, **more)
+        return isinstance(read.records, StoredBytes)
+
+    assert is_left(PLENTY, held_bytes_max=PLENTY)
+    assert not is_left(1, held_bytes_max=PLENTY), "one batch of 40 KB is not worth it"
+    assert not is_left(PLENTY), "who sets no limit has it all read"

@@ -21,6 +21,11 @@ class StoredBytes:
     def read_at(self, size_bytes: int, position: int) -> bytes:
         """Up to `size_bytes` from `position`, counted from the first of these bytes; raises OSError.
 
-        Fewer only at the end, or when the bytes are gone for good because their log was truncated.
+        Fewer only at the end, or when the bytes are gone for good because their log was truncated. Any thread
+        may call it.
         """
+        raise NotImplementedError
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """Whether reading these bytes would not wait for the disk, as far as the system tells."""
         raise NotImplementedError

@@ -17,10 +17,12 @@ The state, and what stops it from handling or reading more:
     waiting     frames that came with it or meanwhile               while there are any, nothing is read
     choked      the peer does not take its answers                  neither handled nor read
     sending     of an answer parts are left that lie in files       no other frame is handled
+    fetching    a piece of it is being read on another thread       neither handled nor sent
     queued      it waits for its turn, or its turn is now           it is not queued again
 
 What an answer leaves in files (`StoredBytes`) is read when the peer has taken what came before: PIECE_BYTES
-in a turn of this connection, until the peer is choked again.
+in a turn of this connection, until the peer is choked again. A piece that would have to be waited for is read
+on another thread; others have their turns meanwhile.
 
 So one connection holds at most one request at work, the frames of one read, and, unsent, what the write
 buffer may hold plus what one answer has in memory, or one piece.
@@ -30,6 +32,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, cast
 
+from odradek.base.execution import Background
 from odradek.base.stored_bytes import StoredBytes
 from odradek.net.framing import LENGTH_BYTES, Buffer, FrameReader, FrameRefused, Part, framed, framed_as
 from odradek.net.ready_queue import ReadyQueue
@@ -58,7 +61,9 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_abandon",
+        "_background",
         "_choked",
+        "_fetching",
         "_handler",
         "_handling",
         "_is_closing",
@@ -87,6 +92,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         listener: str,
         scratch: memoryview,
         ready: ReadyQueue,
+        background: Background,
         *,
         frame_bytes_min: int,
         frame_bytes_max: int,
@@ -107,6 +113,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._handler = handler
         self._reader = FrameReader(scratch, frame_bytes_max, frame_bytes_min=frame_bytes_min)
         self._ready = ready
+        self._background = background
         self._write_buffer_bytes = write_buffer_bytes
         # None before connection_made and after connection_lost; nothing is sent or handled then.
         self._transport: asyncio.Transport | None = None
@@ -117,6 +124,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         # What is left to send of an answer, the next part last, and how much of that part was sent.
         self._sending: list[Part] = []
         self._sent_bytes = 0
+        # What a piece is being read of on another thread.
+        self._fetching: StoredBytes | None = None
         # Frames that are not handled yet, the next one last; nothing is read while there are any.
         self._waiting: list[Buffer] = []
         # The write buffer is above its limit.
@@ -275,7 +284,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         """See `Servable.serve_next`."""
         self._is_queued = True
         if self._sending:
-            if not self._choked:
+            if not self._choked and self._fetching is None:
                 self._send_piece()
         elif self._may_serve():
             self._handling = True
@@ -291,7 +300,7 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def _may_serve(self) -> bool:
         """Whether the next frame may be handed over now, or more of an answer be sent."""
-        if self._choked or self._transport is None:
+        if self._choked or self._fetching is not None or self._transport is None:
             return False
         return bool(self._sending) or (bool(self._waiting) and not self._handling and self.is_open)
 
@@ -322,20 +331,55 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._sending.pop()
             self._transport.write(part)
         else:
-            size_bytes = min(PIECE_BYTES, len(part) - self._sent_bytes)
+            at = self._sent_bytes
+            size_bytes = min(PIECE_BYTES, len(part) - at)
             try:
-                piece = part.read_at(size_bytes, self._sent_bytes)
+                if not part.is_in_memory(size_bytes, at):
+                    self._fetching = part
+                    self._background.submit(
+                        lambda: part.read_at(size_bytes, at), self._piece_fetched, self._fetch_failed
+                    )
+                    return
+                self._write_piece(part, part.read_at(size_bytes, at))
             except OSError as error:
-                self._give_up(f"the rest of its answer cannot be read: {error}")
-                return
-            if len(piece) < size_bytes:
-                self._give_up("the rest of its answer was cut off the log")
-                return
-            self._sent_bytes += size_bytes
-            if self._sent_bytes == len(part):
-                self._sent_bytes = 0
-                self._sending.pop()
-            self._transport.write(piece)
+                self._fetch_failed(error)
+        self._end_if_sent()
+
+    def _write_piece(self, part: StoredBytes, piece: bytes) -> None:
+        """Write a piece of the part that is being sent."""
+        if self._transport is None:
+            return
+        if len(piece) < min(PIECE_BYTES, len(part) - self._sent_bytes):
+            self._give_up("the rest of its answer was cut off the log")
+            return
+        self._sent_bytes += len(piece)
+        if self._sent_bytes == len(part):
+            self._sent_bytes = 0
+            self._sending.pop()
+        self._transport.write(piece)
+
+    def _piece_fetched(self, piece: bytes) -> None:
+        """Called when another thread has read the next piece."""
+        self._fetching = None
+        if not self._sending:
+            return  # the connection is gone
+        part = self._sending[-1]
+        assert isinstance(part, StoredBytes), "a piece is of what lies in a file"
+        self.was_active = True
+        self._write_piece(part, piece)
+        self._end_if_sent()
+        self._wait_for_turn()
+
+    def _fetch_failed(self, error: Exception) -> None:
+        """Called when the next piece cannot be read."""
+        self._fetching = None
+        if self._transport is not None:
+            self._give_up(f"the rest of its answer cannot be read: {error}")
+
+    def _end_if_sent(self) -> None:
+        """Close once the last answer is sent, if that was asked for."""
+        if self._transport is None:
+            return
         if self._is_closing and not self._sending:
             self._transport.close()
 

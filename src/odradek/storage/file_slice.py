@@ -40,3 +40,7 @@ class FileSlice(StoredBytes):
         """See `StoredBytes.read_at`."""
         assert 0 <= position <= self._size_bytes, f"byte {position} of a slice of {self._size_bytes}"
         return self._file.read_at(min(size_bytes, self._size_bytes - position), self._position + position)
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """See `StoredBytes.is_in_memory`."""
+        return self._file.is_in_memory(size_bytes, self._position + position)

@@ -42,7 +42,13 @@ class PinnedFile(Protocol):
     """The content of a file as it was when it was pinned, readable for as long as this object lives."""
 
     def read_at(self, size_bytes: int, position: int) -> bytes:
-        """Up to `size_bytes` from `position`; fewer behind what was cut off since, and at the end."""
+        """Up to `size_bytes` from `position`; fewer behind what was cut off since, and at the end.
+
+        May be called from any thread.
+        """
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """See `File.is_in_memory`."""
 
 
 class File(Protocol):
@@ -52,6 +58,12 @@ class File(Protocol):
 
     def read_at(self, size_bytes: int, position: int) -> bytes:
         """Up to `size_bytes` from `position`; fewer only at the end of the file."""
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """Whether reading these bytes would not wait for the disk; True where the system does not tell.
+
+        It looks at the first and the last of them: files are read from one end to the other.
+        """
 
     def write_at(self, data: Buffer, position: int) -> None:
         """Write all of `data` at `position`; when it raises, any part of it may have been written."""

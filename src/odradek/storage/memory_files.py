@@ -86,6 +86,10 @@ class MemoryPinnedFile:
         self._disk.check("read", self._path)
         return bytes(self._node.content[position : min(position + size_bytes, self._valid_bytes)])
 
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """See `File.is_in_memory`."""
+        return self._path not in self._disk.cold_paths
+
 
 class MemoryFile:
     """A file of `MemoryFileSystem`; see `File`. Like a descriptor it stays with the file through renames."""
@@ -105,6 +109,10 @@ class MemoryFile:
         if position < 0:
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), self.path)
         return bytes(node.content[position : position + size_bytes])
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """See `File.is_in_memory`."""
+        return self.path not in self._disk.cold_paths
 
     def write_at(self, data: Buffer, position: int) -> None:
         """See `File.write_at`: a full disk takes what fits before it refuses the rest."""
@@ -193,6 +201,7 @@ class MemoryFileSystem:
         self.space_bytes = space_bytes  # of all files together; None for a disk without end
         self.read_only = False  # every change is refused with EROFS
         self.faults: list[Fault] = []  # those still to come
+        self.cold_paths: set[str] = set()  # files that are on the disk only, as far as programs can tell
         self._root = _DirectoryNode()
         self._locked: set[str] = set()
 

@@ -22,6 +22,7 @@ DESCRIPTORS_MAX = 4096
 PINNED_SHARE = 2
 _CLOSED = -1
 _ENDLESS_BYTES = 1 << 62
+_ONE_BYTE = bytearray(1)
 
 
 def _sync_descriptor(descriptor: int) -> None:
@@ -52,6 +53,10 @@ class OsFile:
         self.used = True
         descriptor = self._descriptor
         return os.pread(self._open() if descriptor < 0 else descriptor, size_bytes, position)
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """See `File.is_in_memory`."""
+        return _is_in_memory(self._open(), size_bytes, position)
 
     def write_at(self, data: Buffer, position: int) -> None:
         """See `File.write_at`."""
@@ -128,12 +133,12 @@ class OsPinnedFile:
     def __init__(self, descriptor: int, descriptors: "_Descriptors") -> None:
         self._descriptor = descriptor
         self._descriptors = descriptors
-        descriptors.pinned += 1
+        descriptors.pinned.add(descriptor)
         # Bytes behind this have been cut off since.
         self._valid_bytes = _ENDLESS_BYTES
 
     def __del__(self) -> None:
-        self._descriptors.pinned -= 1
+        self._descriptors.pinned.discard(self._descriptor)  # on any thread, and one step for all of them
         os.close(self._descriptor)
 
     def cut(self, size_bytes: int) -> None:
@@ -147,7 +152,29 @@ class OsPinnedFile:
             return b""
         data = os.pread(self._descriptor, size_bytes, position)
         _read_ahead(self._descriptor, position + size_bytes, size_bytes)
-        return data
+        # On another thread a truncation, and new bytes behind it, may have come in between.
+        valid_bytes = max(0, self._valid_bytes - position)
+        return data if len(data) <= valid_bytes else data[:valid_bytes]
+
+    def is_in_memory(self, size_bytes: int, position: int) -> bool:
+        """See `File.is_in_memory`."""
+        return _is_in_memory(self._descriptor, size_bytes, position)
+
+
+def _is_in_memory(descriptor: int, size_bytes: int, position: int) -> bool:
+    """Whether the first and the last of these bytes can be read without waiting."""
+    no_wait = getattr(os, "RWF_NOWAIT", None)  # not on macOS
+    if no_wait is None:
+        return True
+    try:
+        for at in (position, position + size_bytes - 1):
+            os.preadv(descriptor, (_ONE_BYTE,), at, no_wait)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise  # a file system that does not tell is taken for one that does not wait
+    return True
 
 
 def _read_ahead(descriptor: int, position: int, size_bytes: int) -> None:
@@ -165,15 +192,15 @@ class _Descriptors:
         assert limit > 0, f"no file could ever be open: {limit}"
         self._limit = limit
         self._open: dict[OsFile, None] = {}
-        self.pinned = 0
-        """How many of the descriptors are pinned; they are closed by their users and by nobody else."""
+        self.pinned: set[int] = set()
+        """Descriptors that are pinned; they are closed by their users and by nobody else."""
 
     def __len__(self) -> int:
-        return len(self._open) + self.pinned
+        return len(self._open) + len(self.pinned)
 
     def may_pin(self) -> bool:
         """Whether another file may be pinned: so many at most that others can still be opened."""
-        return self.pinned < self._limit // PINNED_SHARE
+        return len(self.pinned) < self._limit // PINNED_SHARE
 
     def remember(self, file: OsFile) -> None:
         self._open[file] = None

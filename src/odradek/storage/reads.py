@@ -21,6 +21,8 @@ from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
 from odradek.storage.transaction_index import AbortedTransaction
 
+COLD_BYTES_MIN: Final = 64 * 1024
+"""Below this a read is not looked at: whether it would wait for the disk."""
 HOLDS_ALL: Final = (1 << 63) - 1
 """No limit on what a read holds in memory."""
 
@@ -103,9 +105,16 @@ def _read_from(
 def _take(
     segment: Segment, at: LogPosition, size_bytes: int, held_bytes_max: int, *, at_least_one: bool
 ) -> bytes | StoredBytes:
-    """The bytes, or a slice of the file; fewer bytes where no slice can be had, but the first batch whole."""
+    """The bytes, or a slice of the file; fewer bytes where no slice can be had, but the first batch whole.
+
+    What would have to be waited for is a slice too, unless it is little or the caller holds all.
+    """
     position = at.byte_position
-    if size_bytes <= held_bytes_max:
+    if size_bytes <= held_bytes_max and (
+        size_bytes < COLD_BYTES_MIN
+        or held_bytes_max == HOLDS_ALL
+        or segment.is_in_memory(position, size_bytes)
+    ):
         return segment.read(position, size_bytes)
     found = segment.slice(position, size_bytes)
     if found is not None:

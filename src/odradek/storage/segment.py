@@ -202,6 +202,10 @@ class Segment:
         """Bytes of the file."""
         return self._file.read_at(size_bytes, position)
 
+    def is_in_memory(self, position: int, size_bytes: int) -> bool:
+        """Whether reading these bytes would not wait for the disk."""
+        return self._file.is_in_memory(size_bytes, position)
+
     def slice(self, position: int, size_bytes: int) -> FileSlice | None:
         """Bytes of the file, to be read when they are sent.
 

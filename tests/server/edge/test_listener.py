@@ -11,13 +11,20 @@ from odradek.base.settings import BrokerSettings
 from odradek.server.edge.listener import CannotListen, Listeners
 
 
+class NoDisk:
+    """A background that nobody may use."""
+
+    def submit(self, call: object, done: object, failed: object) -> None:
+        raise AssertionError(f"nothing is read here: {call}")
+
+
 def settings(*listeners: str, **more: Any) -> Callable[[], BrokerSettings]:
     return lambda: replace(BrokerSettings(), listeners=listeners, **more)
 
 
 @pytest.mark.asyncio
 async def test_port_0_is_advertised_as_what_it_became() -> None:
-    listeners = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock())
+    listeners = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock(), NoDisk())
     await listeners.bind()
     (endpoint,) = listeners.endpoints()
     assert (endpoint.listener, endpoint.host) == ("PLAINTEXT", "127.0.0.1")
@@ -30,6 +37,7 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
     listeners = Listeners(
         settings("PLAINTEXT://127.0.0.1:0", advertised_listeners=("PLAINTEXT://kafka.example:443",)),
         ManualClock(),
+        NoDisk(),
     )
     await listeners.bind()
     assert [tuple(endpoint) for endpoint in listeners.endpoints()] == [
@@ -43,7 +51,9 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
 @pytest.mark.asyncio
 @pytest.mark.parametrize("host", ["0.0.0.0", ""])
 async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
-    listeners = Listeners(settings(f"PLAINTEXT://{host}:0"), ManualClock(), own_host=lambda: "kafka.example")
+    listeners = Listeners(
+        settings(f"PLAINTEXT://{host}:0"), ManualClock(), NoDisk(), own_host=lambda: "kafka.example"
+    )
     await listeners.bind()
     (address,) = listeners.bound
     assert listeners.describe() == f"on 0.0.0.0:{address.port}, advertised as kafka.example:{address.port}"
@@ -53,7 +63,9 @@ async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
 
 @pytest.mark.asyncio
 async def test_port_0_of_all_addresses_is_one_port_for_both_families() -> None:
-    listeners = Listeners(settings("PLAINTEXT://:0"), ManualClock(), own_host=lambda: "kafka.example")
+    listeners = Listeners(
+        settings("PLAINTEXT://:0"), ManualClock(), NoDisk(), own_host=lambda: "kafka.example"
+    )
     await listeners.bind()
     ports = {socket.getsockname()[1] for server in listeners._servers for socket in server.sockets}
     assert ports == {listeners.bound[0].port}
@@ -68,7 +80,7 @@ async def test_a_listener_for_controllers_is_not_opened(caplog: pytest.LogCaptur
         controller_listener_names=("CONTROLLER",),
         advertised_listeners=("PLAINTEXT://localhost:9092", "CONTROLLER://localhost:9093"),
     )
-    listeners = Listeners(asked, ManualClock())
+    listeners = Listeners(asked, ManualClock(), NoDisk())
     await listeners.bind()
     assert [address.name for address in listeners.bound] == ["PLAINTEXT"]
     assert [endpoint.listener for endpoint in listeners.endpoints()] == ["PLAINTEXT"]
@@ -85,7 +97,7 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
     async with await asyncio.start_server(ignore, "127.0.0.1", 0) as other:
         port = other.sockets[0].getsockname()[1]
         with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: "):
-            await Listeners(settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock()).bind()
+            await Listeners(settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock(), NoDisk()).bind()
 
 
 @pytest.mark.asyncio
@@ -95,7 +107,7 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
 )
 async def test_protocols_that_are_not_served_are_refused(listener: str, sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
-        await Listeners(settings(listener), ManualClock()).bind()
+        await Listeners(settings(listener), ManualClock(), NoDisk()).bind()
 
 
 @pytest.mark.asyncio
@@ -105,7 +117,7 @@ async def test_the_loop_polls_where_it_is_asked_to_and_there_is_a_processor_to_s
 ) -> None:
     monkeypatch.setattr("odradek.server.edge.listener.cpus_usable", lambda: cpus)
     listeners = Listeners(
-        settings("PLAINTEXT://127.0.0.1:0", odradek_loop_spin_max_us=spin_us), ManualClock()
+        settings("PLAINTEXT://127.0.0.1:0", odradek_loop_spin_max_us=spin_us), ManualClock(), NoDisk()
     )
     await listeners.bind()
     assert listeners._ready is not None

@@ -49,7 +49,7 @@ class Caller:
 
 def admitted(node: Any) -> int:
     """How many of three connections are let in."""
-    table = Listeners(lambda: node.core.settings, node.clock).table
+    table = Listeners(lambda: node.core.settings, node.clock, node.calls).table
     return sum(table.admit(Caller()) is None for _ in range(3))  # type: ignore[arg-type]
 
 

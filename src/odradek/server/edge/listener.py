@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from odradek.base.clock import Clock
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Background
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.image import Endpoint
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
@@ -77,12 +78,14 @@ class Listeners:
         self,
         settings: Callable[[], BrokerSettings],
         clock: Clock,
+        background: Background,
         *,
         own_host: Callable[[], str] = own_host,
     ) -> None:
         """`settings` are those in force; `own_host` says how others reach this machine, where they do not."""
         self.table = ConnectionTable(lambda: limits_of(settings()))
         self._settings = settings
+        self._background = background
         self._complaints = Complaints(_log, clock)
         self._servers: list[asyncio.Server] = []
         self._own_host = own_host
@@ -180,6 +183,7 @@ class Listeners:
             listener,
             self._scratch,
             self._ready,
+            self._background,
             frame_bytes_min=FIXED_BYTES,
             frame_bytes_max=self._settings().socket_request_max_bytes,
             write_buffer_bytes=self._settings().odradek_connection_write_buffer_bytes,

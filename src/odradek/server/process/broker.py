@@ -71,7 +71,7 @@ class Broker:
         self.probe = LoopProbe(loop, self.stalls)
         self.executor = Executor(loop, self.stalls)
         self.driver = TimerDriver(loop, self.clock, self.stalls)
-        self.listeners = Listeners(lambda: layers.in_force, self.clock)
+        self.listeners = Listeners(lambda: layers.in_force, self.clock, self.executor)
         self.handlers = Handlers()
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
