@@ -4,8 +4,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from odradek.net.client_connection import ClientConnection, ConnectionLost, RequestTimedOut
+from odradek.net.client_connection import ClientConnection
 from odradek.net.framing import framed
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.headers import decode_request_header, encode_response_header
 from odradek.wire.message import Message
 from odradek.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -51,15 +52,15 @@ async def connected(serve: Serve, *, timeout_ms: int = 5_000) -> AsyncIterator[C
 
 
 @pytest.mark.asyncio
-async def test_answers_find_their_requests_in_whatever_order_they_come() -> None:
-    async def backwards(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def test_answers_find_their_requests() -> None:
+    async def in_order(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first, second = await read_request(reader), await read_request(reader)
         assert first[:2] == (60, 1), "the newest version that both sides know"
-        writer.write(answer(second, DescribeClusterResponse(cluster_id="second")))
         writer.write(answer(first, DescribeClusterResponse(cluster_id="first")))
+        writer.write(answer(second, DescribeClusterResponse(cluster_id="second")))
         await reader.read()
 
-    async with connected(backwards) as connection:
+    async with connected(in_order) as connection:
         found = await asyncio.gather(
             connection.ask(DescribeClusterRequest(), DescribeClusterResponse),
             connection.ask(DescribeClusterRequest(), DescribeClusterResponse),
@@ -74,10 +75,10 @@ async def test_requests_in_flight_fail_when_the_broker_closes() -> None:
         await read_request(reader)
 
     async with connected(hang_up) as connection:
-        with pytest.raises(ConnectionLost, match="the broker closed it"):
+        with pytest.raises(ConnectionFailed, match="the broker closed it"):
             await connection.ask(DescribeClusterRequest(), DescribeClusterResponse)
         assert not connection.is_open
-        with pytest.raises(ConnectionLost, match="is closed"):
+        with pytest.raises(ConnectionFailed, match="is closed"):
             connection.send(DescribeClusterRequest(), 0)
 
 
@@ -87,7 +88,7 @@ async def test_a_request_that_times_out_ends_the_connection() -> None:
         await reader.read()
 
     async with connected(say_nothing) as connection:
-        with pytest.raises(RequestTimedOut, match="DescribeClusterRequest was not answered within 0 ms"):
+        with pytest.raises(ConnectionFailed, match="DescribeClusterRequest was not answered within 0 ms"):
             await connection.ask(DescribeClusterRequest(), DescribeClusterResponse, timeout_ms=0)
         assert not connection.is_open
 
@@ -100,13 +101,13 @@ async def test_an_answer_to_nothing_that_was_asked_ends_the_connection() -> None
         await reader.read()
 
     async with connected(confuse) as connection:
-        with pytest.raises(ConnectionLost, match="an answer to no request of ours"):
+        with pytest.raises(ConnectionFailed, match="an answer to no request of ours"):
             await connection.ask(DescribeClusterRequest(), DescribeClusterResponse)
 
 
 @pytest.mark.asyncio
 async def test_nobody_there_is_said_in_a_sentence() -> None:
-    with pytest.raises(ConnectionLost, match=r"cannot connect to 127\.0\.0\.1:1"):
+    with pytest.raises(ConnectionFailed, match=r"cannot connect to 127\.0\.0\.1:1"):
         await ClientConnection.open("127.0.0.1", 1)
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from odradek.base.errors import SettingError
-from odradek.net.blocking_connection import BrokerConnection, ConnectionFailed
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.request_pipeline import ConnectionFailed
 
 
 def parse_bootstrap_servers(servers: str) -> list[tuple[str, int]]:

@@ -21,7 +21,8 @@ from odradek.client.cluster import (
     fetch_leaders,
     list_offsets_of_leader,
 )
-from odradek.net.blocking_connection import BrokerConnection, ConnectionFailed
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.compression import decompress
 from odradek.records.control import is_abort_marker
 from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, read_header
