@@ -181,6 +181,7 @@ def test_every_version_is_answered(node: Any, version: int) -> None:
 
 def test_what_has_no_effect_here_says_so(node: Any) -> None:
     change(node, BROKER, "0", num_io_threads="4", foo_bar="secret", metric_reporters="com.example.Reporter")
+    change(node, BROKER, "0", listener_name_client_ssl_keystore_location="/keys")
     described = describe(node, BROKER, "0", include_documentation=True, include_synonyms=True).configs
     found = {config.name: config for config in described}
     threads, unknown, reporters = (found[n] for n in ("num.io.threads", "foo.bar", "metric.reporters"))
@@ -201,6 +202,8 @@ def test_what_has_no_effect_here_says_so(node: Any) -> None:
         0,
     ), "as Kafka shows it: it may be a secret"
     assert [synonym.value for synonym in unknown.synonyms] == [None]
+    of_listener = found["listener.name.client.ssl.keystore.location"]
+    assert (of_listener.value, of_listener.read_only, of_listener.is_sensitive) == ("/keys", True, False)
     assert "No effect here" in unknown.documentation
     assert "No effect here" not in found["max.connections"].documentation
 

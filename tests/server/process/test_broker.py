@@ -174,6 +174,22 @@ def test_settings_of_topics_brokers_and_groups_outlive_a_restart(tmp_path: Path)
     running.stop()
 
 
+def test_a_limit_of_connections_holds_after_a_restart_too(tmp_path: Path) -> None:
+    running = broker_in(tmp_path)
+    running.start()
+    with Admin(running.bootstrap_servers) as admin:
+        admin.alter_configs(BROKER_RESOURCE, "", {"max.connections.per.ip": "1"})
+    running.stop()
+    running = broker_in(tmp_path)
+    running.start()
+    try:
+        with connect(running) as first, socket.create_connection(address_of(running), 10) as second:
+            make_topic(first, "t")
+            assert second.recv(1) == b""
+    finally:
+        running.stop()
+
+
 def test_acks_may_wait_for_the_disk(tmp_path: Path, batch: Any) -> None:
     broker = broker_in(tmp_path, odradek_log_flush_before_ack="true")
     broker.start()

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from odradek.base.errors import SettingError
 from odradek.base.settings.broker import BROKER_ALIASES, BROKER_SETTINGS, BrokerSettings
+from odradek.base.settings.contradictions import contradiction
 from odradek.base.settings.definition import Kind, Setting, Value, attribute_of
 from odradek.base.settings.group import GROUP_SETTINGS
 from odradek.base.settings.names import broker_setting, warnings_about
@@ -78,8 +79,8 @@ class SettingLayers:
     def from_static(cls, properties: Mapping[str, str]) -> tuple["SettingLayers", list[str]]:
         """Returns the layers that a file's properties give, and the names that nobody knows, which are kept.
 
-        Raises SettingError for the first value that its setting cannot take, and for one that promises
-        protection which is not served.
+        Raises SettingError for the first value that its setting cannot take, for one that promises protection
+        which is not served, and for two that contradict each other.
         """
         layers = cls()
         unknown: list[str] = []
@@ -93,6 +94,9 @@ class SettingLayers:
             layers.static[name] = text
             if known.kind is Kind.UNKNOWN:
                 unknown.append(given_name)
+        fault = contradiction(layers.in_force)
+        if fault is not None:
+            raise SettingError(fault)
         return layers, unknown
 
     @property

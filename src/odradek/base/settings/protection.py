@@ -15,7 +15,9 @@ from typing import Final, NamedTuple
 from odradek.base.settings.names import name_below_listener
 
 
-class _Promise(NamedTuple):
+class Promise(NamedTuple):
+    """What a setting promises that is not served."""
+
     # What would happen without a word if the setting were ignored.
     instead: str
     # The texts that ask for nothing, besides an empty one.
@@ -30,45 +32,45 @@ _LIMIT: Final = "this limit is not served yet, and connections would be let in b
 _TOKENS: Final = "delegation tokens are not served yet, and clients would not be told apart by them"
 _PRINCIPALS: Final = "clients are not told apart yet, and it would never be asked"
 
-_PROMISES: Final = {
-    "alter.config.policy.class.name": _Promise(_POLICY),
-    "authorizer.class.name": _Promise("no authorizer is served yet, and everybody could do everything"),
-    "client.quota.callback.class": _Promise(_QUOTA),
-    "config.providers": _Promise(
+PROMISES: Final = {
+    "alter.config.policy.class.name": Promise(_POLICY),
+    "authorizer.class.name": Promise("no authorizer is served yet, and everybody could do everything"),
+    "client.quota.callback.class": Promise(_QUOTA),
+    "config.providers": Promise(
         "they are not served yet, and a value like ${file:...} would count as it stands"
     ),
-    "create.topic.policy.class.name": _Promise(_POLICY),
-    "delegation.token.master.key": _Promise(_TOKENS),
-    "delegation.token.secret.key": _Promise(_TOKENS),
-    "max.connection.creation.rate": _Promise(_LIMIT, (_INT_MAX,)),
-    "max.connections.per.ip.overrides": _Promise(_LIMIT),
-    "principal.builder.class": _Promise(
+    "create.topic.policy.class.name": Promise(_POLICY),
+    "delegation.token.master.key": Promise(_TOKENS),
+    "delegation.token.secret.key": Promise(_TOKENS),
+    "max.connection.creation.rate": Promise(_LIMIT, (_INT_MAX,)),
+    "max.connections.per.ip.overrides": Promise(_LIMIT),
+    "principal.builder.class": Promise(
         _PRINCIPALS, ("org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",)
     ),
-    "quota.consumer.default": _Promise(_QUOTA, (_LONG_MAX,)),
-    "quota.producer.default": _Promise(_QUOTA, (_LONG_MAX,)),
-    "security.inter.broker.protocol": _Promise(
+    "quota.consumer.default": Promise(_QUOTA, (_LONG_MAX,)),
+    "quota.producer.default": Promise(_QUOTA, (_LONG_MAX,)),
+    "security.inter.broker.protocol": Promise(
         "only PLAINTEXT is served yet, and nothing would be encrypted", ("PLAINTEXT",)
     ),
-    "security.providers": _Promise("nothing here is encrypted yet, and they would never be used"),
-    "zookeeper.connect": _Promise(
+    "security.providers": Promise("nothing here is encrypted yet, and they would never be used"),
+    "zookeeper.connect": Promise(
         "ZooKeeper is not served yet, and this broker would be a cluster of its own"
     ),
-    "zookeeper.set.acl": _Promise(
+    "zookeeper.set.acl": Promise(
         "ZooKeeper is not served yet, and nothing would be guarded by it", ("false",)
     ),
 }
 
 _PROMISES_OF_LISTENER: Final = {
-    **{name: _PROMISES[name] for name in ("max.connection.creation.rate", "principal.builder.class")},
-    "max.connections": _Promise(_LIMIT, (_INT_MAX,)),
+    **{name: PROMISES[name] for name in ("max.connection.creation.rate", "principal.builder.class")},
+    "max.connections": Promise(_LIMIT, (_INT_MAX,)),
 }
 
 
 def unkept_promise(name: str, text: str) -> str | None:
     """Why a setting cannot be taken, in one sentence; None when it asks for no protection that is missing."""
     base = name_below_listener(name)
-    promise = _PROMISES.get(name) if base is None else _PROMISES_OF_LISTENER.get(base)
+    promise = PROMISES.get(name) if base is None else _PROMISES_OF_LISTENER.get(base)
     if promise is None or not text.strip() or text.strip() in promise.idle:
         return None
     return f"{name} cannot be set: {promise.instead}"

@@ -24,7 +24,7 @@ from odradek.base.settings import (
     Synonym,
     Update,
 )
-from odradek.base.settings.names import broker_setting
+from odradek.base.settings.names import broker_setting, name_below_listener
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata.controller.requests import ResourceType
 from odradek.server.edge.context import RequestContext, Respond
@@ -176,7 +176,9 @@ def _config(
 ) -> DescribeConfigsResourceResult:
     is_secret = setting.is_secret
     is_of_broker = setting not in (TOPIC_SETTINGS.get(setting.name), GROUP_SETTINGS.get(setting.name))
-    is_fixed = setting.update is Update.READ_ONLY or setting.kind is Kind.UNKNOWN  # the latter as in Kafka
+    # Those of single listeners, and what is unknown, Kafka takes at any time and shows as fixed.
+    is_odd = setting.kind is Kind.UNKNOWN or name_below_listener(setting.name) is not None
+    is_fixed = setting.update is Update.READ_ONLY or is_odd
     config = DescribeConfigsResourceResult(
         setting.name,
         None if is_secret else resolved.text,
