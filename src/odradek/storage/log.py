@@ -538,7 +538,7 @@ class Log:
         return unflushed and monotonic_ms - self._flushes.last_flush_ms >= self.config.flush_ms
 
     def _is_flush_due(self) -> bool:
-        return self.end_offset - self._flushes.flushed_offset >= self.config.flush_messages
+        return self._offsets.end - self._flushes.flushed_offset >= self.config.flush_messages
 
     # The log as a whole.
 

@@ -159,13 +159,14 @@ class Segment:
         if recent is not None:
             return recent
         entry = self.offset_index.floor(offset)
-        if entry.byte_position and not (entry.offset <= offset and self._index_holds(entry)):
-            self._repair(f"{self.offset_index.entries.path} names no batch at byte {entry.byte_position}")
-            entry = self.offset_index.floor(offset)
+        indexed_offset, position = entry
+        if position and (indexed_offset > offset or not self._index_holds(entry)):
+            self._repair(f"{self.offset_index.entries.path} names no batch at byte {position}")
+            position = self.offset_index.floor(offset).byte_position
         try:
-            return self._scan(offset, entry.byte_position)
+            return self._scan(offset, position)
         except CorruptRecord:
-            if entry.byte_position == 0 or self._was_repaired:
+            if position == 0 or self._was_repaired:
                 raise
         self._repair(f"{self.offset_index.entries.path} names a batch in the middle of another")
         return self._scan(offset, self.offset_index.floor(offset).byte_position)
@@ -378,16 +379,17 @@ class Segment:
 
     def _index_holds(self, entry: OffsetEntry) -> bool:
         """Whether the batch that an index entry speaks of is where it says."""
-        if not 0 <= entry.byte_position < self.size_bytes:
+        offset, position = entry
+        if position < 0:
             return False
-        data = self._file.read_at(_SCAN.size, entry.byte_position)
+        data = self._file.read_at(_SCAN.size, position)
         if len(data) < _SCAN.size:
             return False
         base_offset: Offset
         base_offset, length, _, magic, _, _, _ = _SCAN.unpack(data)
-        end = entry.byte_position + OVERHEAD_BYTES + length
-        is_batch: bool = magic == CURRENT_MAGIC and length >= _LENGTH_MIN and end <= self.size_bytes
-        return is_batch and self.base_offset <= base_offset <= entry.offset
+        is_batch: bool = magic == CURRENT_MAGIC and length >= _LENGTH_MIN
+        is_batch &= position + OVERHEAD_BYTES + length <= self.size_bytes
+        return is_batch and self.base_offset <= base_offset <= offset
 
     def _scan(self, offset: Offset, position: int) -> int | None:
         size = self.size_bytes
