@@ -1,8 +1,10 @@
 """`./dev fuzz`: mutated requests against a broker, each on a connection of its own.
 
 After a damaged request its connection is half closed, and the broker must end it: with an answer, an error
-or nothing, but not with silence for ever. All the while a client of the ordinary kind is served, the process
-lives, its memory stays bounded, and at the end it stops cleanly.
+or nothing, but not with silence for ever. Among them are sound requests that are made to cost much
+(`campaigns.hostile`), beside connections that hold memory. All the while a client of the ordinary kind is
+served, the process lives, its memory stays bounded, its loop never stands still for long, and at the end it
+stops cleanly.
 """
 
 import argparse
@@ -14,9 +16,11 @@ import struct
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 from campaigns.corpus import TOPIC, WRITTEN_TOPIC, lying_batch, produce, seeds
+from campaigns.hostile import hold_memory, hostile_requests
 from campaigns.mutations import mutated
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -29,9 +33,19 @@ from odradek.testing.broker_process import BrokerProcess
 STANDING_TOPIC = "standing"
 # The share of requests that are sound but for the records in them.
 LYING_BATCHES = 0.15
+# The share of sound requests that are made to cost much, and how many different ones there are.
+HOSTILE = 0.005
+HOSTILE_REQUESTS = 120
+# Connections that hold what the broker gives them, all the while; then others do.
+HELD_CONNECTIONS = 300
+# How long the loop may stand still. More on a machine that is shared with other work.
+STALL_MAX_MS = 100.0
 CONNECTIONS_AT_ONCE = 64
 ANSWER_TIMEOUT_S = 30.0
-RESIDENT_MAX_MB = 600
+# What the broker may take, 96 MB of it for batches that are being looked at, and what HELD_CONNECTIONS may
+# take above that.
+RESIDENT_MAX_MB = 150
+HELD_MAX_MB = 60
 CHECK_EVERY = 20_000
 
 
@@ -80,13 +94,19 @@ def volley(address: tuple[str, int], frames: list[bytes]) -> tuple[int, int]:
 
 def run(count: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
     """Fire `count` mutated requests; returns what was counted. Raises SystemExit at the first thing amiss."""
+    assert broker.admin_address is not None
     chance = random.Random(seed)
-    corpus = seeds(chance)
+    corpus, hostile = seeds(chance), hostile_requests(chance, HOSTILE_REQUESTS)
+    held: list[socket.socket] = []
     address = (broker.host, broker.port)
-    counts = {"requests": 0, "answered": 0, "closed": 0, "resident_mb_max": 0.0}
+    counts = {"requests": 0, "answered": 0, "closed": 0, "resident_mb_max": 0.0, "held_mb_max": 0.0}
+    # The first request of an API loads its code: a stall of its own, which is not what this is about.
+    for start in range(0, len(corpus), CONNECTIONS_AT_ONCE):
+        volley(address, corpus[start : start + CONNECTIONS_AT_ONCE])
+    counts["stall_ms_while_loading"] = longest_stall_ms(broker.admin_address)
     with Admin(broker.bootstrap_servers) as standing:
         while counts["requests"] < count:
-            frames = [_frame(corpus, chance) for _ in range(CONNECTIONS_AT_ONCE)]
+            frames = [_frame(corpus, hostile, chance) for _ in range(CONNECTIONS_AT_ONCE)]
             for name in (TOPIC, WRITTEN_TOPIC):
                 _ensure_topic(standing, name)
             answered, closed = volley(address, frames)
@@ -95,15 +115,26 @@ def run(count: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
             counts["requests"] += len(frames)
             if counts["requests"] % CHECK_EVERY < CONNECTIONS_AT_ONCE:
                 standing.list_topics([STANDING_TOPIC])
-                resident = resident_mb(broker.pid)
-                counts["resident_mb_max"] = max(counts["resident_mb_max"], round(resident))
-                print(f"{counts['requests']:>9,} requests, {resident:.0f} MB", flush=True)
-                if resident > RESIDENT_MAX_MB:
-                    raise SystemExit(f"the broker grew to {resident:.0f} MB")
+                for one in held:
+                    one.close()
+                standing.list_topics([STANDING_TOPIC])
+                at_rest = resident_mb(broker.pid)
+                held = hold_memory(address, chance, HELD_CONNECTIONS)
+                standing.list_topics([STANDING_TOPIC])
+                held_mb = resident_mb(broker.pid) - at_rest
+                counts["resident_mb_max"] = max(counts["resident_mb_max"], round(at_rest))
+                counts["held_mb_max"] = max(counts["held_mb_max"], round(held_mb))
+                print(f"{counts['requests']:>9,} requests, {at_rest:.0f} MB + {held_mb:.0f} MB", flush=True)
+                if at_rest > RESIDENT_MAX_MB or held_mb > HELD_MAX_MB:
+                    raise SystemExit(f"the broker grew to {at_rest:.0f} MB, and by {held_mb:.0f} MB")
+    for one in held:
+        one.close()
     return counts
 
 
-def _frame(corpus: list[bytes], chance: random.Random) -> bytes:
+def _frame(corpus: list[bytes], hostile: list[bytes], chance: random.Random) -> bytes:
+    if chance.random() < HOSTILE:
+        return chance.choice(hostile)
     if chance.random() < LYING_BATCHES:
         return produce(lying_batch(chance), chance)
     return mutated(chance.choice(corpus), corpus, chance)
@@ -116,6 +147,15 @@ def _ensure_topic(admin: Admin, name: str) -> None:
     except ApiError as error:
         if error.code != ErrorCode.TOPIC_ALREADY_EXISTS:
             raise
+
+
+def longest_stall_ms(admin_address: str) -> float:
+    """How long the broker's loop stood still at most, by its own gauge."""
+    with urllib.request.urlopen(f"http://{admin_address}/metrics", timeout=ANSWER_TIMEOUT_S) as answer:
+        for line in answer.read().decode().splitlines():
+            if line.startswith("odradek_loop_stall_ms_max "):
+                return float(line.split()[1])
+    raise SystemExit("the broker has no gauge for stalls")
 
 
 def read_stored(data_dir: Path) -> int:
@@ -156,11 +196,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev fuzz", description=__doc__)
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stall-max-ms", type=float, default=STALL_MAX_MS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="odradek-fuzz-") as scratch:
         broker = BrokerProcess(
             Path(scratch) / "data",
             settings={"auto.create.topics.enable": "false"},
+            admin_port=0,
             log_path=Path(scratch) / "log",
         )
         broker.start()
@@ -171,10 +213,15 @@ def main() -> int:
             counts = run(options.requests, options.seed, broker)
             raw_noise((broker.host, broker.port), random.Random(options.seed), 10_000)
             seconds = time.monotonic() - started
+            assert broker.admin_address is not None
+            counts["stall_ms_max"] = longest_stall_ms(broker.admin_address)
         except ConnectionError as error:
             raise SystemExit(f"the broker is gone: {error}; {broker.log_path.read_text()[-3000:]}") from error
         finally:
             code = broker.stop()
+        if counts["stall_ms_max"] > max(options.stall_max_ms, counts["stall_ms_while_loading"]):
+            stalls = [line for line in broker.log_path.read_text().splitlines() if "stood still" in line]
+            raise SystemExit(f"the loop stood still for {counts['stall_ms_max']} ms: {stalls}")
         if code != 0:
             raise SystemExit(f"the broker did not stop cleanly: exit code {code}")
         log = broker.log_path.read_text()

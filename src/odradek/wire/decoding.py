@@ -22,6 +22,12 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 # How many elements all arrays of one message may hold together.
 ARRAY_ELEMENTS_MAX: Final = 100_000
+# A request may hold so many of any size, and above that one for each ELEMENT_BYTES: what it takes in memory
+# is bounded by its size. The smallest that clients send, a partition's number, has four bytes.
+ELEMENTS_FREE: Final = 1_000
+ELEMENT_BYTES: Final = 4
+# How many are decoded at once, in a few milliseconds at most; more go in steps.
+ELEMENTS_AT_ONCE_MAX: Final = 2_000
 # An unsigned varint of 32 bits is at most this long.
 UVARINT_BYTES_MAX: Final = 5
 # In any version, as in Kafka's schemas: what comes in a request may go into a record that has 16 bits for it.
@@ -61,6 +67,11 @@ class ElementBudget:
         self.left -= count
         if self.left < 0:
             raise Undecodable
+
+
+def elements_max_of(message_bytes: int) -> int:
+    """How many array elements and tagged fields a peer's message of that size may hold."""
+    return min(ARRAY_ELEMENTS_MAX, ELEMENTS_FREE + message_bytes // ELEMENT_BYTES)
 
 
 def read_uvarint(buffer: Buffer, at: int) -> tuple[int, int]:

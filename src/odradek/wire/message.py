@@ -11,12 +11,19 @@ The law of all of them:
   into the decoded buffer, which must not change while they live.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 from odradek.base.errors import MalformedRequest
-from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, Buffer, ElementBudget
+from odradek.wire.decoding import (
+    ARRAY_ELEMENTS_MAX,
+    DECODING_ERRORS,
+    ELEMENTS_AT_ONCE_MAX,
+    Buffer,
+    ElementBudget,
+    elements_max_of,
+)
 from odradek.wire.encoding import Payloads, gather
 from odradek.wire.versions import Versions
 
@@ -80,6 +87,45 @@ class Message(Structure):
             raise cls._malformed(buffer, version, position, array_elements_max) from error
         if end != len(buffer) and (end > len(buffer) or not may_be_longer):
             raise cls._malformed(buffer, version, position, array_elements_max)
+        assert isinstance(message, cls)
+        return message
+
+    @classmethod
+    def begin_decoding(
+        cls, buffer: Buffer, version: int, position: int = 0
+    ) -> Self | Generator[None, None, Self]:
+        """Decode a peer's request, which may be longer: at once, or in steps when it holds many elements.
+
+        It may hold `elements_max_of` its size. Raises MalformedRequest, and the steps do.
+        """
+        elements_max = elements_max_of(len(buffer))
+        budget = ElementBudget(min(elements_max, ELEMENTS_AT_ONCE_MAX))
+        try:
+            message, end = cls.DECODERS[version](buffer, position, budget)
+        except DECODING_ERRORS as error:
+            if budget.left < 0 and elements_max > ELEMENTS_AT_ONCE_MAX:
+                return cls._decode_in_steps(buffer, version, position, elements_max)
+            raise cls._malformed(buffer, version, position, elements_max) from error
+        if end > len(buffer):
+            raise cls._malformed(buffer, version, position, elements_max)
+        assert isinstance(message, cls)
+        return message
+
+    @classmethod
+    def _decode_in_steps(
+        cls, buffer: Buffer, version: int, position: int, elements_max: int
+    ) -> Generator[None, None, Self]:
+        # Loaded when there is a large message to decode: a start need not wait for it.
+        from odradek.wire.stepwise import decode_steps
+
+        try:
+            message, end = yield from decode_steps(
+                cls, buffer, version, position, ElementBudget(elements_max)
+            )
+        except DECODING_ERRORS as error:
+            raise cls._malformed(buffer, version, position, elements_max) from error
+        if end > len(buffer):
+            raise cls._malformed(buffer, version, position, elements_max)
         assert isinstance(message, cls)
         return message
 

@@ -2,6 +2,7 @@ import logging
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -263,3 +264,23 @@ def test_whatever_comes_is_answered_once_or_ends_its_connection(
     hold()
     dispatcher.dispatch(other, frames[-1])
     assert len(other.answers) == 1, "everybody else is still served"
+
+
+def test_a_wide_request_is_decoded_in_slices_before_it_is_handled(
+    node: Any, handled: Handled, stalls: LoopStalls, fake_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handlers = {2: Handler("ListOffsets", 1, 11, ListOffsetsRequest, handled.handle, None)}
+    dispatcher = Dispatcher(node.core, handlers, unsupported_version, stalls)
+    slices: list[Iterator[None]] = []
+    monkeypatch.setattr(node.core, "slices", SimpleNamespace(run=lambda steps, failed: slices.append(steps)))
+    topic = ListOffsetsTopic("t", [ListOffsetsPartition(number) for number in range(5_000)])
+    request = ListOffsetsRequest(topics=[topic])
+    dispatcher.dispatch(fake_client, frame(7, api_key=2, body=request.encode(7)))
+    assert handled.requests == []
+    assert len(list(slices.pop())) >= 5_000 // 200
+    assert handled.requests == [request]
+    unsound = request.encode(7)[:-2]
+    dispatcher.dispatch(fake_client, frame(7, api_key=2, body=unsound))
+    assert not fake_client.is_closed
+    list(slices.pop())
+    assert fake_client.is_closed

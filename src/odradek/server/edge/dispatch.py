@@ -11,9 +11,9 @@ An answer is written as parts: the response header, then the body's own parts, r
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
@@ -39,11 +39,22 @@ class Answerable(Client, Protocol):
         """There is none."""
 
 
+class Sliced(Protocol):
+    """Runs work in slices of the loop."""
+
+    def run(self, steps: Iterator[None], failed: Callable[[Exception], None]) -> None:
+        """Run the first slice now, the rest in later turns; `failed` is called with what a step raised."""
+
+
 class Served(Protocol):
     """What dispatching needs of the broker whose requests these are."""
 
     clock: Clock
     request_counts: dict[int, int]
+
+    @property
+    def slices(self) -> Sliced:
+        """Runs what is too long for one turn."""
 
 
 S = TypeVar("S", bound=Served)
@@ -118,13 +129,40 @@ class Dispatcher(Generic[S]):
             client_id, position = decode_client_id(
                 frame, is_flexible=api_version >= request_class.FLEXIBLE_FROM
             )
-            request = request_class.decode(frame, api_version, position, may_be_longer=True)
+            request = request_class.begin_decoding(frame, api_version, position)
         except MalformedRequest as malformed:
             self._close(client, str(malformed))
             return
+        context = RequestContext(api_key, api_version, correlation_id, client_id, client)
+        if isinstance(request, request_class):
+            self._handle(client, handler, context, request)
+        else:
+            steps = cast("Generator[None, None, Message]", request)
+            self._core.slices.run(
+                self._handle_decoded(client, handler, context, steps), lambda _: client.close()
+            )
+
+    def _handle_decoded(
+        self,
+        client: Answerable,
+        handler: Handler[S],
+        context: RequestContext,
+        steps: Generator[None, None, Message],
+    ) -> Iterator[None]:
+        """Decode a large request in steps, then handle it."""
+        try:
+            request = yield from steps
+        except MalformedRequest as malformed:
+            self._close(client, str(malformed))
+            return
+        self._handle(client, handler, context, request)
+
+    def _handle(
+        self, client: Answerable, handler: Handler[S], context: RequestContext, request: Message
+    ) -> None:
+        api_key, api_version, client_id = context.api_key, context.api_version, context.client_id
         counts = self._core.request_counts
         counts[api_key] = counts.get(api_key, 0) + 1
-        context = RequestContext(api_key, api_version, correlation_id, client_id, client)
 
         is_answered = False
 
