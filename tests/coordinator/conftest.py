@@ -12,8 +12,8 @@ from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings
-from odradek.coordinator.classic import Caller, ClassicGroup, GroupState, Terms
-from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.classic import Caller, ClassicMembership, GroupState, Terms
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.topics import Topic
 from odradek.coordinator.groups import GroupCoordinator
 from odradek.coordinator.groups.group import Group
@@ -320,10 +320,10 @@ class World:
         metadata = encode_versioned(ConsumerProtocolSubscription(topics=list(topics)), 1)
         return self.member(protocols=(("range", metadata),), **fields)
 
-    def consumers(self, group_id: str = "g") -> ConsumerGroup:
+    def consumers(self, group_id: str = "g") -> ConsumerMembership:
         found = self.whole_group(group_id).consumer
         assert found is not None, f"{group_id} is a classic group"
-        return found.group
+        return found.membership
 
     def settle_all(self, *members: FakeConsumer) -> None:
         """Let heartbeats go round until everybody has what it is to have."""
@@ -342,7 +342,7 @@ class World:
         (found,) = (row for row in self.coordinator.describe() if row["group"] == group_id)
         return str(found["waits_for"])
 
-    def group(self, group_id: str = "g") -> ClassicGroup:
+    def group(self, group_id: str = "g") -> ClassicMembership:
         return self.whole_group(group_id).membership
 
     def whole_group(self, group_id: str = "g") -> Group:

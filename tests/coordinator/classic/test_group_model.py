@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.classic import ClassicGroup, GroupState
+from odradek.coordinator.classic import ClassicMembership, GroupState
 
 MEMBERS_MAX = 4
 T0 = TopicPartition("t", 0)
@@ -41,7 +41,7 @@ class GroupModel(RuleBasedStateMachine):
         # come again at another broker.
         self.told: dict[int, tuple[Any, ...]] = {}
 
-    def group(self) -> ClassicGroup | None:
+    def group(self) -> ClassicMembership | None:
         return self.world.group() if self.world.state() is not None else None
 
     def pick(self, number: int) -> Any:

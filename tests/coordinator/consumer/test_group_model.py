@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.states import MemberState
 from odradek.records.builder import BatchBuilder
 from odradek.records.framing import iter_records
@@ -56,10 +56,10 @@ class GroupModel(RuleBasedStateMachine):
         self.replies: list[Any] = []
         self.epoch = self.target_epoch = 0
 
-    def group(self) -> ConsumerGroup | None:
+    def group(self) -> ConsumerMembership | None:
         """As the log has it."""
         found = [group for group in self.world.coordinator._groups() if group.group_id == "g"]
-        return found[0].consumer.group if found and found[0].consumer is not None else None
+        return found[0].consumer.membership if found and found[0].consumer is not None else None
 
     def pick(self, number: int) -> Any:
         return self.members[number % len(self.members)]

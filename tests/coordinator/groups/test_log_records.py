@@ -4,7 +4,7 @@ import pytest
 
 from odradek.base.errors import MalformedRequest
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.classic.group import GroupSnapshot, MemberSnapshot
+from odradek.coordinator.classic.classic_membership import GroupSnapshot, MemberSnapshot
 from odradek.coordinator.groups.log_records import (
     group_record,
     group_tombstone,

@@ -1,17 +1,20 @@
 """The classic group protocol: members join, their leader assigns, everybody syncs, then sends heartbeats.
 
 states              the one table: five states, what may happen, what comes of it
-member, group       what is known of a member and of a group
+member, classic_membership
+                    what is known of a member, and of a group's members together
 joining, syncing, leaving, heartbeats
                     one part of the protocol each: a request or a deadline in, effects out
 effects             what must happen next: answers, deadlines, writes
 delayed_*           what waits in a purgatory, and for what
-coordinator         one object per group: takes requests and deadlines, carries the effects out
+answers             what members are answered
+classic_protocol    the protocol as one group runs it: takes requests and deadlines, carries the effects out
+classic_words       what a group waits for, in words
 """
 
-from odradek.coordinator.classic.coordinator import ClassicCoordinator, Persistence
-from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.classic_membership import ClassicMembership
+from odradek.coordinator.classic.classic_protocol import ClassicProtocol, Persistence
 from odradek.coordinator.classic.states import GroupState
 from odradek.coordinator.classic.terms import Caller, Terms
 
-__all__ = ["Caller", "ClassicCoordinator", "ClassicGroup", "GroupState", "Persistence", "Terms"]
+__all__ = ["Caller", "ClassicMembership", "ClassicProtocol", "GroupState", "Persistence", "Terms"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
-from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.heartbeats import is_session_kept
 from odradek.timer import DelayedOperation
 
@@ -26,7 +26,7 @@ class DelayedHeartbeat(DelayedOperation):
     kind: ClassVar[str] = "heartbeat"
 
     def __init__(
-        self, deadline_ms: int, group: ClassicGroup, member_id: str, expired: Callable[[str], None]
+        self, deadline_ms: int, group: ClassicMembership, member_id: str, expired: Callable[[str], None]
     ) -> None:
         super().__init__(deadline_ms)
         self._group = group

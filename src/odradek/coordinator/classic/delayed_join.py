@@ -13,8 +13,8 @@ A first join phase, with a delay of 3 s and a rebalance timeout of 10 s:
 from collections.abc import Callable
 from typing import ClassVar
 
-from odradek.coordinator.classic.describe import waits_for
-from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.classic_membership import ClassicMembership
+from odradek.coordinator.classic.classic_words import waits_for
 from odradek.timer import DelayedOperation
 
 
@@ -25,7 +25,7 @@ class DelayedJoin(DelayedOperation):
 
     kind: ClassVar[str] = "join"
 
-    def __init__(self, deadline_ms: int, group: ClassicGroup, over: Callable[[], None]) -> None:
+    def __init__(self, deadline_ms: int, group: ClassicMembership, over: Callable[[], None]) -> None:
         super().__init__(deadline_ms)
         self._group = group
         self._over = over

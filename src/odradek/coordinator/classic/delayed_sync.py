@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import ClassVar
 
-from odradek.coordinator.classic.describe import waits_for
-from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.classic_membership import ClassicMembership
+from odradek.coordinator.classic.classic_words import waits_for
 from odradek.timer import DelayedOperation
 
 
@@ -15,7 +15,7 @@ class DelayedSync(DelayedOperation):
 
     kind: ClassVar[str] = "sync"
 
-    def __init__(self, deadline_ms: int, group: ClassicGroup, late: Callable[[int], None]) -> None:
+    def __init__(self, deadline_ms: int, group: ClassicMembership, late: Callable[[int], None]) -> None:
         super().__init__(deadline_ms)
         self._group = group
         self._generation = group.generation

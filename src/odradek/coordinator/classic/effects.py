@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.classic.group import GroupSnapshot
+from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.runtime.answers import AnyAnswer
 
 

@@ -4,15 +4,15 @@ A commit counts as a heartbeat. Whoever waits for us, in a join or a sync, needs
 """
 
 from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import Effects, StartSession
-from odradek.coordinator.classic.group import ClassicGroup
 from odradek.coordinator.classic.member import Member
 from odradek.coordinator.classic.rebalancing import drop
 from odradek.coordinator.classic.states import GroupEvent, GroupState
 
 
 def hear(
-    group: ClassicGroup, event: GroupEvent, member_id: str, instance_id: str | None, generation: int
+    group: ClassicMembership, event: GroupEvent, member_id: str, instance_id: str | None, generation: int
 ) -> tuple[ErrorCode, Effects]:
     """Take a sign of life, HEARTBEAT or COMMITS: what to answer, and the session that begins by it."""
     if group.state is GroupState.DEAD:
@@ -25,7 +25,7 @@ def hear(
     return group.may(event), [StartSession(member_id, found.session_timeout_ms)]
 
 
-def is_session_kept(group: ClassicGroup, member_id: str, session: int) -> bool:
+def is_session_kept(group: ClassicMembership, member_id: str, session: int) -> bool:
     """G2: whether a member's session need no longer be watched: another has begun, or it waits for us."""
     member = group.members.get(member_id)
     if member is None or member.session != session:
@@ -33,7 +33,7 @@ def is_session_kept(group: ClassicGroup, member_id: str, session: int) -> bool:
     return member.is_waiting and not member.is_new
 
 
-def end_session(group: ClassicGroup, member_id: str) -> Effects:
+def end_session(group: ClassicMembership, member_id: str) -> Effects:
     """A member was silent for too long; or a member id was not used in time."""
     if member_id in group.pending_members:
         del group.pending_members[member_id]

@@ -13,13 +13,13 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.answers import join_answer, refused_join
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import (
     Effects,
     Persist,
     StartPendingSession,
     StartSession,
 )
-from odradek.coordinator.classic.group import ClassicGroup
 from odradek.coordinator.classic.member import Member, Protocols, RespondToJoin, new_member_id
 from odradek.coordinator.classic.rebalancing import (
     dismiss,
@@ -37,7 +37,7 @@ NO_MEMBER_ID: Final = ""
 
 
 def join(
-    group: ClassicGroup, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
+    group: ClassicMembership, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
 ) -> Effects:
     """Take a JoinGroup: an answer now, or a member that waits."""
     protocols = _protocols(request)
@@ -55,7 +55,9 @@ def join(
     return [join_answer(respond, refused_join(request.member_id, code))]
 
 
-def _refusal(group: ClassicGroup, terms: Terms, request: JoinGroupRequest, protocols: Protocols) -> ErrorCode:
+def _refusal(
+    group: ClassicMembership, terms: Terms, request: JoinGroupRequest, protocols: Protocols
+) -> ErrorCode:
     """Why nobody may join in that way, or NONE."""
     if not _has_room(group, request.member_id, terms.settings.group_max_size):
         group.pending_members.pop(request.member_id, None)
@@ -68,7 +70,7 @@ def _refusal(group: ClassicGroup, terms: Terms, request: JoinGroupRequest, proto
     return ErrorCode.NONE
 
 
-def _has_room(group: ClassicGroup, member_id: str, size_max: int) -> bool:
+def _has_room(group: ClassicMembership, member_id: str, size_max: int) -> bool:
     """`group.max.size`: counted are those who joined, while members are being asked to."""
     member = group.members.get(member_id)
     if group.is_rebalancing:
@@ -77,7 +79,7 @@ def _has_room(group: ClassicGroup, member_id: str, size_max: int) -> bool:
 
 
 def _join_unnamed(
-    group: ClassicGroup, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
+    group: ClassicMembership, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
 ) -> Effects:
     instance_id = request.group_instance_id
     member_id = new_member_id(instance_id or caller.client_id, terms.chance)
@@ -95,7 +97,11 @@ def _join_unnamed(
 
 
 def _admit(
-    group: ClassicGroup, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin, member_id: str
+    group: ClassicMembership,
+    request: JoinGroupRequest,
+    caller: Caller,
+    respond: RespondToJoin,
+    member_id: str,
 ) -> Effects:
     """A new member, and so a rebalance."""
     if group.is_rebalancing and group.generation == 0:
@@ -119,7 +125,7 @@ def _admit(
 
 
 def _join_again(
-    group: ClassicGroup, request: JoinGroupRequest, member: Member, respond: RespondToJoin
+    group: ClassicMembership, request: JoinGroupRequest, member: Member, respond: RespondToJoin
 ) -> Effects:
     """A member that is known: it takes part in a rebalance, begins one, or is told where it stands."""
     has_news = member.protocols != _protocols(request)
@@ -136,7 +142,7 @@ def _join_again(
 
 
 def _replace(
-    group: ClassicGroup,
+    group: ClassicMembership,
     request: JoinGroupRequest,
     member: Member,
     new_id: str,
@@ -165,7 +171,9 @@ def _replace(
     return effects
 
 
-def _resumed(group: ClassicGroup, member: Member, leader_before: str, caller: Caller) -> JoinGroupResponse:
+def _resumed(
+    group: ClassicMembership, member: Member, leader_before: str, caller: Caller
+) -> JoinGroupResponse:
     """A static member in its old place: it must not assign, which a leader is told by version (KIP-814)."""
     response = joined(group, member)
     if caller.can_skip_assignment:
@@ -176,7 +184,7 @@ def _resumed(group: ClassicGroup, member: Member, leader_before: str, caller: Ca
     return response
 
 
-def _park(group: ClassicGroup, member: Member, respond: RespondToJoin) -> Effects:
+def _park(group: ClassicMembership, member: Member, respond: RespondToJoin) -> Effects:
     """Let the member wait; a request that it sent before is answered, nobody reads that any more."""
     effects = dismiss(group, member, ErrorCode.REBALANCE_IN_PROGRESS)
     member.awaiting_join = respond
@@ -184,7 +192,7 @@ def _park(group: ClassicGroup, member: Member, respond: RespondToJoin) -> Effect
     return effects
 
 
-def _update(group: ClassicGroup, member: Member, request: JoinGroupRequest) -> None:
+def _update(group: ClassicMembership, member: Member, request: JoinGroupRequest) -> None:
     group.offer(member, _protocols(request))
     member.session_timeout_ms = request.session_timeout_ms
     member.rebalance_timeout_ms = _rebalance_timeout_ms(request)

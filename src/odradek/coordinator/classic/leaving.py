@@ -4,14 +4,14 @@ A static member may be named by its instance id alone: that is how administrator
 """
 
 from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import Effects
-from odradek.coordinator.classic.group import ClassicGroup
 from odradek.coordinator.classic.rebalancing import drop
 from odradek.coordinator.classic.states import GroupState
 from odradek.wire.messages.leave_group import MemberIdentity
 
 
-def leave(group: ClassicGroup, leaver: MemberIdentity) -> tuple[ErrorCode, Effects]:
+def leave(group: ClassicMembership, leaver: MemberIdentity) -> tuple[ErrorCode, Effects]:
     """Let one member go: what to answer for it, and what comes of it."""
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, []

@@ -8,6 +8,7 @@ end_sync_phase       one never synced (G4)    → it is removed, and the next re
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.answers import join_answer, refused_join, sync_answer
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import (
     AwaitJoins,
     AwaitSyncs,
@@ -15,14 +16,13 @@ from odradek.coordinator.classic.effects import (
     Persist,
     StartSession,
 )
-from odradek.coordinator.classic.group import ClassicGroup
 from odradek.coordinator.classic.member import Member
 from odradek.coordinator.classic.states import GroupEvent, GroupState
 from odradek.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
 
-def rebalance(group: ClassicGroup, event: GroupEvent) -> Effects:
+def rebalance(group: ClassicMembership, event: GroupEvent) -> Effects:
     """Let `event` take place, and ask everybody to join again unless they are being asked already."""
     before = group.state
     group.take(event)
@@ -39,7 +39,7 @@ def rebalance(group: ClassicGroup, event: GroupEvent) -> Effects:
     return effects
 
 
-def end_join_phase(group: ClassicGroup) -> Effects:
+def end_join_phase(group: ClassicMembership) -> Effects:
     """All have joined, or time is up: go on with those that are there.
 
     A dynamic member that is late is removed; a static one keeps its place, and the phase goes on if nobody
@@ -69,7 +69,7 @@ def end_join_phase(group: ClassicGroup) -> Effects:
     return effects
 
 
-def end_sync_phase(group: ClassicGroup, generation: int) -> Effects:
+def end_sync_phase(group: ClassicMembership, generation: int) -> Effects:
     """G4: time is up for that generation: members that have not synced are removed."""
     if generation != group.generation or not group.unsynced:
         return []
@@ -81,19 +81,19 @@ def end_sync_phase(group: ClassicGroup, generation: int) -> Effects:
     return effects
 
 
-def drop(group: ClassicGroup, member: Member) -> Effects:
+def drop(group: ClassicMembership, member: Member) -> Effects:
     """A member left or expired: remove it, and share its work out anew."""
     return remove(group, member) + rebalance(group, GroupEvent.MEMBER_GONE)
 
 
-def remove(group: ClassicGroup, member: Member) -> Effects:
+def remove(group: ClassicMembership, member: Member) -> Effects:
     """Forget a member, and tell it so where it waits for us."""
     effects = dismiss(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
     group.remove(member)
     return effects
 
 
-def dismiss(group: ClassicGroup, member: Member, code: ErrorCode) -> Effects:
+def dismiss(group: ClassicMembership, member: Member, code: ErrorCode) -> Effects:
     """Answer a member's parked requests with an error."""
     effects: Effects = []
     if member.awaiting_join is not None:
@@ -106,7 +106,7 @@ def dismiss(group: ClassicGroup, member: Member, code: ErrorCode) -> Effects:
     return effects
 
 
-def answer_join(group: ClassicGroup, member: Member) -> Effects:
+def answer_join(group: ClassicMembership, member: Member) -> Effects:
     """Tell a member that has a parked JoinGroup which generation it is in; nothing for any other."""
     respond = member.awaiting_join
     if respond is None:
@@ -116,7 +116,7 @@ def answer_join(group: ClassicGroup, member: Member) -> Effects:
     return [join_answer(respond, joined(group, member))]
 
 
-def answer_syncs(group: ClassicGroup, code: ErrorCode) -> Effects:
+def answer_syncs(group: ClassicMembership, code: ErrorCode) -> Effects:
     """Answer every parked SyncGroup, and begin those members' sessions."""
     effects: Effects = []
     for member in group.members.values():
@@ -127,7 +127,7 @@ def answer_syncs(group: ClassicGroup, code: ErrorCode) -> Effects:
     return effects
 
 
-def joined(group: ClassicGroup, member: Member) -> JoinGroupResponse:
+def joined(group: ClassicMembership, member: Member) -> JoinGroupResponse:
     """What a member is told of its generation; the leader is told of everybody."""
     is_leader = member.member_id == group.leader_id
     return JoinGroupResponse(
@@ -140,7 +140,7 @@ def joined(group: ClassicGroup, member: Member) -> JoinGroupResponse:
     )
 
 
-def members_for_leader(group: ClassicGroup) -> list[JoinGroupResponseMember]:
+def members_for_leader(group: ClassicMembership) -> list[JoinGroupResponseMember]:
     """All that the leader needs to assign."""
     protocol = group.protocol_name or ""
     return [
@@ -149,7 +149,7 @@ def members_for_leader(group: ClassicGroup) -> list[JoinGroupResponseMember]:
     ]
 
 
-def synced(group: ClassicGroup, member: Member, code: ErrorCode = ErrorCode.NONE) -> SyncGroupResponse:
+def synced(group: ClassicMembership, member: Member, code: ErrorCode = ErrorCode.NONE) -> SyncGroupResponse:
     """A member's assignment, or why there is none."""
     if code is not ErrorCode.NONE:
         return SyncGroupResponse(error_code=code)

@@ -7,15 +7,15 @@ another syncs      Stable        answered, not before that either
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.answers import sync_answer
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import Effects, Persist, StartSession
-from odradek.coordinator.classic.group import ClassicGroup
 from odradek.coordinator.classic.member import Member, RespondToSync
 from odradek.coordinator.classic.rebalancing import answer_syncs, rebalance, synced
 from odradek.coordinator.classic.states import GroupEvent, GroupState
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
-def sync(group: ClassicGroup, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
+def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
     """Take a SyncGroup: an answer now, or a member that waits for the leader's assignment."""
     found = _syncing_member(group, request)
     if isinstance(found, ErrorCode):
@@ -37,7 +37,7 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, respond: RespondToSync)
     return effects
 
 
-def _syncing_member(group: ClassicGroup, request: SyncGroupRequest) -> Member | ErrorCode:
+def _syncing_member(group: ClassicMembership, request: SyncGroupRequest) -> Member | ErrorCode:
     """Who syncs, or why it may not, in Kafka's order."""
     if group.state is GroupState.DEAD:
         return group.may(GroupEvent.SYNCS)
@@ -54,7 +54,7 @@ def _syncing_member(group: ClassicGroup, request: SyncGroupRequest) -> Member | 
     return found if code is ErrorCode.NONE else code
 
 
-def _assign(group: ClassicGroup, request: SyncGroupRequest) -> Persist:
+def _assign(group: ClassicMembership, request: SyncGroupRequest) -> Persist:
     """Append the assignment; a member that the leader left out gets an empty one."""
     assignments = {given.member_id: bytes(given.assignment) for given in request.assignments}
 

@@ -15,9 +15,10 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest
 from odradek.coordinator.classic.answers import code_answer, join_answer, sync_answer
-from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync, new_member_id
 from odradek.coordinator.classic.terms import Caller
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import (
     AwaitRejoin,
@@ -29,7 +30,6 @@ from odradek.coordinator.consumer.effects import (
     Synced,
 )
 from odradek.coordinator.consumer.embedded import by_id, read_subscription, write_assignment
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.heartbeats import advance
 from odradek.coordinator.consumer.leaving import remove
 from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMetadata
@@ -96,7 +96,9 @@ def join(
     ]
 
 
-def sync(group: ConsumerGroup, topics: Topics, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
+def sync(
+    group: ConsumerMembership, topics: Topics, request: SyncGroupRequest, respond: RespondToSync
+) -> Effects:
     """Take a SyncGroup. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -116,7 +118,7 @@ def sync(group: ConsumerGroup, topics: Topics, request: SyncGroupRequest, respon
     return [Synced(member.member_id), session, sync_answer(respond, response)]
 
 
-def beat(group: ConsumerGroup, request: HeartbeatRequest, respond: RespondWithCode) -> Effects:
+def beat(group: ConsumerMembership, request: HeartbeatRequest, respond: RespondWithCode) -> Effects:
     """Take a Heartbeat. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -154,7 +156,7 @@ def leave(
     return codes
 
 
-def must_rejoin(group: ConsumerGroup, member: Member) -> bool:
+def must_rejoin(group: ConsumerMembership, member: Member) -> bool:
     """Whether a member of the classic protocol has something to learn, or to give back."""
     state = member.share.state
     is_free = state is MemberState.UNRELEASED_PARTITIONS and not waits_on_others(group, member)
@@ -178,7 +180,7 @@ def _joining(draft: Draft, surroundings: Surroundings, request: JoinGroupRequest
     return group.members.get(member_id) or Member(member_id, MemberMetadata())
 
 
-def _supports(group: ConsumerGroup, member_id: str, protocol_type: str, protocols: Protocols) -> bool:
+def _supports(group: ConsumerMembership, member_id: str, protocol_type: str, protocols: Protocols) -> bool:
     """Whether a member that offers these has one in common with all others of the classic protocol."""
     if protocol_type != CONSUMER_PROTOCOL_TYPE or not protocols:
         return False
@@ -197,7 +199,7 @@ def _subscription(metadata: bytes) -> ConsumerProtocolSubscription:
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, str(error)) from None
 
 
-def _find(group: ConsumerGroup, member_id: str, instance_id: str | None) -> tuple[Member, ClassicTerms]:
+def _find(group: ConsumerMembership, member_id: str, instance_id: str | None) -> tuple[Member, ClassicTerms]:
     member = find(group, member_id, instance_id)
     if member.metadata.classic is None:
         words = f"the member {member_id} speaks the consumer protocol"

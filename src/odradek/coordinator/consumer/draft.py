@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from odradek.base.ids import NO_OFFSET
 from odradek.coordinator.consumer.changes import Change
-from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 
 
 class Draft:
@@ -26,7 +26,7 @@ class Draft:
         "log_offset",
     )
 
-    def __init__(self, group: ConsumerGroup, *, topics_changed: bool = False) -> None:
+    def __init__(self, group: ConsumerMembership, *, topics_changed: bool = False) -> None:
         self.group = group
         """Read it freely; it is a fork as soon as there are changes."""
         self._topics_changed = topics_changed

@@ -6,7 +6,7 @@ Values that are carried out in order. An answer leaves when all that was appende
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from odradek.coordinator.classic.group import GroupSnapshot
+from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.consumer.member import Share
 from odradek.coordinator.runtime.answers import AnyAnswer
 

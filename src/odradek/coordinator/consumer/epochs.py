@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 
 FIRST_WITH_EPOCHS: Final = 9
 """OffsetCommit from this version on carries member epochs; before it knows generations."""
@@ -11,7 +11,7 @@ NO_EPOCH: Final = -1
 
 
 def refuse_commit(
-    group: ConsumerGroup, member_id: str, epoch: int, version: int, *, is_transactional: bool
+    group: ConsumerMembership, member_id: str, epoch: int, version: int, *, is_transactional: bool
 ) -> ErrorCode:
     """Why somebody may not commit, or NONE. A group without members takes commits from anybody (-1)."""
     if epoch < 0 and not group.members:
@@ -27,7 +27,7 @@ def refuse_commit(
     return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.STALE_MEMBER_EPOCH
 
 
-def refuse_fetch(group: ConsumerGroup, member_id: str | None, epoch: int) -> ErrorCode:
+def refuse_fetch(group: ConsumerMembership, member_id: str | None, epoch: int) -> ErrorCode:
     """Why somebody may not fetch offsets, or NONE; who tells no member is not asked to be one."""
     if member_id is None and epoch <= NO_EPOCH:
         return ErrorCode.NONE

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from odradek.base.clock import Clock
-from odradek.coordinator.classic.coordinator import GroupPurgatories
 from odradek.coordinator.classic.delayed_heartbeat import MemberKey
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.consumer.delayed_member import (
     DelayedExpulsion,
     DelayedMember,

@@ -11,19 +11,19 @@ from odradek.base.errors import ApiError
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import is_within
 from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged, TargetChanged
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Member
 
 
-def check_room(group: ConsumerGroup, member_id: str, size_max: int) -> None:
+def check_room(group: ConsumerMembership, member_id: str, size_max: int) -> None:
     """`group.consumer.max.size`. Raises ApiError."""
     if len(group.members) >= size_max and member_id not in group.members:
         words = f"the group is full: it has {size_max} members, as many as group.consumer.max.size allows"
         raise ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, words)
 
 
-def find(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Member:
+def find(group: ConsumerMembership, member_id: str, instance_id: str | None) -> Member:
     """The member that a request names. Raises ApiError."""
     if instance_id is not None:
         known = group.static_member(instance_id)

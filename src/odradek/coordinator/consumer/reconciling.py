@@ -14,12 +14,12 @@ Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of e
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import NOTHING, in_both, overlap, together, without
-from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.member import Member, Share
 from odradek.coordinator.consumer.states import MemberEvent, MemberState, next_state
 
 
-def reconciled(group: ConsumerGroup, member: Member, owned: Assignment | None) -> Share:
+def reconciled(group: ConsumerMembership, member: Member, owned: Assignment | None) -> Share:
     """The member's next share, which may be the one that it has.
 
     `owned` is what it says that it still reads; None when it did not say, and then it may be everything.
@@ -44,7 +44,7 @@ def reconciled(group: ConsumerGroup, member: Member, owned: Assignment | None) -
     return _moved(share, group.target_epoch, state, together(kept, free), NOTHING)
 
 
-def waits_on_others(group: ConsumerGroup, member: Member) -> bool:
+def waits_on_others(group: ConsumerMembership, member: Member) -> bool:
     """Whether anything that a member lacks of its target is still with others."""
     wanted = without(group.target_of(member.member_id), member.share.assigned)
     return _free(group, member.member_id, wanted) != wanted
@@ -54,7 +54,7 @@ def _still_owns(owned: Assignment | None, partitions: Assignment) -> bool:
     return owned is None or overlap(owned, partitions)
 
 
-def _free(group: ConsumerGroup, member_id: str, wanted: Assignment) -> Assignment:
+def _free(group: ConsumerMembership, member_id: str, wanted: Assignment) -> Assignment:
     """What of it has no other owner."""
     free: dict[TopicId, frozenset[int]] = {}
     for topic, parts in wanted.items():

@@ -11,15 +11,15 @@ import hashlib
 
 from odradek.base.errors import ApiError
 from odradek.coordinator.consumer.changes import EpochChanged, ExpressionChanged, ResolvedExpression
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
 
 HASH_BYTES = 8
 
 
-def topics_hash(group: ConsumerGroup, topics: Topics) -> int:
+def topics_hash(group: ConsumerMembership, topics: Topics) -> int:
     """A number that tells the topics that a group reads, as they are now, from what they may become.
 
     Names, ids and numbers of partitions; as stable as those, over restarts too. 0 when there are none.

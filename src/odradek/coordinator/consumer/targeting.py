@@ -7,12 +7,12 @@ from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS
 from odradek.coordinator.assignors.model import Subscriber
 from odradek.coordinator.consumer.changes import TargetChanged, TargetEpochChanged
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.topics import Topics
 
 
-def preferred_assignor(group: ConsumerGroup, enabled: Sequence[str]) -> str:
+def preferred_assignor(group: ConsumerMembership, enabled: Sequence[str]) -> str:
     """The assignor that most members ask for; the first enabled one where none do."""
     wanted = Counter(
         member.metadata.assignor for member in group.members.values() if member.metadata.assignor in enabled
@@ -37,7 +37,7 @@ def assign(draft: Draft, topics: Topics, enabled: Sequence[str]) -> None:
     draft.put(TargetEpochChanged(group.epoch))
 
 
-def _subscribers(group: ConsumerGroup, topics: Topics) -> tuple[list[Subscriber], Mapping[TopicId, int]]:
+def _subscribers(group: ConsumerMembership, topics: Topics) -> tuple[list[Subscriber], Mapping[TopicId, int]]:
     """The members as assignors see them, and the topics that there are."""
     counts: dict[TopicId, int] = {}
     ids: dict[str, TopicId] = {}

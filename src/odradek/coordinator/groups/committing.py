@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
 from odradek.coordinator.classic import Terms
-from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.epochs import refuse_commit
 from odradek.coordinator.groups.gathering import GatheredWrite
@@ -47,7 +47,7 @@ def check_committer(
 ) -> ErrorCode:
     """Whether somebody may commit; a classic member's session begins anew by that."""
     if group.consumer is not None:
-        members_now = group.consumer.group
+        members_now = group.consumer.membership
         return refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional)
     members = group.membership.members
     if generation < 0 and not members:

@@ -6,8 +6,8 @@ from typing import Any, Final
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import in_order
-from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
-from odradek.coordinator.consumer.describe import named, waits_for
+from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
+from odradek.coordinator.consumer.consumer_words import named, waits_for
 from odradek.coordinator.consumer.member import Member
 from odradek.coordinator.consumer.targeting import preferred_assignor
 from odradek.coordinator.consumer.topics import Topics
@@ -37,7 +37,7 @@ def described_consumer(group_id: str, group: Group | None) -> DescribedGroup:
             group_id=group_id,
         )
     consumer = group.consumer
-    members, topics = consumer.group, consumer.surroundings.topics
+    members, topics = consumer.membership, consumer.surroundings.topics
     return DescribedGroup(
         group_id=group_id,
         group_state=members.state.value,
@@ -78,9 +78,9 @@ def _assignment(assignment: Assignment, topics: Topics) -> ToldAssignment:
     return ToldAssignment(told)
 
 
-def consumer_in_words(group: Group, consumer: ConsumerCoordinator) -> Mapping[str, Any]:
+def consumer_in_words(group: Group, consumer: ConsumerProtocol) -> Mapping[str, Any]:
     """A group for `/describe/groups`, the CLI and the console."""
-    members, surroundings = consumer.group, consumer.surroundings
+    members, surroundings = consumer.membership, consumer.surroundings
     now_ms = surroundings.terms.clock.monotonic_ms()
     return {
         "group": group.group_id,
@@ -97,7 +97,7 @@ def consumer_in_words(group: Group, consumer: ConsumerCoordinator) -> Mapping[st
     }
 
 
-def _member_in_words(consumer: ConsumerCoordinator, member: Member, now_ms: int) -> Mapping[str, Any]:
+def _member_in_words(consumer: ConsumerProtocol, member: Member, now_ms: int) -> Mapping[str, Any]:
     metadata, share, topics = member.metadata, member.share, consumer.surroundings.topics
     presence = consumer.presence(member.member_id)
     return {

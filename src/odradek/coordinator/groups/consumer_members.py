@@ -20,7 +20,7 @@ from odradek.coordinator.consumer.answers import (
     refused_heartbeat,
 )
 from odradek.coordinator.consumer.classic_members import beat, join, leave, sync
-from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
+from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import Effects, EndClassic, StartSession
 from odradek.coordinator.consumer.member import JOINING_EPOCH
@@ -108,7 +108,7 @@ def take_join(
             draft.put_all(draft.group.tombstones())
         return []
 
-    was_empty = not consumer.group.members
+    was_empty = not consumer.membership.members
     refusal = consumer.take(step)
     if refusal is not None:
         shard.forget_if_void(group)
@@ -119,7 +119,7 @@ def take_join(
 
 
 def take_sync(
-    shard: Shard, consumer: ConsumerCoordinator, request: SyncGroupRequest, respond: RespondToSync
+    shard: Shard, consumer: ConsumerProtocol, request: SyncGroupRequest, respond: RespondToSync
 ) -> None:
     """Give a SyncGroup to a consumer group."""
     topics = consumer.surroundings.topics
@@ -130,7 +130,7 @@ def take_sync(
 
 def take_beat(
     shard: Shard,
-    consumer: ConsumerCoordinator,
+    consumer: ConsumerProtocol,
     request: HeartbeatRequest,
     respond: Callable[[ErrorCode], None],
 ) -> None:
@@ -140,7 +140,7 @@ def take_beat(
         shard.answer(code_answer(respond, refusal.code))
 
 
-def take_leave(consumer: ConsumerCoordinator, leavers: list[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
+def take_leave(consumer: ConsumerProtocol, leavers: list[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
     """Give a LeaveGroup to a consumer group: one code for each, or why nobody left."""
     topics = consumer.surroundings.topics
     codes: list[ErrorCode] = []

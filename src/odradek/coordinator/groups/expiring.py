@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.groups.committing import forget_offsets
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
@@ -34,21 +34,16 @@ def expire(shard: Shard, now_ms: int, retention_ms: int) -> Iterator[None]:
 
 def forget_topics(shard: Shard, gone: frozenset[str]) -> Iterator[None]:
     """Topics were deleted: take their offsets back; yields between steps."""
-
-    def doomed_of(group: Group, keys: list[TopicPartition]) -> list[TopicPartition]:
-        return [key for key in keys if key.topic in gone]
-
-    # A topic of that name may be made at once, and nobody has committed anything for that one.
-    yield from _in_steps(shard, doomed_of, at_once=True)
+    yield from _in_steps(shard, lambda group, keys: [key for key in keys if key.topic in gone])
 
 
 def _in_steps(
-    shard: Shard,
-    doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]],
-    *,
-    at_once: bool = False,
+    shard: Shard, doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]]
 ) -> Iterator[None]:
-    """Take doomed offsets out of every group of a shard, and the groups of which nothing is left then."""
+    """Take doomed offsets out of every group of a shard, and the groups of which nothing is left then.
+
+    What one step takes back is appended as one batch, at its end.
+    """
     looked_at = 0
     for group in list(shard.groups.values()):
         keys = list(group.offsets.known())
@@ -59,16 +54,18 @@ def _in_steps(
             looked_at += len(some)
             if looked_at >= OFFSETS_PER_STEP:
                 looked_at = 0
+                shard.run(shard.flush)
                 yield
         shard.run(partial(_end, shard, group, doomed))
-        if at_once and doomed:
-            shard.run(shard.flush)
         looked_at += OFFSETS_PER_STEP // GROUPS_PER_STEP
         if looked_at >= OFFSETS_PER_STEP:
             looked_at = 0
+            shard.run(shard.flush)
             yield
         if shard.is_closed:
             return
+    shard.run(shard.flush)
+    yield
 
 
 def _forget_some(

@@ -3,9 +3,9 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup, GroupState
-from odradek.coordinator.classic.group import CONSUMER_PROTOCOL_TYPE
-from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
+from odradek.coordinator.classic import ClassicMembership, ClassicProtocol, GroupState
+from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.groups.offsets import GroupOffsets
 
 CLASSIC_TYPE: Final = "classic"
@@ -17,20 +17,20 @@ class Group:
 
     __slots__ = ("classic", "consumer", "group_id", "is_stored", "offsets")
 
-    def __init__(self, group_id: str, classic: ClassicCoordinator, offsets: GroupOffsets) -> None:
+    def __init__(self, group_id: str, classic: ClassicProtocol, offsets: GroupOffsets) -> None:
         self.group_id = group_id
         self.classic = classic
         """Its members, unless `consumer` has them; a group that only ever committed offsets has none."""
-        self.consumer: ConsumerCoordinator | None = None
+        self.consumer: ConsumerProtocol | None = None
         """Its members while it is a group of the consumer protocol (KIP-848); else None."""
         self.offsets = offsets
         self.is_stored = False
         """Whether the log holds a record of its classic members, which a deletion has to take back."""
 
     @property
-    def membership(self) -> ClassicGroup:
+    def membership(self) -> ClassicMembership:
         """What is known of its classic members."""
-        return self.classic.group
+        return self.classic.membership
 
     @property
     def kind(self) -> str:
@@ -41,7 +41,7 @@ class Group:
     def state(self) -> str:
         """Where it stands, in Kafka's words."""
         if self.consumer is not None:
-            return self.consumer.group.state.value
+            return self.consumer.membership.state.value
         return self.membership.state.value
 
     @property
@@ -53,7 +53,7 @@ class Group:
     def has_members(self) -> bool:
         """Whether anybody is, or is about to be, a member."""
         if self.consumer is not None:
-            return bool(self.consumer.group.members)
+            return bool(self.consumer.membership.members)
         return bool(self.membership.members or self.membership.pending_members)
 
     @property
@@ -66,13 +66,13 @@ class Group:
     @property
     def is_forgettable(self) -> bool:
         """Whether the log knows nothing of it, and nobody is in it."""
-        is_stored = self.is_stored or (self.consumer is not None and self.consumer.group.is_stored)
+        is_stored = self.is_stored or (self.consumer is not None and self.consumer.membership.is_stored)
         return self.offsets.is_empty and not is_stored and not self.has_members
 
     def subscribed_topics(self) -> frozenset[str] | None:
         """The topics that members read; None when they do not say."""
         if self.consumer is not None:
-            return self.consumer.group.subscribed_topics()
+            return self.consumer.membership.subscribed_topics()
         return self.membership.subscribed_topics()
 
     def resume(self) -> None:

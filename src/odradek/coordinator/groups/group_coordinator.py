@@ -8,7 +8,7 @@ It routes; every request is a step of its own (`runtime.steps`). Which requests 
     it is read                            its shard answers
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
@@ -20,7 +20,7 @@ from odradek.base.settings import GroupBounds
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
 from odradek.coordinator.classic.answers import code_answer, refused_join
-from odradek.coordinator.classic.coordinator import GroupPurgatories
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.classic.joining import NO_MEMBER_ID
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.classic.states import GroupEvent
@@ -377,7 +377,7 @@ class GroupCoordinator:
         if isinstance(found, ErrorCode):
             return found
         if found[1] is not None and found[1].consumer is not None:
-            code = refuse_fetch(found[1].consumer.group, member_id, member_epoch)
+            code = refuse_fetch(found[1].consumer.membership, member_id, member_epoch)
             if code is not ErrorCode.NONE:
                 return code
         return fetched(found[1], partitions, require_stable=require_stable)
@@ -554,16 +554,18 @@ class GroupCoordinator:
         """Every `offsets.retention.check.interval.ms`: begin to look for what has expired."""
         now_ms = self._terms.clock.wall_ms()
         retention_ms = self._terms.settings.offsets_retention_minutes * MINUTE_MS
-        for shard in list(self._shards.values()):
-            if not shard.is_loading:
-                self._run_sliced(expire(shard, now_ms, retention_ms))
+        self._run_sliced(self._in_each_shard(lambda shard: expire(shard, now_ms, retention_ms)))
 
     def forget_topics(self, names: Sequence[str]) -> None:
         """Topics were deleted: their offsets go with them."""
         gone = frozenset(names)
+        self._run_sliced(self._in_each_shard(lambda shard: forget_topics(shard, gone)))
+
+    def _in_each_shard(self, work: Callable[[Shard], Iterator[None]]) -> Iterator[None]:
+        """Do a piece of work in one partition after another; yields between steps."""
         for shard in list(self._shards.values()):
             if not shard.is_loading:
-                self._run_sliced(forget_topics(shard, gone))
+                yield from work(shard)
 
 
 def _nothing(effect: Never) -> None:

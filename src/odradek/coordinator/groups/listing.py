@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
-from odradek.coordinator.classic import ClassicGroup, GroupState
-from odradek.coordinator.classic.describe import waits_for
+from odradek.coordinator.classic import ClassicMembership, GroupState
+from odradek.coordinator.classic.classic_words import waits_for
 from odradek.coordinator.classic.member import Member
 from odradek.coordinator.groups.consumer_listing import consumer_in_words
 from odradek.coordinator.groups.group import Group
@@ -110,7 +110,7 @@ def in_words(group: Group) -> Mapping[str, Any]:
     }
 
 
-def _member(membership: ClassicGroup, member: Member, now_ms: int) -> Mapping[str, Any]:
+def _member(membership: ClassicMembership, member: Member, now_ms: int) -> Mapping[str, Any]:
     return {
         "member": member.member_id,
         "instance": member.instance_id,

@@ -16,8 +16,8 @@ from typing import Final
 
 from odradek.base.errors import InvalidRecord, LogError, MalformedRequest
 from odradek.base.ids import Offset, ProducerId, TopicPartition
-from odradek.coordinator.classic.group import GroupSnapshot
-from odradek.coordinator.consumer.group import ConsumerGroup
+from odradek.coordinator.classic.classic_membership import GroupSnapshot
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.groups.consumer_records import CONSUMER_KEY_VERSIONS, read_record
 from odradek.coordinator.groups.log_records import (
     GROUP_KEY_VERSION,
@@ -81,7 +81,7 @@ class _Replay:
     )
     snapshots: dict[str, GroupSnapshot] = field(default_factory=dict)
     # Groups of the consumer protocol, those included that were taken back.
-    consumers: dict[str, ConsumerGroup] = field(default_factory=dict)
+    consumers: dict[str, ConsumerMembership] = field(default_factory=dict)
     # Partitions by their bytes in a key: few, and named by every record.
     partitions: dict[bytes, TopicPartition] = field(default_factory=dict)
     # Records taken in this step.
@@ -228,7 +228,7 @@ def _take_record(
         if read.change is not None:
             consumer = replay.consumers.get(read.group_id)
             if consumer is None:
-                consumer = replay.consumers[read.group_id] = ConsumerGroup(read.group_id)
+                consumer = replay.consumers[read.group_id] = ConsumerMembership(read.group_id)
             consumer.apply(read.change)
 
 

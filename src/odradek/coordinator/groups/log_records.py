@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from odradek.base.errors import MalformedRequest
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
-from odradek.coordinator.classic.group import GroupSnapshot, MemberSnapshot
+from odradek.coordinator.classic.classic_membership import GroupSnapshot, MemberSnapshot
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.consumer_offsets import (

@@ -13,9 +13,9 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest
-from odradek.coordinator.classic.group import (
+from odradek.coordinator.classic.classic_membership import (
     CONSUMER_PROTOCOL_TYPE,
-    ClassicGroup,
+    ClassicMembership,
     GroupSnapshot,
     MemberSnapshot,
 )
@@ -28,13 +28,13 @@ from odradek.coordinator.consumer.changes import (
     TargetChanged,
     TargetEpochChanged,
 )
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.embedded import (
     by_id,
     read_assignment,
     read_subscription,
     write_assignment,
 )
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMetadata, Share
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
@@ -43,7 +43,7 @@ UPGRADES: Final = frozenset({"bidirectional", "upgrade"})
 DOWNGRADES: Final = frozenset({"bidirectional", "downgrade"})
 
 
-def upgraded(group: ClassicGroup, surroundings: Surroundings) -> list[Change]:
+def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[Change]:
     """A classic group as a consumer group: its generation is its epoch, and everybody has what it has.
 
     Raises ApiError when it may not or cannot be one.
@@ -69,7 +69,7 @@ def upgraded(group: ClassicGroup, surroundings: Surroundings) -> list[Change]:
     return changes
 
 
-def may_downgrade(group: ConsumerGroup, surroundings: Surroundings) -> bool:
+def may_downgrade(group: ConsumerMembership, surroundings: Surroundings) -> bool:
     """Whether a group is one for the classic protocol: nobody in it speaks the other any more."""
     settings = surroundings.terms.settings
     return (
@@ -80,7 +80,7 @@ def may_downgrade(group: ConsumerGroup, surroundings: Surroundings) -> bool:
     )
 
 
-def downgraded(group: ConsumerGroup, generation: int, surroundings: Surroundings) -> GroupSnapshot:
+def downgraded(group: ConsumerMembership, generation: int, surroundings: Surroundings) -> GroupSnapshot:
     """A group of classic members as a classic group.
 
     Its generation is the epoch before the last other member went: whoever was at that is told of a rebalance,
@@ -105,7 +105,7 @@ def downgraded(group: ConsumerGroup, generation: int, surroundings: Surroundings
     )
 
 
-def _upgraded(group: ClassicGroup, member: ClassicMember, topics: Topics) -> Member:
+def _upgraded(group: ClassicMembership, member: ClassicMember, topics: Topics) -> Member:
     """Raises MalformedRequest, ApiError."""
     protocol = group.protocol_name or member.protocols[0][0]
     subscription = read_subscription(member.metadata(protocol))
@@ -149,6 +149,6 @@ def _common_protocol(terms: dict[str, ClassicTerms]) -> str:
     return next(shared, first.protocols[0][0])
 
 
-def _refused(group: ClassicGroup, why: str) -> ApiError:
+def _refused(group: ClassicMembership, why: str) -> ApiError:
     words = f"the classic group {group.group_id} cannot take members of the consumer protocol: {why}"
     return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, words)

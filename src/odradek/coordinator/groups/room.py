@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from odradek.coordinator.classic import Terms
-from odradek.coordinator.classic.coordinator import GroupPurgatories
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.groups.shard import Shard
 from odradek.coordinator.runtime.bounds import Bound
 

@@ -14,13 +14,13 @@ from typing import Never, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Defer
 from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
-from odradek.coordinator.classic import ClassicCoordinator, ClassicGroup
-from odradek.coordinator.classic.coordinator import GroupPurgatories
-from odradek.coordinator.classic.group import GroupSnapshot
-from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
+from odradek.coordinator.classic import ClassicMembership, ClassicProtocol
+from odradek.coordinator.classic.classic_membership import GroupSnapshot
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
+from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import BecomeClassic
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.groups.consumer_records import record_of
 from odradek.coordinator.groups.gathering import GatheredWrite, GatheredWrites
@@ -114,14 +114,14 @@ class Shard:
         """A group for this shard, not in it yet."""
         return Group(group_id, self._new_classic(group_id), offsets or GroupOffsets())
 
-    def _new_classic(self, group_id: str) -> ClassicCoordinator:
-        members = ClassicGroup(group_id, self._terms.clock)
-        return ClassicCoordinator(members, self._terms, self._purgatories, self)
+    def _new_classic(self, group_id: str) -> ClassicProtocol:
+        members = ClassicMembership(group_id, self._terms.clock)
+        return ClassicProtocol(members, self._terms, self._purgatories, self)
 
-    def make_consumer(self, group: Group, members: ConsumerGroup | None = None) -> ConsumerCoordinator:
+    def make_consumer(self, group: Group, members: ConsumerMembership | None = None) -> ConsumerProtocol:
         """Let a group be one of the consumer protocol, with these members."""
-        found = members or ConsumerGroup(group.group_id)
-        group.consumer = ConsumerCoordinator(
+        found = members or ConsumerMembership(group.group_id)
+        group.consumer = ConsumerProtocol(
             found,
             self.surroundings,
             self._purgatories,
@@ -262,7 +262,7 @@ class Shard:
             self.drop(group)
 
     def _delete_consumer(
-        self, group: Group, consumer: ConsumerCoordinator, tombstones: list[KeyValue]
+        self, group: Group, consumer: ConsumerProtocol, tombstones: list[KeyValue]
     ) -> ErrorCode:
         draft = consumer.draft()
         if draft.group.members:

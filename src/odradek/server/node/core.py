@@ -190,6 +190,8 @@ class BrokerCore:
 
         def tell(errors: Mapping[TopicPartition, ErrorCode]) -> None:
             self._tell_of_topics()
+            if isinstance(message, UpdateMetadata):
+                self.transactions.on_metadata()
             obeyed(errors)
 
         self._orders.take(message, tell)

@@ -66,6 +66,8 @@ class TransactionHost:
         self._groups = groups
         self._slices = slices
         self._made: TransactionCoordinator | None = None
+        # Whether the controller has told this broker which topics there are.
+        self._knows_topics = False
 
     @property
     def coordinator(self) -> "TransactionCoordinator":
@@ -105,6 +107,10 @@ class TransactionHost:
         for stopped in changes.stopped:
             self._resign(stopped)
 
+    def on_metadata(self) -> None:
+        """Called when an UpdateMetadata was obeyed; the first one names every topic."""
+        self._knows_topics = True
+
     def _resign(self, topic_partition: TopicPartition) -> None:
         if topic_partition.topic == TRANSACTION_STATE_TOPIC:
             self.coordinator.resign(topic_partition.partition)
@@ -140,9 +146,8 @@ class TransactionHost:
         A broker that starts is told what it leads before it is told which topics there are: until then a
         partition that it does not know is one that it has not heard of, not one that was deleted.
         """
-        has_joined = self._image.is_live(self._replicas.broker_id)
         is_known = self._image.partition(topic_partition) or self._replicas.partition(topic_partition)
-        return has_joined and not is_known
+        return self._knows_topics and not is_known
 
     def write_markers(
         self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"

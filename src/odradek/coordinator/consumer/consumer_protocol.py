@@ -1,4 +1,4 @@
-"""One consumer group as its coordinator runs it: requests and deadlines in, one step after another.
+"""The consumer protocol as one group runs it: requests and deadlines in, one step after another.
 
 It decides nothing about groups; the files beside it do. A step works on a draft. The draft's changes are
 appended as one batch, and then the draft is the group, and effects are carried out. The next step builds on
@@ -15,11 +15,12 @@ from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.coordinator.classic.coordinator import GroupPurgatories
-from odradek.coordinator.classic.group import GroupSnapshot
+from odradek.coordinator.classic.classic_membership import GroupSnapshot
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.classic.terms import Caller
 from odradek.coordinator.consumer.answers import RespondToHeartbeat
 from odradek.coordinator.consumer.changes import OF_MEMBERS
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import (
     AwaitRejoin,
@@ -33,7 +34,6 @@ from odradek.coordinator.consumer.effects import (
     StartSession,
     Synced,
 )
-from odradek.coordinator.consumer.group import ConsumerGroup
 from odradek.coordinator.consumer.heartbeats import heartbeat
 from odradek.coordinator.consumer.leaving import leave, remove
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Share
@@ -72,19 +72,19 @@ class ChangeLog(Protocol):
         """Carry `EndClassic` out."""
 
 
-class ConsumerCoordinator:
-    """Coordinates one group; owned by one thread."""
+class ConsumerProtocol:
+    """The protocol as one group runs it; owned by one thread."""
 
-    __slots__ = ("_log", "_topics_version", "_watch", "group", "surroundings")
+    __slots__ = ("_log", "_topics_version", "_watch", "membership", "surroundings")
 
     def __init__(
         self,
-        group: ConsumerGroup,
+        group: ConsumerMembership,
         surroundings: Surroundings,
         purgatories: GroupPurgatories,
         log: ChangeLog,
     ) -> None:
-        self.group = group
+        self.membership = group
         """What the log has; replaced as a whole by each step that changes it."""
         self.surroundings = surroundings
         self._log = log
@@ -112,7 +112,7 @@ class ConsumerCoordinator:
 
     def resume(self) -> None:
         """A group was loaded: the sessions of its members begin, and their time to give back."""
-        for member_id, member in self.group.members.items():
+        for member_id, member in self.membership.members.items():
             timeout_ms = self._session_timeout_ms(member_id)
             self._carry_out(StartSession(member_id, timeout_ms))
             if member.share.state is MemberState.UNREVOKED_PARTITIONS:
@@ -142,7 +142,7 @@ class ConsumerCoordinator:
     def draft(self) -> Draft:
         """What a step begins with."""
         is_stale = self._topics_version != self.surroundings.topics.version
-        return Draft(self.group, topics_changed=is_stale)
+        return Draft(self.membership, topics_changed=is_stale)
 
     def commit(self, draft: Draft, effects: Sequence[Effect] = ()) -> ErrorCode:
         """Append what a draft holds, let it be the group, and carry the effects out; the log's error."""
@@ -154,7 +154,7 @@ class ConsumerCoordinator:
             error = self._log.write_draft(draft)
             if error is not ErrorCode.NONE:
                 return error
-            self.group = draft.group
+            self.membership = draft.group
         if draft.has_looked:
             self._topics_version = version
         for member_id in {
@@ -184,12 +184,12 @@ class ConsumerCoordinator:
             case Synced(member_id):
                 self._watch.synced(member_id)
             case EndClassic():
-                self._log.end_classic(self.group.group_id)
+                self._log.end_classic(self.membership.group_id)
             case BecomeClassic(snapshot):
-                self._log.become_classic(self.group.group_id, snapshot)
+                self._log.become_classic(self.membership.group_id, snapshot)
 
     def _share_of(self, member_id: str) -> Share | None:
-        member = self.group.members.get(member_id)
+        member = self.membership.members.get(member_id)
         return None if member is None else member.share
 
     def _expel(self, member_id: str, is_open: IsOpen) -> None:
@@ -208,7 +208,7 @@ class ConsumerCoordinator:
         self._log.run(step)
 
     def _session_timeout_ms(self, member_id: str) -> int:
-        classic = self.group.members[member_id].metadata.classic
+        classic = self.membership.members[member_id].metadata.classic
         if classic is not None:
             return classic.session_timeout_ms
-        return self.surroundings.config(self.group.group_id).consumer_session_timeout_ms
+        return self.surroundings.config(self.membership.group_id).consumer_session_timeout_ms

@@ -1,4 +1,4 @@
-"""One classic group as its coordinator runs it: requests and deadlines in, effects carried out.
+"""The classic protocol as one group runs it: requests and deadlines in, effects carried out.
 
 It decides nothing about groups; `joining`, `syncing`, `rebalancing`, `heartbeats` and `leaving` do.
 Everything here happens within a step of the coordinator (`runtime.steps`); a deadline begins one of its own.
@@ -9,10 +9,10 @@ Everything here happens within a step of the coordinator (`runtime.steps`); a de
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from odradek.base.error_codes import ErrorCode
+from odradek.coordinator.classic.classic_membership import ClassicMembership, GroupSnapshot
 from odradek.coordinator.classic.delayed_heartbeat import DelayedFirstJoin, DelayedHeartbeat, MemberKey
 from odradek.coordinator.classic.delayed_join import DelayedJoin, InitialDelayedJoin
 from odradek.coordinator.classic.delayed_sync import DelayedSync
@@ -25,7 +25,7 @@ from odradek.coordinator.classic.effects import (
     StartPendingSession,
     StartSession,
 )
-from odradek.coordinator.classic.group import ClassicGroup, GroupSnapshot
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.classic.heartbeats import end_session, hear
 from odradek.coordinator.classic.joining import join
 from odradek.coordinator.classic.leaving import leave
@@ -37,25 +37,9 @@ from odradek.coordinator.classic.terms import Caller, Terms
 from odradek.coordinator.runtime.answers import Answer, AnyAnswer
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
 from odradek.coordinator.runtime.steps import Step
-from odradek.timer import Purgatory
 from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPurgatories:
-    """Where groups wait; one of each for a broker (D9)."""
-
-    joins: Purgatory[str]
-    syncs: Purgatory[str]
-    heartbeats: Purgatory[MemberKey]
-    members: Purgatory[MemberKey]
-    """What single members of consumer groups have to do: give back, join again, sync."""
-
-    def all(self) -> tuple[Purgatory[str], Purgatory[str], Purgatory[MemberKey], Purgatory[MemberKey]]:
-        """For metrics and listings."""
-        return self.joins, self.syncs, self.heartbeats, self.members
 
 
 class Persistence(Protocol):
@@ -71,15 +55,15 @@ class Persistence(Protocol):
         """Run a step, now or after those that are under way."""
 
 
-class ClassicCoordinator:
-    """Coordinates one group; owned by one thread."""
+class ClassicProtocol:
+    """The protocol as one group runs it; owned by one thread."""
 
-    __slots__ = ("_persistence", "_purgatories", "_terms", "group")
+    __slots__ = ("_persistence", "_purgatories", "_terms", "membership")
 
     def __init__(
-        self, group: ClassicGroup, terms: Terms, purgatories: GroupPurgatories, persistence: Persistence
+        self, group: ClassicMembership, terms: Terms, purgatories: GroupPurgatories, persistence: Persistence
     ) -> None:
-        self.group = group
+        self.membership = group
         self._terms = terms
         self._purgatories = purgatories
         self._persistence = persistence
@@ -88,15 +72,15 @@ class ClassicCoordinator:
 
     def join(self, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin) -> None:
         """JoinGroup."""
-        self._carry_out_all(join(self.group, self._terms, request, caller, respond))
+        self._carry_out_all(join(self.membership, self._terms, request, caller, respond))
 
     def sync(self, request: SyncGroupRequest, respond: RespondToSync) -> None:
         """SyncGroup."""
-        self._carry_out_all(sync(self.group, request, respond))
+        self._carry_out_all(sync(self.membership, request, respond))
 
     def hear(self, event: GroupEvent, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
         """Take a sign of life, Heartbeat or OffsetCommit; the code to answer with."""
-        code, effects = hear(self.group, event, member_id, instance_id, generation)
+        code, effects = hear(self.membership, event, member_id, instance_id, generation)
         self._carry_out_all(effects)
         return code
 
@@ -105,7 +89,7 @@ class ClassicCoordinator:
         codes: list[ErrorCode] = []
         effects: Effects = []
         for leaver in leavers:
-            code, more = leave(self.group, leaver)
+            code, more = leave(self.membership, leaver)
             codes.append(code)
             effects += more
         self._carry_out_all(effects)
@@ -115,19 +99,19 @@ class ClassicCoordinator:
 
     def resume(self) -> None:
         """A group was loaded: the sessions of its members begin."""
-        members = self.group.members.values()
+        members = self.membership.members.values()
         self._carry_out_all([StartSession(member.member_id, member.session_timeout_ms) for member in members])
 
     def rebalance(self) -> None:
         """Members left before this group was theirs alone: the others are to share anew."""
-        self._carry_out_all(rebalance(self.group, GroupEvent.MEMBER_GONE))
+        self._carry_out_all(rebalance(self.membership, GroupEvent.MEMBER_GONE))
 
     def close(self, code: ErrorCode) -> None:
         """Be no longer this group's coordinator; whoever waits is told why (D8)."""
         self._carry_out_all(self._closed(code))
 
     def _closed(self, code: ErrorCode) -> Effects:
-        group = self.group
+        group = self.membership
         group.take(GroupEvent.CLOSED)
         effects: Effects = []
         for member in group.members.values():
@@ -153,7 +137,7 @@ class ClassicCoordinator:
         self._try_waiting()
 
     def _try_waiting(self) -> None:
-        group = self.group
+        group = self.membership
         if group.is_rebalancing:
             self._purgatories.joins.check_and_complete(group.group_id)
         self._purgatories.syncs.check_and_complete(group.group_id)
@@ -166,36 +150,36 @@ class ClassicCoordinator:
                 self._start_session(member_id, timeout_ms)
             case StartPendingSession(member_id, timeout_ms):
                 deadline_ms = self._now_ms() + timeout_ms
-                operation = DelayedFirstJoin(deadline_ms, self.group, member_id, self._on_session_over)
+                operation = DelayedFirstJoin(deadline_ms, self.membership, member_id, self._on_session_over)
                 self._watch_session(member_id, operation)
             case AwaitJoins(is_first):
                 self._await_joins(is_first=is_first)
             case AwaitSyncs(_, timeout_ms):
-                deadline_ms = self.group.syncs_until_ms = self._now_ms() + timeout_ms
-                late = DelayedSync(deadline_ms, self.group, self._on_syncs_late)
-                self._purgatories.syncs.try_complete_else_watch(late, [self.group.group_id])
+                deadline_ms = self.membership.syncs_until_ms = self._now_ms() + timeout_ms
+                late = DelayedSync(deadline_ms, self.membership, self._on_syncs_late)
+                self._purgatories.syncs.try_complete_else_watch(late, [self.membership.group_id])
             case Persist(snapshot, then):
-                error = self._persistence.persist(self.group.group_id, snapshot)
+                error = self._persistence.persist(self.membership.group_id, snapshot)
                 for following in then(told(GROUP_ERRORS, error)):
                     self._carry_out(following)
 
     def _start_session(self, member_id: str, timeout_ms: int) -> None:
-        member = self.group.members.get(member_id)
+        member = self.membership.members.get(member_id)
         if member is None:
             return
         now_ms = self._now_ms()
         member.last_heartbeat_ms = now_ms
         member.session += 1
-        operation = DelayedHeartbeat(now_ms + timeout_ms, self.group, member_id, self._on_session_over)
+        operation = DelayedHeartbeat(now_ms + timeout_ms, self.membership, member_id, self._on_session_over)
         self._watch_session(member_id, operation)
 
     def _watch_session(self, member_id: str, operation: DelayedHeartbeat) -> None:
-        key = MemberKey(self.group.group_id, member_id)
+        key = MemberKey(self.membership.group_id, member_id)
         self._purgatories.heartbeats.check_and_complete(key)
         self._purgatories.heartbeats.try_complete_else_watch(operation, [key])
 
     def _await_joins(self, *, is_first: bool) -> None:
-        group, now_ms = self.group, self._now_ms()
+        group, now_ms = self.membership, self._now_ms()
         timeout_ms = group.rebalance_timeout_ms
         delay_ms = min(self._terms.initial_rebalance_delay_ms(), timeout_ms) if is_first else 0
         if not is_first:
@@ -209,7 +193,7 @@ class ClassicCoordinator:
 
     def _hold_open(self, delay_ms: int, left_ms: int) -> None:
         """G1: give others time to join a group that had no members."""
-        group = self.group
+        group = self.membership
         group.has_newcomers = False
         group.joins_until_ms = self._now_ms() + delay_ms
 
@@ -224,13 +208,13 @@ class ClassicCoordinator:
         self._purgatories.joins.try_complete_else_watch(operation, [group.group_id])
 
     def _on_joins_over(self) -> None:
-        self._take(lambda: end_join_phase(self.group))
+        self._take(lambda: end_join_phase(self.membership))
 
     def _on_syncs_late(self, generation: int) -> None:
-        self._take(lambda: end_sync_phase(self.group, generation))
+        self._take(lambda: end_sync_phase(self.membership, generation))
 
     def _on_session_over(self, member_id: str) -> None:
-        self._take(lambda: end_session(self.group, member_id))
+        self._take(lambda: end_session(self.membership, member_id))
 
     def _now_ms(self) -> int:
         return self._terms.clock.monotonic_ms()

@@ -33,7 +33,7 @@ _UNTOLD: Final = MemberMetadata()
 
 
 @dataclass(slots=True)
-class ConsumerGroup:
+class ConsumerMembership:
     """A group of the consumer protocol."""
 
     group_id: str
@@ -56,7 +56,7 @@ class ConsumerGroup:
     is_stored: bool = False
     """Whether the log holds records of it, which a deletion has to take back."""
 
-    def fork(self) -> "ConsumerGroup":
+    def fork(self) -> "ConsumerMembership":
         """A group that may change without this one; O(members)."""
         return replace(
             self,

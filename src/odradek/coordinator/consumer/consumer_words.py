@@ -7,7 +7,7 @@ from typing import Final
 
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import in_order, without
-from odradek.coordinator.consumer.coordinator import ConsumerCoordinator
+from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.member import Member
 from odradek.coordinator.consumer.states import GroupState, MemberState
 from odradek.coordinator.consumer.topics import Topics
@@ -16,9 +16,9 @@ NAMED_MAX: Final = 5
 """How many members, and how many partitions of each, are named one by one."""
 
 
-def waits_for(consumer: ConsumerCoordinator, topics: Topics, now_ms: int) -> str:
+def waits_for(consumer: ConsumerProtocol, topics: Topics, now_ms: int) -> str:
     """What has to happen next, and until when; "nothing" where the group is at rest."""
-    group = consumer.group
+    group = consumer.membership
     if group.state is GroupState.ASSIGNING:
         return "the next heartbeat of any member, which computes the assignment"
     late = [member for member in group.members.values() if not member.has_reached(group.target_epoch)]
@@ -30,8 +30,8 @@ def waits_for(consumer: ConsumerCoordinator, topics: Topics, now_ms: int) -> str
     return "; ".join(said)
 
 
-def _waits_for(consumer: ConsumerCoordinator, member: Member, topics: Topics, now_ms: int) -> str:
-    group, share, presence = consumer.group, member.share, consumer.presence(member.member_id)
+def _waits_for(consumer: ConsumerProtocol, member: Member, topics: Topics, now_ms: int) -> str:
+    group, share, presence = consumer.membership, member.share, consumer.presence(member.member_id)
     who = f"member {member.member_id}"
     if member.is_away:
         return f"{who} is away"

@@ -48,7 +48,7 @@ class GroupSnapshot:
 
 
 @dataclass(slots=True)
-class ClassicGroup:
+class ClassicMembership:
     """A group of the classic protocol."""
 
     group_id: str

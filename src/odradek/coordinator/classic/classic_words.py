@@ -6,14 +6,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from odradek.coordinator.classic.group import ClassicGroup
+from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.states import GroupState
 
 NAMED_MAX: Final = 5
 """How many members are named one by one."""
 
 
-def waits_for(group: ClassicGroup) -> str:
+def waits_for(group: ClassicMembership) -> str:
     """What has to happen next, and until when; "nothing" where the group is at rest."""
     now_ms = group.clock.monotonic_ms()
     if group.state is GroupState.PREPARING_REBALANCE:
@@ -36,7 +36,7 @@ def waits_for(group: ClassicGroup) -> str:
     return "nothing"
 
 
-def _named(group: ClassicGroup, member_ids: Sequence[str]) -> str:
+def _named(group: ClassicMembership, member_ids: Sequence[str]) -> str:
     """Members by id, each with when it was last heard of."""
     now_ms = group.clock.monotonic_ms()
     named = []

@@ -1,0 +1,21 @@
+"""Where groups wait: one purgatory of each kind for a broker (D9)."""
+
+from dataclasses import dataclass
+
+from odradek.coordinator.classic.delayed_heartbeat import MemberKey
+from odradek.timer import Purgatory
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPurgatories:
+    """The purgatories of one broker's groups."""
+
+    joins: Purgatory[str]
+    syncs: Purgatory[str]
+    heartbeats: Purgatory[MemberKey]
+    members: Purgatory[MemberKey]
+    """What single members of consumer groups have to do: give back, join again, sync."""
+
+    def all(self) -> tuple[Purgatory[str], Purgatory[str], Purgatory[MemberKey], Purgatory[MemberKey]]:
+        """For metrics and listings."""
+        return self.joins, self.syncs, self.heartbeats, self.members
