@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.net.framing import JOINED_BYTES_MAX, FrameReader, FrameRefused, framed
+from odradek.net.framing import JOINED_BYTES_MAX, Buffer, FrameReader, FrameRefused, framed
 
 FRAME_BYTES_MAX = 1_000_000
 
@@ -104,7 +104,7 @@ def test_what_is_no_frame_is_refused_by_its_name(first: bytes, reason: str) -> N
 
 
 def test_a_payload_is_framed_without_copying_its_large_parts() -> None:
-    parts = [bytes(JOINED_BYTES_MAX + 1), memoryview(b"defgh")]
+    parts: list[Buffer] = [bytes(JOINED_BYTES_MAX + 1), memoryview(b"defgh")]
     length, *rest = framed(parts)
     assert length == b"\0\0\x10\x06"
     assert rest[0] is parts[0]

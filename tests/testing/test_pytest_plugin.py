@@ -17,12 +17,14 @@ def send(broker: Broker, topic: str) -> int:
     """Send one record; how many were not acknowledged."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     producer.produce(topic, b"order 1")
-    return producer.flush(WAIT_S)
+    left: int = producer.flush(WAIT_S)
+    return left
 
 
 def end_offset(broker: Broker, topic: str) -> int:
     (row,) = [row for row in broker.describe("partitions") if row["topic"] == topic]
-    return row["log_end_offset"]
+    offset: int = row["log_end_offset"]
+    return offset
 
 
 def test_a_topic_is_fresh_for_each_test(odradek_broker: Broker, odradek_topic: str) -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from odradek.base.errors import SettingError
@@ -35,7 +37,7 @@ def test_refuses_what_a_setting_cannot_take_in_one_sentence(name: str, text: str
 
 
 @pytest.mark.parametrize("table", [TOPIC_SETTINGS, BROKER_SETTINGS])
-def test_every_default_survives_being_written_and_read(table: dict) -> None:
+def test_every_default_survives_being_written_and_read(table: dict[str, Any]) -> None:
     for setting in table.values():
         if setting.default is not None:
             assert setting.parse(setting.render(setting.default)) == setting.default, setting.name

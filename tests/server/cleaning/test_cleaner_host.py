@@ -115,6 +115,7 @@ class Bench:
 
 def offsets(log: Log) -> list[int]:
     read = log.read(log.log_start_offset, 1 << 20, log.end_position, at_least_one=True)
+    assert isinstance(read.records, bytes | memoryview), "small enough to be read at once"
     return [header.base_offset for _, header in iter_headers(read.records)]
 
 

@@ -13,7 +13,6 @@ from odradek.base.errors import CorruptRecord, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import BatchBuilder
-from odradek.server.cleaning import cleaner_worker
 from odradek.server.cleaning.cleaner_process import CleanerDied, CleanerProcesses
 from odradek.server.cleaning.cleaner_worker import WAIT_S_MAX, Pace
 from odradek.storage import Log
@@ -133,8 +132,8 @@ def test_an_answer_that_nobody_reads_ends_the_process_without_a_word(tmp_path: P
     """L5: a broker that was killed between two looks at standard input."""
     _, job = dirty_log(tmp_path)
     command = [sys.executable, "-m", "odradek.server.cleaning.cleaner_worker", str(UNLIMITED)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -175,7 +174,7 @@ def test_the_slowest_rate_asks_for_no_wait_that_the_system_cannot_count(
         now_s += 1e15 if len(waits) == 3 else waits[-1]
         return [], [], []
 
-    monkeypatch.setattr(cleaner_worker.time, "monotonic", lambda: now_s)
-    monkeypatch.setattr(cleaner_worker.select, "select", select)
+    monkeypatch.setattr("odradek.server.cleaning.cleaner_worker.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("odradek.server.cleaning.cleaner_worker.select.select", select)
     Pace(1 / (2**31 - 1))(65_536)
     assert waits == [WAIT_S_MAX] * 3 + [0.0]

@@ -16,6 +16,7 @@ from odradek.server.edge.dispatch import Dispatcher, Handler
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.registry import Handlers
+from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -54,7 +55,7 @@ def handled() -> Handled:
 
 
 @pytest.fixture
-def dispatcher(node: Any, handled: Handled, stalls: LoopStalls) -> Dispatcher:
+def dispatcher(node: SimNode, handled: Handled, stalls: LoopStalls) -> Dispatcher[Any]:
     def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
         return InitProducerIdResponse(error_code=code)
 
@@ -81,7 +82,7 @@ def decode(answer: bytes | None, version: int) -> InitProducerIdResponse:
 
 @pytest.mark.parametrize("version", range(6))
 def test_a_request_reaches_its_handler_and_the_answer_its_connection(
-    dispatcher: Dispatcher, handled: Handled, fake_client: Any, version: int
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any, version: int
 ) -> None:
     dispatcher.dispatch(fake_client, frame(version))
     (context,) = handled.contexts
@@ -92,7 +93,9 @@ def test_a_request_reaches_its_handler_and_the_answer_its_connection(
     assert decode(fake_client.answers[0], version).producer_id == 9
 
 
-def test_a_handler_may_answer_nothing(dispatcher: Dispatcher, handled: Handled, fake_client: Any) -> None:
+def test_a_handler_may_answer_nothing(
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
+) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](None)
     assert fake_client.answers == [None]
@@ -112,7 +115,7 @@ def test_a_handler_may_answer_nothing(dispatcher: Dispatcher, handled: Handled, 
     ids=["empty", "short", "unknown api", "unknown version", "garbage", "truncated", "client id too long"],
 )
 def test_what_is_no_request_closes_the_connection(
-    dispatcher: Dispatcher, handled: Handled, fake_client: Any, bad: bytes
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any, bad: bytes
 ) -> None:
     dispatcher.dispatch(fake_client, bad)
     assert fake_client.is_closed
@@ -120,7 +123,7 @@ def test_what_is_no_request_closes_the_connection(
 
 
 def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version_0(
-    dispatcher: Dispatcher, fake_client: Any
+    dispatcher: Dispatcher[Any], fake_client: Any
 ) -> None:
     dispatcher.dispatch(fake_client, struct.pack(">hhi", API_VERSIONS, 5, 77) + b"whatever it may say")
     correlation_id, position = decode_response_header(fake_client.answers[0], API_VERSIONS, 0)
@@ -138,7 +141,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version
     ],
 )
 def test_what_a_handler_raises_is_an_answer(
-    dispatcher: Dispatcher, handled: Handled, fake_client: Any, error: Exception, code: ErrorCode
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any, error: Exception, code: ErrorCode
 ) -> None:
     handled.error = error
     dispatcher.dispatch(fake_client, frame(4))
@@ -147,7 +150,7 @@ def test_what_a_handler_raises_is_an_answer(
 
 
 def test_a_handler_that_raises_after_its_answer_has_answered(
-    dispatcher: Dispatcher, handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
 ) -> None:
     handled.error, handled.answers_first = RuntimeError("too late"), True
     dispatcher.dispatch(fake_client, frame(4))
@@ -155,7 +158,7 @@ def test_a_handler_that_raises_after_its_answer_has_answered(
 
 
 def test_an_answer_that_cannot_be_encoded_closes_the_connection(
-    dispatcher: Dispatcher, handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](InitProducerIdResponse(producer_id=1 << 70))
@@ -163,7 +166,7 @@ def test_an_answer_that_cannot_be_encoded_closes_the_connection(
 
 
 def test_a_second_answer_is_our_own_mistake(
-    dispatcher: Dispatcher, handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](None)
@@ -222,7 +225,7 @@ def mistakes_of_ours() -> Iterator[list[str]]:
 
 
 def test_a_request_that_holds_the_loop_is_named(
-    dispatcher: Dispatcher,
+    dispatcher: Dispatcher[Any],
     handled: Handled,
     fake_client: Any,
     short_clock: Any,
@@ -243,7 +246,7 @@ def test_a_request_that_holds_the_loop_is_named(
 
 @pytest.mark.slow
 def test_whatever_comes_is_answered_once_or_ends_its_connection(
-    new_node: Callable[..., Any], batch: Callable[..., bytes], fake_client: Any, stalls: LoopStalls
+    new_node: Callable[..., SimNode], batch: Callable[..., bytes], fake_client: Any, stalls: LoopStalls
 ) -> None:
     """Mutated frames of every API against the whole core; `./dev fuzz` is this at length, over sockets."""
     node, client_class = new_node(), type(fake_client)

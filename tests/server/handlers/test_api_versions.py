@@ -1,17 +1,16 @@
-from typing import Any
-
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.index import INDEX
 from odradek.server.handlers.registry import Handlers
+from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_what_is_served_is_told_and_nothing_else(node: Any, version: int) -> None:
+def test_what_is_served_is_told_and_nothing_else(node: SimNode, version: int) -> None:
     answer = node.ask(ApiVersionsRequest("kafka-python", "3.0"), version)
     told = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
     assert told.keys() == {row.key for row in INDEX}
@@ -19,7 +18,7 @@ def test_what_is_served_is_told_and_nothing_else(node: Any, version: int) -> Non
     assert not {4, 5, 6, 7} & set(told), "control APIs are for the inter-broker listener alone"
 
 
-def test_produce_is_told_from_version_0_although_it_is_served_from_3(node: Any) -> None:
+def test_produce_is_told_from_version_0_although_it_is_served_from_3(node: SimNode) -> None:
     """KIP-896: librdkafka decides features by it."""
     answer = node.ask(ApiVersionsRequest("a", "1"))
     (produce,) = [api for api in answer.api_keys if api.api_key == 0]
@@ -28,7 +27,7 @@ def test_produce_is_told_from_version_0_although_it_is_served_from_3(node: Any) 
 
 
 @pytest.mark.parametrize("version", [3, 4])
-def test_features_are_finalized_when_they_are_served(node: Any, version: int) -> None:
+def test_features_are_finalized_when_they_are_served(node: SimNode, version: int) -> None:
     answer = node.ask(ApiVersionsRequest("a", "1"), version)
     levels = {one.name: one.max_version_level for one in answer.finalized_features}
     assert (levels["transaction.version"], levels["group.version"]) == (2, 1)
@@ -38,7 +37,7 @@ def test_features_are_finalized_when_they_are_served(node: Any, version: int) ->
 
 
 @pytest.mark.parametrize("name", ["", "-a", "a b", "ä"])
-def test_software_without_a_proper_name_is_refused(node: Any, name: str) -> None:
+def test_software_without_a_proper_name_is_refused(node: SimNode, name: str) -> None:
     """KIP-511"""
     answer = node.ask(ApiVersionsRequest(name, "1"), 3)
     assert (answer.error_code, answer.api_keys) == (ErrorCode.INVALID_REQUEST, [])
@@ -49,7 +48,7 @@ def test_software_without_a_proper_name_is_refused(node: Any, name: str) -> None
     [(None, -1, True), ("ours", -1, True), ("ours", 0, True), ("other", 0, False), ("ours", 7, False)],
 )
 def test_a_client_that_means_another_broker_is_sent_back(
-    node: Any, named: str | None, node_id: int, is_meant: bool
+    node: SimNode, named: str | None, node_id: int, is_meant: bool
 ) -> None:
     """KIP-1242: a client whose broker's address is another's now bootstraps again."""
     assert node.core.broker_id == 0

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -29,14 +30,14 @@ from odradek.wire.messages.offset_fetch import (
 
 
 @pytest.fixture
-def groups(node: Any) -> Any:
+def groups(node: SimNode) -> Any:
     """A node with a topic `t` of two partitions, and somewhere to keep groups."""
     node.ask(CreateTopicsRequest([CreatableTopic("t", 2, 1)], timeout_ms=1000))
     assert node.ask(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators[0].error_code == 0
     return node
 
 
-def join(node: Any, member_id: str = "a", topics: tuple[str, ...] = ("t",), **fields: Any) -> Any:
+def join(node: SimNode, member_id: str = "a", topics: tuple[str, ...] = ("t",), **fields: Any) -> Any:
     request = ConsumerGroupHeartbeatRequest("g", member_id, 0, rebalance_timeout_ms=10_000)
     request.topic_partitions, request.subscribed_topic_names = [], list(topics)
     for name, value in fields.items():
@@ -44,7 +45,7 @@ def join(node: Any, member_id: str = "a", topics: tuple[str, ...] = ("t",), **fi
     return node.ask(request)
 
 
-def beat(node: Any, epoch: int, member_id: str = "a", owned: dict[UUID, list[int]] | None = None) -> Any:
+def beat(node: SimNode, epoch: int, member_id: str = "a", owned: dict[UUID, list[int]] | None = None) -> Any:
     told = None if owned is None else [TopicPartitions(topic, parts) for topic, parts in owned.items()]
     return node.ask(ConsumerGroupHeartbeatRequest("g", member_id, epoch, topic_partitions=told))
 
@@ -53,7 +54,7 @@ def parts(answer: Any) -> dict[UUID, list[int]]:
     return {one.topic_id: one.partitions for one in answer.assignment.topic_partitions}
 
 
-def commit(node: Any, epoch: int, version: int = 9) -> ErrorCode:
+def commit(node: SimNode, epoch: int, version: int = 9) -> ErrorCode:
     topics = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5)])]
     asked = node.send(OffsetCommitRequest("g", epoch, "a", topics=topics), version)
     node.turns.run()

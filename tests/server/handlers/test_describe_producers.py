@@ -6,17 +6,18 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.records.builder import BatchBuilder
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
 @pytest.fixture(autouse=True)
-def flights(node: Any) -> None:
+def flights(node: SimNode) -> None:
     node.ask(CreateTopicsRequest([CreatableTopic("flights", 2, 1)], timeout_ms=1000))
 
 
-def describe(node: Any, topic: str, partition: int) -> Any:
+def describe(node: SimNode, topic: str, partition: int) -> Any:
     asked = DescribeProducersRequest([TopicRequest(topic, [partition])])
     (found,) = node.ask(asked).topics
     assert found.name == topic
@@ -25,12 +26,12 @@ def describe(node: Any, topic: str, partition: int) -> Any:
     return described
 
 
-def test_a_partition_that_nobody_writes_to_has_none(node: Any) -> None:
+def test_a_partition_that_nobody_writes_to_has_none(node: SimNode) -> None:
     described = describe(node, "flights", 0)
     assert (described.error_code, described.error_message, described.active_producers) == (0, None, [])
 
 
-def test_what_a_producer_wrote_last_is_told(node: Any) -> None:
+def test_what_a_producer_wrote_last_is_told(node: SimNode) -> None:
     """KIP-664"""
     builder = BatchBuilder(producer_id=7, producer_epoch=2, base_sequence=0)
     for value in (b"a", b"b"):
@@ -55,7 +56,7 @@ def test_what_a_producer_wrote_last_is_told(node: Any) -> None:
     ],
 )
 def test_a_partition_that_is_not_here_is_refused(
-    node: Any, topic: str, partition: int, code: ErrorCode
+    node: SimNode, topic: str, partition: int, code: ErrorCode
 ) -> None:
     described = describe(node, topic, partition)
     assert (described.error_code, described.active_producers) == (code, [])

@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -71,7 +72,7 @@ def batch(producer: tuple[int, int], sequence: int = 0, *, value: bytes = b"v") 
 
 
 def add(
-    node: Any, producer: tuple[int, int], *topics: tuple[str, list[int]], version: int = 3
+    node: SimNode, producer: tuple[int, int], *topics: tuple[str, list[int]], version: int = 3
 ) -> dict[Any, int]:
     named = [AddPartitionsToTxnTopic(name, partitions) for name, partitions in topics]
     answer = node.ask(AddPartitionsToTxnRequest(ID, *producer, named), version)
@@ -87,7 +88,7 @@ def errors_of(results: Any) -> dict[Any, int]:
 
 
 def produce(
-    node: Any, records: bytes, *, version: int, transactional_id: str | None = ID, partition: int = 0
+    node: SimNode, records: bytes, *, version: int, transactional_id: str | None = ID, partition: int = 0
 ) -> int:
     data = PartitionProduceData(partition, records)
     request = ProduceRequest(transactional_id, -1, 1000, [TopicProduceData("t", partition_data=[data])])
@@ -96,11 +97,11 @@ def produce(
     return code
 
 
-def end(node: Any, producer: tuple[int, int], *, committed: bool, version: int) -> Any:
+def end(node: SimNode, producer: tuple[int, int], *, committed: bool, version: int) -> Any:
     return node.ask(EndTxnRequest(ID, *producer, committed), version)
 
 
-def fetch(node: Any) -> Any:
+def fetch(node: SimNode) -> Any:
     wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20)
     request = FetchRequest(
         max_wait_ms=0, isolation_level=READ_COMMITTED, topics=[FetchTopic("t", partitions=[wanted])]
@@ -243,7 +244,7 @@ def test_every_api_names_a_fenced_producer_as_its_clients_know_it(
 # --- offsets
 
 
-def commit_offset(node: Any, producer: tuple[int, int], *, version: int, topic: str = "t") -> int:
+def commit_offset(node: SimNode, producer: tuple[int, int], *, version: int, topic: str = "t") -> int:
     part = TxnOffsetCommitRequestPartition(0, 42, committed_metadata="note")
     request = TxnOffsetCommitRequest(
         ID, "g", *producer, topics=[TxnOffsetCommitRequestTopic(topic, partitions=[part])]
@@ -262,7 +263,7 @@ def test_a_group_without_a_name_is_refused_before_the_transaction_is_looked_at(r
     assert answer.error_code == ErrorCode.INVALID_GROUP_ID
 
 
-def committed_offset(node: Any, *, require_stable: bool = False) -> tuple[int, int]:
+def committed_offset(node: SimNode, *, require_stable: bool = False) -> tuple[int, int]:
     group = OffsetFetchRequestGroup("g", topics=[OffsetFetchRequestTopics("t", partition_indexes=[0])])
     answer = node.ask(OffsetFetchRequest(groups=[group], require_stable=require_stable), 8)
     (part,) = answer.groups[0].topics[0].partitions
@@ -359,7 +360,7 @@ def test_transactions_are_described(ready: Any, producer: tuple[int, int]) -> No
 
 def test_a_deleted_topic_needs_no_marker(ready: Any, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [0, 1]))
-    ready.ask(DeleteTopicsRequest([DeleteTopicState("t")], timeout_ms=1000))
+    ready.ask(DeleteTopicsRequest(topics=[DeleteTopicState("t")], timeout_ms=1000))
     assert end(ready, producer, committed=True, version=1).error_code == 0
     (known,) = ready.ask(DescribeTransactionsRequest([ID])).transaction_states
     assert known.transaction_state == "CompleteCommit"

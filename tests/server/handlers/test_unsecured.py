@@ -3,11 +3,10 @@
 The codes are those of Apache Kafka 4.1 without them; `compat/test_unsecured.py` asks both.
 """
 
-from typing import Any
-
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.wire.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from odradek.wire.messages.describe_acls import DescribeAclsRequest
@@ -25,19 +24,19 @@ ANY = 1
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_sasl_handshake_is_told_that_it_is_out_of_place(node: Any, version: int) -> None:
+def test_a_sasl_handshake_is_told_that_it_is_out_of_place(node: SimNode, version: int) -> None:
     refused = node.ask(SaslHandshakeRequest("PLAIN"), version)
     assert (refused.error_code, refused.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_sasl_authentication_is_told_that_it_is_out_of_place(node: Any, version: int) -> None:
+def test_sasl_authentication_is_told_that_it_is_out_of_place(node: SimNode, version: int) -> None:
     refused = node.ask(SaslAuthenticateRequest(b"\0user\0password"), version)
     assert refused.error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert refused.error_message
 
 
-def test_acls_are_neither_described_nor_made_nor_deleted(node: Any) -> None:
+def test_acls_are_neither_described_nor_made_nor_deleted(node: SimNode) -> None:
     described = node.ask(DescribeAclsRequest(ANY, None, ANY, None, None, ANY, ANY))
     assert (described.error_code, described.resources) == (ErrorCode.SECURITY_DISABLED, [])
     creation = AclCreation(TOPIC, "flights", LITERAL, "User:ada", "*", READ, ALLOW)
@@ -50,18 +49,18 @@ def test_acls_are_neither_described_nor_made_nor_deleted(node: Any) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_nobody_has_a_quota(node: Any, version: int) -> None:
+def test_nobody_has_a_quota(node: SimNode, version: int) -> None:
     found = node.ask(DescribeClientQuotasRequest(), version)
     assert (found.error_code, found.entries) == (0, [])
 
 
-def test_nobody_has_scram_credentials(node: Any) -> None:
+def test_nobody_has_scram_credentials(node: SimNode) -> None:
     assert node.ask(DescribeUserScramCredentialsRequest()).results == []
     asked = DescribeUserScramCredentialsRequest([UserName("ada"), UserName("bob"), UserName("ada")])
     results = {result.user: result.error_code for result in node.ask(asked).results}
     assert results == {"ada": ErrorCode.DUPLICATE_RESOURCE, "bob": ErrorCode.RESOURCE_NOT_FOUND}
 
 
-def test_no_replica_is_on_the_move(node: Any) -> None:
+def test_no_replica_is_on_the_move(node: SimNode) -> None:
     found = node.ask(ListPartitionReassignmentsRequest())
     assert (found.error_code, found.topics) == (0, [])

@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.server.node.coordinator_log import CoordinatorLog
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 T0 = TopicPartition("t", 0)
@@ -14,7 +15,7 @@ TIMEOUT_MS = 1_000
 
 
 @pytest.fixture
-def ready(node: Any) -> Any:
+def ready(node: SimNode) -> Any:
     node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
     return node
 

@@ -6,29 +6,30 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.messages import UpdateMetadata
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
 @pytest.fixture(autouse=True)
-def flights(node: Any) -> None:
+def flights(node: SimNode) -> None:
     node.ask(CreateTopicsRequest([CreatableTopic("flights", 1, 1)], timeout_ms=1000))
 
 
-def produce(node: Any, records: bytes) -> Any:
+def produce(node: SimNode, records: bytes) -> Any:
     data = [TopicProduceData("flights", partition_data=[PartitionProduceData(0, records)])]
     return node.ask(ProduceRequest(None, -1, 1000, data), 12).responses[0].partition_responses[0]
 
 
-def test_an_outdated_controller_is_not_listened_to(node: Any) -> None:
+def test_an_outdated_controller_is_not_listened_to(node: SimNode) -> None:
     outdated = UpdateMetadata(9, node.core.image.controller_epoch - 1, -1, (), (), ("flights",))
     node.core.obey(outdated, lambda errors: None)
     assert node.core.image.topic("flights") is not None
     assert node.core.has_joined
 
 
-def test_a_broker_without_log_directories_stops(node: Any, batch: Any) -> None:
+def test_a_broker_without_log_directories_stops(node: SimNode, batch: Any) -> None:
     """R6: disk error → KAFKA_STORAGE_ERROR and that log directory goes offline (when it was the last one,
     the broker stops)."""
     assert produce(node, batch(b"a")).error_code == 0
@@ -37,14 +38,14 @@ def test_a_broker_without_log_directories_stops(node: Any, batch: Any) -> None:
     assert produce(node, batch(b"b")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_requests_are_counted_by_api(node: Any) -> None:
+def test_requests_are_counted_by_api(node: SimNode) -> None:
     assert MetadataRequest.API_KEY not in node.core.request_counts
     node.ask(MetadataRequest(topics=None))
     node.ask(MetadataRequest(topics=None))
     assert node.core.request_counts[MetadataRequest.API_KEY] == 2
 
 
-def test_everything_that_waits_waits_in_a_purgatory_that_is_shown(node: Any) -> None:
+def test_everything_that_waits_waits_in_a_purgatory_that_is_shown(node: SimNode) -> None:
     """D7; those of groups are there once a group is asked for."""
     own = {"Produce", "Fetch", "DeleteRecords", "Topic"}
     assert {purgatory.name for purgatory in node.core.purgatories()} == own

@@ -110,7 +110,12 @@ def test_what_waits_for_a_thread_is_not_begun_for_the_dead() -> None:
 def test_a_timer_task_of_the_dead_never_runs_also_in_the_advance_that_killed() -> None:
     node = World().node(1)
     ran: list[int] = []
+
+    def run_and_die() -> None:
+        ran.append(1)
+        node.kill()
+
     for interval_ms in (10, 10, 20):
-        node.node.schedule.every(interval_ms, "task", lambda: (ran.append(1), node.kill()))
+        node.node.schedule.every(interval_ms, "task", run_and_die)
     node.advance(100)
     assert ran == [1]

@@ -184,7 +184,7 @@ def test_a_restart_between_decision_and_markers_loses_no_marker(
 
 def test_a_topic_that_was_deleted_before_its_marker_needs_none(decided: Any) -> None:
     node = decided(committed=True)
-    node.ask(DeleteTopicsRequest([DeleteTopicState("t")], timeout_ms=1000))
+    node.ask(DeleteTopicsRequest(topics=[DeleteTopicState("t")], timeout_ms=1000))
     node = node.restarted()
     node.turns.run()
     node.advance(1_000)
