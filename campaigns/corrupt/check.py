@@ -164,5 +164,8 @@ class _Check:
     def _ask_for_epochs(self) -> None:
         for epoch, end in self._written.epoch_ends.items():
             found = self._log.end_offset_for_epoch(epoch)
-            if found != (epoch, end) and not self._is_named:
+            # Where compaction left nothing, one end is as good as another.
+            between = range(min(end, found.end_offset), max(end, found.end_offset))
+            is_same = found.epoch == epoch and not any(offset in between for offset in self._written.records)
+            if not is_same and not self._is_named:
                 self._wrong(f"epoch {epoch} ended at {end}, found {found}")
