@@ -171,7 +171,7 @@ class GroupModel(RuleBasedStateMachine):
     def compact_the_log(self, keeps_tombstones: bool) -> None:
         """L5: of each key the last record stays, where it was."""
         self.quick_log()
-        for topic_partition, batches in self.world.log.batches.items():
+        for batches in self.world.log.batches.values():
             records = [
                 record
                 for batch in batches
@@ -180,15 +180,44 @@ class GroupModel(RuleBasedStateMachine):
             ]
             last = {bytes(record.key or b""): record for record in records}
             kept = [record for record in last.values() if keeps_tombstones or record.value is not None]
-            self.world.log.batches[topic_partition] = [
-                alone(record) for record in sorted(kept, key=lambda record: record.offset)
-            ]
+            batches[:] = [alone(record) for record in sorted(kept, key=lambda record: record.offset)]
 
     @rule()
-    def move_to_another_broker(self) -> None:
-        self.world.coordinator.resign_all()
-        self.world.log.catch_up()
-        self.world.start()
+    def lose_patience_with_the_log(self) -> None:
+        """R19: nobody knows what became of it."""
+        self.world.log.time_out()
+        self.collect()
+
+    def told(self) -> dict[str, int]:
+        """The epochs of the members that were told of them, and are in the group."""
+        group = self.group()
+        return {
+            member.member_id: member.epoch
+            for member in self.members
+            if member.epoch > 0 and not member.is_busy
+            if group is not None and member.member_id in group.members
+        }
+
+    @rule(batches=st.integers(1, 2))
+    def let_replicas_come_nearer(self, batches: int) -> None:
+        self.world.log.replicate(batches)
+        self.collect()
+
+    @rule(is_replicated=st.booleans())
+    def move_to_another_broker(self, is_replicated: bool) -> None:
+        """R19: what was not replicated may be lost by that."""
+        if is_replicated:
+            self.world.coordinator.resign_all()
+            self.world.log.catch_up()
+            self.world.start()
+        else:
+            told = self.told()
+            self.world.fail_over()
+            group = self.group()
+            for member_id, epoch in told.items():
+                known = None if group is None else group.members.get(member_id)
+                assert known is not None, f"{member_id} was told that it is a member"
+                assert known.share.epoch == -2 or known.share.epoch >= epoch, f"{member_id} was at {epoch}"
         self.epoch = self.target_epoch = 0  # looked at anew: what was not written may not have happened
         for member in self.members:
             member.is_busy = False
@@ -282,4 +311,4 @@ class GroupModel(RuleBasedStateMachine):
 
 
 TestGroupModel = GroupModel.TestCase
-TestGroupModel.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
+TestGroupModel.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

@@ -139,6 +139,8 @@ class PartitionLog(Generic[E]):
         self._held.clear()
 
     def _wait_for(self, held: _Held[E], outcome: ErrorCode | None) -> None:
+        if outcome is ErrorCode.NONE and not self._held:
+            return  # as with the only replica: nothing ever waits
         self._held.append(held)
         if outcome is not None:
             self._on_settled(held, outcome)

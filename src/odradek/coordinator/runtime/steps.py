@@ -37,20 +37,23 @@ class Steps:
 
         A step that raises keeps no other from being run. Raises what it raised, when all are done.
         """
-        self._steps.append(step)
         if self._is_running:
+            self._steps.append(step)
             return
         errors: list[Exception] = []
         self._is_running = True
         try:
-            while self._steps:
+            while True:
                 try:
-                    self._steps.popleft()()
+                    step()
                 except Exception as error:
                     errors.append(error)
+                if not self._steps:
+                    break
+                step = self._steps.popleft()
         finally:
             self._is_running = False
-        if not self._is_answering:
+        if self._answers and not self._is_answering:
             self._send_answers(errors)
         if errors:
             raise errors[0] if len(errors) == 1 else ExceptionGroup("steps failed", errors)
