@@ -11,7 +11,8 @@ p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 
 def delete(bench, offsets, timeout_ms=1000, **more):
     found = []
-    bench.manager.delete_records(offsets, timeout_ms=timeout_ms, respond=found.append, **more)
+    for _ in bench.manager.delete_records(offsets, timeout_ms=timeout_ms, respond=found.append, **more):
+        pass
     return found
 
 

@@ -351,6 +351,23 @@ def test_settings_reach_the_logs_of_their_topic(broker: Broker) -> None:
     assert (mine.config.retention_ms, other.config.retention_ms) == (5, TopicConfig().retention_ms)
 
 
+def test_the_settings_of_a_wide_topic_are_worked_out_once(broker: Broker) -> None:
+    """Working them out costs as much as making a log."""
+    manager = broker.start()
+    asked: list[str] = []
+    manager._config_of = lambda topic: (asked.append(topic), broker.config)[1]
+    logs = [manager.create(TopicPartition("wide", number)) for number in range(100)]
+    assert asked == ["wide"]
+    later = TopicConfig(retention_ms=5)
+    manager.update_config("wide", later)
+    logs.append(manager.create(TopicPartition("wide", 100)))
+    assert {log.config.retention_ms for log in logs} == {5}
+    for number in range(101):
+        manager.delete(TopicPartition("wide", number))
+    manager.create(TopicPartition("wide", 0))
+    assert asked == ["wide", "wide"]
+
+
 def test_describes_directories_and_logs(broker: Broker) -> None:
     manager = broker.start()
     manager.create(ORDERS[0])

@@ -4,7 +4,7 @@ Law: the leader raises its own log start at once; followers hear of it in their 
 theirs in the next fetch, by which the low watermark rises.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from odradek.base.clock import Clock
@@ -50,12 +50,13 @@ class RecordDeletion:
         timeout_ms: int,
         respond: DeleteRecordsResponse,
         internal_allowed: bool,
-    ) -> None:
-        """Delete now, answer when the live replicas followed."""
-        statuses = {
-            topic_partition: self._delete_from(topic_partition, offset, internal_allowed)
-            for topic_partition, offset in offsets.items()
-        }
+    ) -> Iterator[None]:
+        """Delete in steps, a partition each; answer when the live replicas followed."""
+        statuses: dict[TopicPartition, DeletionStatus] = {}
+        for topic_partition, offset in offsets.items():
+            if statuses:
+                yield
+            statuses[topic_partition] = self._delete_from(topic_partition, offset, internal_allowed)
         if any(status.is_pending for status in statuses.values()):
             deadline_ms = self._clock.monotonic_ms() + max(0, timeout_ms)
             operation = DelayedDeleteRecords(deadline_ms, statuses, self._hosted, respond)

@@ -10,7 +10,7 @@ A produce with acks=all and three in-sync replicas, and the fetches that complet
     fetch(P1, replica 3, 1)   its LEO 1; HW candidate 1            HW 1 → wake(P1) → the produce is answered
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from odradek.base.clock import Clock
@@ -145,6 +145,33 @@ class ReplicaManager:
         else:
             respond(outcomes_of(statuses))
 
+    def append_in_steps(
+        self,
+        entries: Mapping[TopicPartition, Batches],
+        *,
+        acks: int,
+        timeout_ms: int,
+        respond: ProduceResponse,
+        internal_allowed: bool = False,
+    ) -> Iterator[None]:
+        """`append` for very many partitions, one in each step; the caller takes the steps.
+
+        A partition's readers are woken when it has its records; the producer is answered behind the last.
+        """
+        if acks not in ACKS:
+            respond(dict.fromkeys(entries, AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS)))
+            return
+        statuses: list[ProduceStatus] = []
+        for topic_partition, batches in entries.items():
+            status = self._appender.append(
+                topic_partition, batches, acks=acks, origin=Origin.CLIENT, internal_allowed=internal_allowed
+            )
+            statuses.append(status)
+            self._request_flushes((status,))
+            self._wake_readers((status,))
+            yield
+        self.await_acks(statuses, timeout_ms=timeout_ms, respond=respond)
+
     def _wake_readers(self, statuses: Sequence[ProduceStatus]) -> None:
         """R7: HW rose: all that waits; else the fetches alone, of those that read to the log end."""
         for status in statuses:
@@ -190,9 +217,12 @@ class ReplicaManager:
         timeout_ms: int,
         respond: DeleteRecordsResponse,
         internal_allowed: bool = False,
-    ) -> None:
-        """Raise log starts to the offsets (-1: to HW); answered when all live replicas followed."""
-        self._record_deletion.delete(
+    ) -> Iterator[None]:
+        """Raise log starts to the offsets (-1: to HW), a partition in each step; the caller takes the steps.
+
+        Answered when all live replicas followed.
+        """
+        return self._record_deletion.delete(
             offsets, timeout_ms=timeout_ms, respond=respond, internal_allowed=internal_allowed
         )
 

@@ -341,7 +341,7 @@ class LogManager:
             if partition in self._logs:
                 other = self._logs[partition].directory
                 raise DataDirectoryError(f"{partition} has a log in {other} and one in {directory.path}")
-            config = self._config_of(partition.topic)
+            config = self._config_for(partition.topic)
             loaded = load_log(
                 directory,
                 partition,
@@ -389,7 +389,7 @@ class LogManager:
         for directory in sorted(self.directories, key=lambda candidate: candidate.log_count):
             if directory.failure is None:
                 try:
-                    config = self._config_of(topic_partition.topic)
+                    config = self._config_for(topic_partition.topic)
                     log = make_log(directory, topic_partition, config, topic_id, reached_offset)
                 except StorageFailure:
                     continue  # offline from now on; the next one may still work
@@ -397,6 +397,11 @@ class LogManager:
                 directory.log_count += 1
                 return log
         raise StorageFailure(f"no log directory is left for {topic_partition}")
+
+    def _config_for(self, topic: str) -> TopicConfig:
+        """The settings of a topic, as its other logs have them: working them out costs as much as a log."""
+        other = next(iter(self._by_topic.get(topic, {}).values()), None)
+        return self._config_of(topic) if other is None else other.config
 
     def _add(self, topic_partition: TopicPartition, log: Log) -> None:
         self._logs[topic_partition] = log

@@ -152,7 +152,7 @@ def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(b
     bench.log(segments=1)
     bench.log(TopicPartition("facts", 1), segments=3).mark_cleaned(2)
     bench.config = replace(bench.config, cleanup_policy=frozenset({"delete"}))
-    bench.log(TopicPartition("facts", 2))
+    bench.log(TopicPartition("deleted", 0))
     rows = bench.host.describe()
     assert [row["partition"] for row in rows] == ["facts-0", "facts-1"]
     assert [row["dirty_ratio"] for row in rows] == [1.0, pytest.approx(1 / 3, abs=0.01)]

@@ -287,3 +287,49 @@ def test_a_wide_request_is_decoded_in_slices_before_it_is_handled(
     assert not fake_client.is_closed
     list(slices.pop())
     assert fake_client.is_closed
+
+
+class SlicedHandler:
+    """Answers in three steps, or works in three steps and then answers; the last may fail."""
+
+    def __init__(self, *, answers_in_steps: bool, fails: bool = False) -> None:
+        self.answers_in_steps = answers_in_steps
+        self.fails = fails
+
+    def handle(self, core: Any, context: RequestContext, request: Any, respond: Respond) -> Any:
+        if self.answers_in_steps:
+            respond(self._answering())
+            return None
+        return self._working(respond)
+
+    def _answering(self) -> Any:
+        for _ in range(3):
+            yield
+        if self.fails:
+            raise ValueError("broken")
+        return InitProducerIdResponse(producer_id=1)
+
+    def _working(self, respond: Respond) -> Any:
+        answer = yield from self._answering()
+        respond(answer)
+
+
+@pytest.mark.parametrize("answers_in_steps", [True, False])
+@pytest.mark.parametrize("fails", [True, False])
+def test_what_takes_several_slices_is_answered_once_by_its_last(
+    node: Any, fake_client: Any, stalls: LoopStalls, answers_in_steps: bool, fails: bool
+) -> None:
+    def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
+        return InitProducerIdResponse(error_code=code)
+
+    now = iter(range(0, 1 << 40, 1_000_000))
+    node.clock.monotonic_ns = lambda: next(now)
+    handler = SlicedHandler(answers_in_steps=answers_in_steps, fails=fails)
+    served = Handler("InitProducerId", 0, 5, InitProducerIdRequest, handler.handle, refuse)
+    dispatcher = Dispatcher(node.core, {INIT_PRODUCER_ID: served}, ApiVersionsResponse, stalls)
+    dispatcher.dispatch(fake_client, frame(4))
+    assert fake_client.answers == []
+    node.settle()
+    (answer,) = fake_client.answers
+    expected = ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.NONE
+    assert decode(answer, 4).error_code == expected

@@ -1,6 +1,6 @@
 """Who asks, in which version: what a handler may know of a request besides its body."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -14,7 +14,13 @@ class Response(Protocol):
         """The body in that version, behind `head`; record batches are passed on as parts of their own."""
 
 
-Respond: TypeAlias = Callable[[Response | None], None]
+Steps: TypeAlias = Iterator[None]
+"""Work in steps of well below a millisecond, between which others are served; the state is whole at each."""
+
+Answering: TypeAlias = Generator[None, None, Response]
+"""An answer that is made in steps, and returned by the last of them."""
+
+Respond: TypeAlias = Callable[[Response | Answering | None], None]
 """Answers a request, exactly once; None sends nothing."""
 
 

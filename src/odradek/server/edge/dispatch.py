@@ -13,6 +13,7 @@ An answer is written as parts: the response header, then the body's own parts, r
 import logging
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from odradek.base.clock import Clock
@@ -20,7 +21,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.net.framing import Buffer
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.context import Client, RequestContext, Respond, Response
+from odradek.server.edge.context import Answering, Client, RequestContext, Respond, Response, Steps
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.wire.apis import API_VERSIONS
 from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
@@ -69,7 +70,8 @@ class Handler(Generic[S]):
     lowest_version: int
     highest_version: int
     request_class: type[Message]
-    handle: Callable[[S, RequestContext, Any, Respond], None]
+    # Answers, now or later; what it returns is the rest of its work, in steps.
+    handle: Callable[[S, RequestContext, Any, Respond], Steps | None]
     # The answer to a request that could not be handled, by its error; None where there is no such answer.
     refuse: Callable[[Any, ErrorCode], Response] | None
 
@@ -166,20 +168,41 @@ class Dispatcher(Generic[S]):
 
         is_answered = False
 
-        def respond(response: Response | None) -> None:
+        def respond(answer: Response | Answering | None) -> None:
             nonlocal is_answered
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
-            self._answer(client, handler, context, response)
+            if type(answer) is GeneratorType:
+                self._core.slices.run(self._answer_in_steps(client, handler, context, answer), refuse)
+            else:
+                self._answer(client, handler, context, answer)  # type: ignore[arg-type]
+
+        def refuse(error: Exception) -> None:
+            _log.error("%s v%d of %s failed", handler.name, api_version, client_id, exc_info=error)
+            code = code_of(error) if isinstance(error, OdradekError) else ErrorCode.UNKNOWN_SERVER_ERROR
+            self._refuse(client, handler, context, request, code)
+
+        def failed(error: Exception) -> None:
+            nonlocal is_answered
+            if is_answered:
+                _log.error("%s v%d of %s failed", handler.name, api_version, client_id, exc_info=error)
+            else:
+                is_answered = True
+                refuse(error)
 
         try:
-            handler.handle(self._core, context, request, respond)
+            steps = handler.handle(self._core, context, request, respond)
         except Exception as error:
-            _log.exception("%s v%d of %s failed", handler.name, api_version, client_id)
-            if not is_answered:
-                is_answered = True
-                code = code_of(error) if isinstance(error, OdradekError) else ErrorCode.UNKNOWN_SERVER_ERROR
-                self._refuse(client, handler, context, request, code)
+            failed(error)
+        else:
+            if steps is not None:
+                self._core.slices.run(steps, failed)
+
+    def _answer_in_steps(
+        self, client: Answerable, handler: Handler[S], context: RequestContext, answer: Answering
+    ) -> Steps:
+        response = yield from answer
+        self._answer(client, handler, context, response)
 
     def _answer(
         self, client: Answerable, handler: Handler[S], context: RequestContext, response: Response | None

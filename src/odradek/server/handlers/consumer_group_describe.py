@@ -3,8 +3,9 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.consumer_group_describe import (
@@ -19,13 +20,19 @@ SERVES: Final = Serves(69, 0, 1, kips={0: 848, 1: 1099})
 def handle(
     core: BrokerCore, context: RequestContext, request: ConsumerGroupDescribeRequest, respond: Respond
 ) -> None:
-    """Answer at once."""
-    groups = [core.groups.coordinator.describe_consumer_group(group_id) for group_id in request.group_ids]
-    if request.include_authorized_operations:
-        for group in groups:
-            if not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
-    respond(ConsumerGroupDescribeResponse(groups=groups))
+    """Describe each group once, however often it is named."""
+
+    def describe(group_id: str) -> DescribedGroup:
+        group = core.groups.coordinator.describe_consumer_group(group_id)
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = GROUP_OPERATIONS
+        return group
+
+    def in_steps() -> Answering:
+        named = dict.fromkeys(request.group_ids)
+        return ConsumerGroupDescribeResponse(groups=(yield from stepwise(named, describe, per_step=1)))
+
+    respond(in_steps())
 
 
 def refuse(request: ConsumerGroupDescribeRequest, code: ErrorCode) -> ConsumerGroupDescribeResponse:

@@ -9,10 +9,12 @@ from odradek.metadata.controller.requests import (
     CreatePartitions,
     MorePartitions,
     Refused,
+    TopicOutcome,
     TopicOutcomes,
 )
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreatePartitions
 from odradek.wire.messages.create_partitions import (
@@ -60,19 +62,16 @@ def _wait(
         if outcome.error is ErrorCode.NONE and outcome.name is not None
     }
 
+    def result(outcome: TopicOutcome, late: Set[str]) -> CreatePartitionsTopicResult:
+        error = ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error
+        return CreatePartitionsTopicResult(outcome.name or "", error, outcome.message)
+
+    def in_steps(late: Set[str]) -> Answering:
+        results = yield from stepwise(answer.topics, lambda outcome: result(outcome, late))
+        return CreatePartitionsResponse(results=results)
+
     def answered(late: Set[str]) -> None:
-        respond(
-            CreatePartitionsResponse(
-                results=[
-                    CreatePartitionsTopicResult(
-                        outcome.name or "",
-                        ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error,
-                        outcome.message,
-                    )
-                    for outcome in answer.topics
-                ]
-            )
-        )
+        respond(in_steps(late))
 
     if request.validate_only or not grown:
         answered(frozenset())

@@ -13,8 +13,9 @@ from odradek.metadata.controller.requests import (
     TopicOutcome,
     TopicOutcomes,
 )
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.wire.messages.create_topics import (
@@ -66,8 +67,13 @@ def _wait(
         if outcome.error is ErrorCode.NONE and outcome.name is not None
     }
 
+    def in_steps(late: Set[str]) -> Answering:
+        # Each with all of its settings.
+        results = yield from stepwise(outcomes, lambda outcome: _result(core, outcome, late), per_step=1)
+        return CreateTopicsResponse(topics=results)
+
     def answered(late: Set[str]) -> None:
-        respond(CreateTopicsResponse(topics=[_result(core, outcome, late) for outcome in outcomes]))
+        respond(in_steps(late))
 
     if request.validate_only or not created:
         answered(frozenset())

@@ -6,8 +6,9 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.replication.outcomes import DeleteRecordsOutcome
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond, Steps
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import ITEMS_PER_STEP
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -23,7 +24,7 @@ _NO_LOW_WATERMARK: Final = -1
 
 def handle(
     core: BrokerCore, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
-) -> None:
+) -> Steps:
     """Delete what lies before each offset; -1 means all that is committed."""
     offsets = {
         TopicPartition(topic.name, part.partition_index): part.offset
@@ -31,16 +32,20 @@ def handle(
         for part in topic.partitions
     }
 
-    def answered(outcomes: Mapping[TopicPartition, DeleteRecordsOutcome]) -> None:
+    def in_steps(outcomes: Mapping[TopicPartition, DeleteRecordsOutcome]) -> Answering:
         topics: dict[str, DeleteRecordsTopicResult] = {}
-        for (topic, index), outcome in outcomes.items():
+        for number, ((topic, index), outcome) in enumerate(outcomes.items()):
             result = topics.setdefault(topic, DeleteRecordsTopicResult(topic))
             result.partitions.append(
                 DeleteRecordsPartitionResult(index, outcome.low_watermark, outcome.error_code)
             )
-        respond(DeleteRecordsResponse(topics=list(topics.values())))
+            if number % ITEMS_PER_STEP == ITEMS_PER_STEP - 1:
+                yield
+        return DeleteRecordsResponse(topics=list(topics.values()))
 
-    core.replicas.delete_records(offsets, timeout_ms=request.timeout_ms, respond=answered)
+    return core.replicas.delete_records(
+        offsets, timeout_ms=request.timeout_ms, respond=lambda outcomes: respond(in_steps(outcomes))
+    )
 
 
 def refuse(request: DeleteRecordsRequest, code: ErrorCode) -> DeleteRecordsResponse:

@@ -12,8 +12,9 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
     TopicToDelete,
 )
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedDeleteTopics
 from odradek.wire.messages.delete_topics import (
@@ -61,20 +62,16 @@ def _wait(core: BrokerCore, outcomes: tuple[TopicOutcome, ...], timeout_ms: int,
         if outcome.error is ErrorCode.NONE and outcome.name is not None
     }
 
+    def result(outcome: TopicOutcome, late: Set[str]) -> DeletableTopicResult:
+        error = ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error
+        return DeletableTopicResult(outcome.name, outcome.topic_id, error, outcome.message)
+
+    def in_steps(late: Set[str]) -> Answering:
+        results = yield from stepwise(outcomes, lambda outcome: result(outcome, late))
+        return DeleteTopicsResponse(responses=results)
+
     def answered(late: Set[str]) -> None:
-        respond(
-            DeleteTopicsResponse(
-                responses=[
-                    DeletableTopicResult(
-                        outcome.name,
-                        outcome.topic_id,
-                        ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error,
-                        outcome.message,
-                    )
-                    for outcome in outcomes
-                ]
-            )
-        )
+        respond(in_steps(late))
 
     if not deleted:
         answered(frozenset())

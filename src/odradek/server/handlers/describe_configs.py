@@ -8,6 +8,7 @@ finest, and the others not at all. With `log.retention.hours=1` in the file:
 """
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import dropwhile
 from typing import Final
 
@@ -27,8 +28,9 @@ from odradek.base.settings import (
 from odradek.base.settings.names import broker_setting, name_below_listener
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata.controller.requests import ResourceType
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -62,9 +64,12 @@ def handle(
         (asked.resource_type, asked.resource_name, tuple(asked.configuration_keys or ())): asked
         for asked in request.resources
     }
-    respond(
-        DescribeConfigsResponse(results=[_describe(core, request, asked) for asked in questions.values()])
-    )
+
+    def in_steps() -> Answering:
+        describe = partial(_describe, core, request)
+        return DescribeConfigsResponse(results=(yield from stepwise(questions.values(), describe, 1)))
+
+    respond(in_steps())
 
 
 def refuse(request: DescribeConfigsRequest, code: ErrorCode) -> DescribeConfigsResponse:

@@ -3,8 +3,9 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_groups import (
@@ -21,17 +22,20 @@ _FIRST_WITH_NOT_FOUND: Final = 6
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeGroupsRequest, respond: Respond
 ) -> None:
-    """Answer at once."""
+    """Describe each group once, however often it is named."""
     absence_is_error = context.api_version >= _FIRST_WITH_NOT_FOUND
-    groups = [
-        core.groups.coordinator.describe_group(group_id, absence_is_error=absence_is_error)
-        for group_id in request.groups
-    ]
-    if request.include_authorized_operations:
-        for group in groups:
-            if not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
-    respond(DescribeGroupsResponse(groups=groups))
+
+    def describe(group_id: str) -> DescribedGroup:
+        group = core.groups.coordinator.describe_group(group_id, absence_is_error=absence_is_error)
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = GROUP_OPERATIONS
+        return group
+
+    def in_steps() -> Answering:
+        named = dict.fromkeys(request.groups)
+        return DescribeGroupsResponse(groups=(yield from stepwise(named, describe, per_step=1)))
+
+    respond(in_steps())
 
 
 def refuse(request: DescribeGroupsRequest, code: ErrorCode) -> DescribeGroupsResponse:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.storage.log_directory import LogDirectory
@@ -17,17 +17,25 @@ from odradek.wire.messages.describe_log_dirs import (
 
 SERVES: Final = Serves(35, 1, 5, kips={1: 113, 2: 482, 4: 827, 5: 1066})
 
+LOGS_PER_STEP: Final = 32
+
 
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeLogDirsRequest, respond: Respond
 ) -> None:
     """Every directory, with the partitions that are asked for; null asks for all."""
+    respond(_in_steps(core, request))
+
+
+def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Answering:
     wanted = None
     if request.topics is not None:
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
     results = {directory.path: _result(directory) for directory in core.logs.directories}
     topics: dict[tuple[str, str], DescribeLogDirsTopic] = {}
-    for log in core.logs.logs():
+    for number, log in enumerate(core.logs.logs()):
+        if number % LOGS_PER_STEP == LOGS_PER_STEP - 1:
+            yield
         name, index = log.topic_partition
         if wanted is not None and (name, index) not in wanted:
             continue
@@ -38,7 +46,7 @@ def handle(
             topic = topics[log.directory, name] = DescribeLogDirsTopic(name)
             results[log.directory].topics.append(topic)
         topic.partitions.append(DescribeLogDirsPartition(index, log.size_bytes))
-    respond(DescribeLogDirsResponse(results=list(results.values())))
+    return DescribeLogDirsResponse(results=list(results.values()))
 
 
 def _result(directory: LogDirectory) -> DescribeLogDirsResult:

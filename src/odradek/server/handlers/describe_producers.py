@@ -1,12 +1,14 @@
 """DescribeProducers: the producers that partitions led here remember (KIP-664)."""
 
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.topic_names import fault_in_name
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.storage.producer_state import ProducerEntry
 from odradek.wire.messages.describe_producers import (
@@ -24,20 +26,17 @@ def handle(
     core: BrokerCore, context: RequestContext, request: DescribeProducersRequest, respond: Respond
 ) -> None:
     """Describe each partition, or say why it cannot be."""
-    respond(
-        DescribeProducersResponse(
-            topics=[
-                TopicResponse(
-                    topic.name,
-                    [
-                        _partition(core, TopicPartition(topic.name, index))
-                        for index in topic.partition_indexes
-                    ],
-                )
-                for topic in request.topics
-            ]
-        )
-    )
+
+    def in_steps() -> Answering:
+        response = DescribeProducersResponse()
+        for name, indexes in _once_each(request).items():
+            response.topics.append(
+                TopicResponse(name, (yield from stepwise(indexes, partial(_partition, core, name), 1)))
+            )
+            yield
+        return response
+
+    respond(in_steps())
 
 
 def refuse(request: DescribeProducersRequest, code: ErrorCode) -> DescribeProducersResponse:
@@ -50,8 +49,16 @@ def refuse(request: DescribeProducersRequest, code: ErrorCode) -> DescribeProduc
     )
 
 
-def _partition(core: BrokerCore, topic_partition: TopicPartition) -> PartitionResponse:
-    index = topic_partition.partition
+def _once_each(request: DescribeProducersRequest) -> dict[str, dict[int, None]]:
+    """The partitions by topic, once each: a few bytes ask for every producer of a partition."""
+    partitions: dict[str, dict[int, None]] = {}
+    for topic in request.topics:
+        partitions.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
+    return partitions
+
+
+def _partition(core: BrokerCore, topic: str, index: int) -> PartitionResponse:
+    topic_partition = TopicPartition(topic, index)
     state = core.image.partition(topic_partition)
     if state is None:
         fault = fault_in_name(topic_partition.topic)

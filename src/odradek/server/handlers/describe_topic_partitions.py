@@ -11,7 +11,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.image import PartitionImage
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
@@ -30,14 +30,19 @@ def handle(
     core: BrokerCore, context: RequestContext, request: DescribeTopicPartitionsRequest, respond: Respond
 ) -> None:
     """Describe as many partitions as the limit allows, from the cursor on."""
+    respond(_in_steps(core, context, request))
+
+
+def _in_steps(
+    core: BrokerCore, context: RequestContext, request: DescribeTopicPartitionsRequest
+) -> Answering:
     asked = {topic.name for topic in request.topics}
     names = asked or {topic.name for topic in core.image.live_topics()}
     cursor = request.cursor
     if cursor is None:
         cursor = Cursor("", 0)
     elif cursor.partition_index < 0 or (asked and cursor.topic_name not in asked):
-        respond(refuse(request, ErrorCode.INVALID_REQUEST))
-        return
+        return refuse(request, ErrorCode.INVALID_REQUEST)
     left = max(1, min(request.response_partition_limit, core.settings.max_request_partition_size_limit))
     response = DescribeTopicPartitionsResponse()
     for name in sorted(names):
@@ -48,12 +53,13 @@ def handle(
             break
         first = cursor.partition_index if name == cursor.topic_name else 0
         described, end = _describe(core, context, name, first, left)
+        yield
         response.topics.append(described)
         left -= len(described.partitions)
         if end is not None:
             response.next_cursor = Cursor(name, end)
             break
-    respond(response)
+    return response
 
 
 def refuse(request: DescribeTopicPartitionsRequest, code: ErrorCode) -> DescribeTopicPartitionsResponse:

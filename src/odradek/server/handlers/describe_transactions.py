@@ -1,11 +1,13 @@
 """DescribeTransactions: transactional ids one by one, with the partitions of what is open (KIP-664)."""
 
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.transactions.inspection import find_transaction
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -20,12 +22,14 @@ SERVES: Final = Serves(65, 0, 0, kips={0: 664})
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeTransactionsRequest, respond: Respond
 ) -> None:
-    """Describe each, or say why not."""
-    respond(
-        DescribeTransactionsResponse(
-            transaction_states=[_describe(core, name) for name in request.transactional_ids]
-        )
-    )
+    """Describe each once, however often it is named, or say why not."""
+
+    def in_steps() -> Answering:
+        named = dict.fromkeys(request.transactional_ids)
+        states = yield from stepwise(named, partial(_describe, core), per_step=1)
+        return DescribeTransactionsResponse(transaction_states=states)
+
+    respond(in_steps())
 
 
 def refuse(request: DescribeTransactionsRequest, code: ErrorCode) -> DescribeTransactionsResponse:

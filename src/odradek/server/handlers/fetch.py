@@ -108,12 +108,16 @@ def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) ->
 
 
 def _fetches(core: BrokerCore, request: FetchRequest, has_ids: bool) -> list[PartitionFetch]:
-    """What is asked for; a topic whose id is unknown here goes by the name "", which no topic has."""
-    fetches: list[PartitionFetch] = []
+    """What is asked for; a topic whose id is unknown here goes by the name "", which no topic has.
+
+    A partition that is named again is read once, as it was named last.
+    """
+    fetches: dict[SessionKey, PartitionFetch] = {}
     for topic in request.topics:
         name = (core.topic_name(topic.topic_id) or "") if has_ids else topic.topic
-        fetches += [
-            PartitionFetch(
+        key = topic.topic_id if has_ids else name
+        for part in topic.partitions:
+            fetches[key, part.partition] = PartitionFetch(
                 TopicPartition(name, part.partition),
                 part.fetch_offset,
                 part.partition_max_bytes,
@@ -122,9 +126,7 @@ def _fetches(core: BrokerCore, request: FetchRequest, has_ids: bool) -> list[Par
                 part.log_start_offset,
                 topic.topic_id,
             )
-            for part in topic.partitions
-        ]
-    return fetches
+    return list(fetches.values())
 
 
 def _forgotten(request: FetchRequest, has_ids: bool) -> list[SessionKey]:

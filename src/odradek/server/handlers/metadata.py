@@ -1,6 +1,6 @@
 """Metadata: the brokers, and topics with their leaders; missing topics may be made (KIP-4, KIP-516)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
@@ -8,8 +8,9 @@ from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import PartitionImage, TopicImage
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreateTopics
@@ -106,7 +107,7 @@ def _failure(error: ErrorCode) -> ErrorCode:
 
 def _response(
     core: BrokerCore, context: RequestContext, request: MetadataRequest, failures: _Failures
-) -> MetadataResponse:
+) -> Answering:
     image = core.image
     response = MetadataResponse(cluster_id=image.cluster_id, controller_id=image.controller_id)
     for broker in image.brokers.values():
@@ -116,11 +117,16 @@ def _response(
                 MetadataResponseBroker(broker.broker_id, endpoint.host, endpoint.port, broker.rack)
             )
     if request.topics is None or (not request.topics and context.api_version < _FIRST_WITH_NULL_FOR_ALL):
-        response.topics = [_topic(core, context, topic) for topic in image.live_topics()]
+        # A topic that is deleted between two steps has been there; one that is made then is left out.
+        for known in list(image.live_topics()):
+            response.topics.append((yield from _topic(core, context, known)))
+            yield
     else:
         # Once each, however often it is named.
         wanted = {(topic.topic_id, topic.name): topic for topic in request.topics}
-        response.topics = [_asked(core, context, asked, failures) for asked in wanted.values()]
+        for named in wanted.values():
+            response.topics.append((yield from _asked(core, context, named, failures)))
+            yield
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             is_named = topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID
@@ -132,16 +138,16 @@ def _response(
 
 def _asked(
     core: BrokerCore, context: RequestContext, asked: MetadataRequestTopic, failures: _Failures
-) -> MetadataResponseTopic:
+) -> Generator[None, None, MetadataResponseTopic]:
     if asked.topic_id != NO_TOPIC_ID:
         topic = core.image.topic_by_id(asked.topic_id)
         if topic is None:
             return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, asked.topic_id)
-        return _topic(core, context, topic)
+        return (yield from _topic(core, context, topic))
     name = asked.name or ""
     topic = core.image.topic(name)
     if topic is not None:
-        return _topic(core, context, topic)
+        return (yield from _topic(core, context, topic))
     return MetadataResponseTopic(_why_missing(name, failures), name, is_internal=name in INTERNAL_TOPICS)
 
 
@@ -153,14 +159,15 @@ def _why_missing(name: str, failures: _Failures) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _topic(core: BrokerCore, context: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
+def _topic(
+    core: BrokerCore, context: RequestContext, topic: TopicImage
+) -> Generator[None, None, MetadataResponseTopic]:
+    states = sorted(topic.partitions.items())
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[
-            _partition(core, context, index, state) for index, state in sorted(topic.partitions.items())
-        ],
+        partitions=(yield from stepwise(states, lambda state: _partition(core, context, *state))),
     )
 
 

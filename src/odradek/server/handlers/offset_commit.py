@@ -1,16 +1,20 @@
 """OffsetCommit: note where a group goes on."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -29,7 +33,7 @@ def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitReque
         request.topics = with_names(core, asked)
 
     def committed(codes: Codes) -> None:
-        respond(OffsetCommitResponse(topics=[_topic(topic, codes) for topic in asked]))
+        respond(_in_steps(asked, codes))
 
     if asked and not request.topics:
         committed({})
@@ -37,16 +41,18 @@ def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitReque
     core.groups.coordinator.commit_offsets(request, committed, context.api_version)
 
 
-def _topic(topic: OffsetCommitRequestTopic, codes: Codes) -> OffsetCommitResponseTopic:
-    """The answer for one topic; a topic id that is unknown here is the only thing without a code."""
-    partitions = [
-        OffsetCommitResponsePartition(
-            part.partition_index,
-            codes.get(TopicPartition(topic.name, part.partition_index), ErrorCode.UNKNOWN_TOPIC_ID),
-        )
-        for part in topic.partitions
-    ]
-    return OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions)
+def _in_steps(asked: Sequence[OffsetCommitRequestTopic], codes: Codes) -> Answering:
+    """The answer; a topic id that is unknown here is the only thing without a code."""
+    response = OffsetCommitResponse()
+    for topic in asked:
+        partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes))
+        response.topics.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
+    return response
+
+
+def _partition(name: str, codes: Codes, part: OffsetCommitRequestPartition) -> OffsetCommitResponsePartition:
+    code = codes.get(TopicPartition(name, part.partition_index), ErrorCode.UNKNOWN_TOPIC_ID)
+    return OffsetCommitResponsePartition(part.partition_index, code)
 
 
 def refuse(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:

@@ -1,14 +1,15 @@
 """OffsetFetch: where groups go on; one group up to version 7, several from version 8 on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Steps
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_fetch import (
@@ -28,21 +29,49 @@ SERVES: Final = Serves(9, 1, 10, kips={5: 320, 6: 482, 7: 447, 8: 709, 9: 848, 1
 
 _FIRST_WITH_IDS: Final = 10
 
+T = TypeVar("T")
+
+Reading: TypeAlias = Generator[None, None, T]
+"""What is read in steps."""
+
 _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2
 
 
-def handle(core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> None:
-    """Answer when what was read is replicated, mostly at once."""
+def handle(core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> Steps:
+    """Answer for each group once, and for each partition, when what was read is replicated."""
+    response: OffsetFetchResponse
     if context.api_version >= _FIRST_WITH_SEVERAL:
-        answer = _group_by_ids if context.api_version >= _FIRST_WITH_IDS else _group
-        groups = [answer(core, asked, require_stable=request.require_stable) for asked in request.groups]
-        response, names = OffsetFetchResponse(groups=groups), [asked.group_id for asked in request.groups]
+        names = [asked.group_id for asked in request.groups]
+        response = yield from _several_groups(core, context, request)
     else:
-        response, names = _only_group(core, context, request), [request.group_id]
+        names = [request.group_id]
+        response = yield from _only_group(core, context, request)
     core.groups.coordinator.answer_when_replicated(
         names, respond, response, lambda error: refuse(request, error)
     )
+
+
+def _several_groups(
+    core: BrokerCore, context: RequestContext, request: OffsetFetchRequest
+) -> Reading[OffsetFetchResponse]:
+    answer = _group_by_ids if context.api_version >= _FIRST_WITH_IDS else _group
+    response = OffsetFetchResponse()
+    for asked in _once_each(request.groups):
+        group = yield from answer(core, asked, require_stable=request.require_stable)
+        response.groups.append(group)
+        yield
+    return response
+
+
+def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Iterable[OffsetFetchRequestGroup]:
+    """The groups by id; one that is named again asks for the topics of both, as its first member."""
+    asked: dict[str, OffsetFetchRequestGroup] = {}
+    for group in groups:
+        first = asked.setdefault(group.group_id, group)
+        if first is not group and first.topics is not None:
+            first.topics = None if group.topics is None else [*first.topics, *group.topics]
+    return asked.values()
 
 
 def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
@@ -55,7 +84,7 @@ def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
 
 def _group(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
-) -> OffsetFetchResponseGroup:
+) -> Reading[OffsetFetchResponseGroup]:
     found = core.groups.coordinator.fetch_offsets(
         asked.group_id,
         _partitions(asked.topics),
@@ -65,31 +94,28 @@ def _group(
     )
     if isinstance(found, ErrorCode):
         return OffsetFetchResponseGroup(asked.group_id, error_code=found)
-    topics = [
-        OffsetFetchResponseTopics(
-            name,
-            partitions=[
-                OffsetFetchResponsePartitions(
-                    row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
-                )
-                for row in rows
-            ],
-        )
-        for name, rows in _by_topic(found)
-    ]
+    topics = []
+    for name, rows in _by_topic(found):
+        topics.append(OffsetFetchResponseTopics(name, partitions=(yield from stepwise(rows, _row))))
     return OffsetFetchResponseGroup(asked.group_id, topics)
+
+
+def _row(row: FetchedOffset) -> OffsetFetchResponsePartitions:
+    return OffsetFetchResponsePartitions(
+        row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
+    )
 
 
 def _group_by_ids(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
-) -> OffsetFetchResponseGroup:
+) -> Reading[OffsetFetchResponseGroup]:
     """As `_group`, with topics by id. Offsets of all topics leave those out that are gone, as in Kafka."""
     unknown = []
     if asked.topics is not None:
         known = with_names(core, asked.topics)
         unknown = [topic for topic in asked.topics if not topic.name]
         asked.topics = known
-    response = _group(core, asked, require_stable=require_stable)
+    response = yield from _group(core, asked, require_stable=require_stable)
     found = []
     for topic in response.topics:
         described = core.image.topic(topic.name)
@@ -98,21 +124,21 @@ def _group_by_ids(
             found.append(topic)
     response.topics = found
     if response.error_code == ErrorCode.NONE:
-        response.topics += [_unknown_topic(topic) for topic in unknown]
+        response.topics += yield from stepwise(unknown, _unknown_topic, per_step=1)
     return response
 
 
 def _unknown_topic(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
     rows = [
         OffsetFetchResponsePartitions(index, NO_OFFSET, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-        for index in topic.partition_indexes
+        for index in dict.fromkeys(topic.partition_indexes)
     ]
     return OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=rows)
 
 
 def _only_group(
     core: BrokerCore, context: RequestContext, request: OffsetFetchRequest
-) -> OffsetFetchResponse:
+) -> Reading[OffsetFetchResponse]:
     partitions = _partitions(request.topics)
     found = core.groups.coordinator.fetch_offsets(
         request.group_id, partitions, require_stable=request.require_stable
@@ -123,30 +149,26 @@ def _only_group(
         # Version 1 has no error for the whole.
         in_rows = context.api_version < _FIRST_WITH_GROUP_ERROR
         found = [FetchedOffset(key, NO_OFFSET, error=error) for key in partitions or ()] if in_rows else []
-    return OffsetFetchResponse(
-        error_code=error,
-        topics=[
-            OffsetFetchResponseTopic(
-                name,
-                [
-                    OffsetFetchResponsePartition(
-                        row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
-                    )
-                    for row in rows
-                ],
-            )
-            for name, rows in _by_topic(found)
-        ],
+    response = OffsetFetchResponse(error_code=error)
+    for name, rows in _by_topic(found):
+        response.topics.append(OffsetFetchResponseTopic(name, (yield from stepwise(rows, _only_row))))
+    return response
+
+
+def _only_row(row: FetchedOffset) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(
+        row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
     )
 
 
 def _partitions(
     topics: Sequence[OffsetFetchRequestTopic] | Sequence[OffsetFetchRequestTopics] | None,
 ) -> list[TopicPartition] | None:
-    """What is asked for; None: everything."""
+    """What is asked for, once each; None: everything."""
     if topics is None:
         return None
-    return [TopicPartition(topic.name, index) for topic in topics for index in topic.partition_indexes]
+    named = (TopicPartition(topic.name, index) for topic in topics for index in topic.partition_indexes)
+    return list(dict.fromkeys(named))
 
 
 def _by_topic(rows: list[FetchedOffset]) -> Iterable[tuple[str, Iterable[FetchedOffset]]]:

@@ -1,11 +1,13 @@
 """OffsetForLeaderEpoch: where an epoch ends in the leader's log (X4, KIP-101, KIP-320)."""
 
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -21,7 +23,7 @@ SERVES: Final = Serves(23, 2, 4, kips={2: 320, 3: 392, 4: 482})
 def handle(
     core: BrokerCore, context: RequestContext, request: OffsetForLeaderEpochRequest, respond: Respond
 ) -> None:
-    """Look every partition up, at once."""
+    """Look every partition up."""
 
     def look_up(topic: str, part: OffsetForLeaderPartition) -> EpochEndOffset:
         found = core.replicas.end_offset_for_epoch(
@@ -31,16 +33,15 @@ def handle(
         )
         return EpochEndOffset(found.error_code, part.partition, found.leader_epoch, found.end_offset)
 
-    respond(
-        OffsetForLeaderEpochResponse(
-            topics=[
-                OffsetForLeaderTopicResult(
-                    topic.topic, [look_up(topic.topic, part) for part in topic.partitions]
-                )
-                for topic in request.topics
-            ]
-        )
-    )
+    def in_steps() -> Answering:
+        response = OffsetForLeaderEpochResponse()
+        for topic in request.topics:
+            ends = yield from stepwise(topic.partitions, partial(look_up, topic.topic))
+            response.topics.append(OffsetForLeaderTopicResult(topic.topic, ends))
+            yield
+        return response
+
+    respond(in_steps())
 
 
 def refuse(request: OffsetForLeaderEpochRequest, code: ErrorCode) -> OffsetForLeaderEpochResponse:

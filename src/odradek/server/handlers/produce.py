@@ -3,6 +3,7 @@
 Law: the request's own bytes are not kept while its acks are waited for; only names and numbers are.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
@@ -14,8 +15,9 @@ from odradek.records.header import CODEC_MASK, HEADER_BYTES
 from odradek.replication.append import Batches
 from odradek.replication.delayed_produce import ProduceResponse as ProduceAnswer
 from odradek.replication.outcomes import AppendOutcome
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import Answering, RequestContext, Respond
 from odradek.server.edge.serving import Serves
+from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import current_leader, endpoints_of
 from odradek.server.node.transaction_admission import Ability, Refused, admit_batches, is_transactional
@@ -38,6 +40,8 @@ SERVES: Final = Serves(
     listed_from=0,  # librdkafka tells features by the lowest version of Produce (KIP-896)
 )
 
+_log = logging.getLogger(__name__)
+
 ADMIN_CLIENT_ID: Final = "__admin_client"
 _CODEC_AT: Final = 22
 """The byte of a batch header that holds the codec."""
@@ -54,32 +58,16 @@ _Asked = list[tuple[str, UUID, list[tuple[int, TopicPartition | None]]]]
 
 def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
     """Append, and answer when `acks` is satisfied."""
-    has_ids = context.api_version >= _FIRST_WITH_IDS
-    has_zstd = context.api_version >= _FIRST_WITH_ZSTD
-    entries: dict[TopicPartition, Buffer] = {}
-    unsupported: dict[TopicPartition, AppendOutcome] = {}
-    asked: _Asked = []
-    for topic in request.topic_data:
-        name = core.topic_name(topic.topic_id) if has_ids else topic.name
-        partitions: list[tuple[int, TopicPartition | None]] = []
-        for part in topic.partition_data:
-            topic_partition = None
-            if name is not None:
-                topic_partition = TopicPartition(name, part.index)
-                records = b"" if part.records is None else part.records
-                if has_zstd or not _is_zstd(records):
-                    entries[topic_partition] = records
-                else:
-                    unsupported[topic_partition] = AppendOutcome(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-            partitions.append((part.index, topic_partition))
-        asked.append((topic.name, topic.topic_id, partitions))
+    asked, entries, unsupported = _read(core, context, request)
     wants_answer = request.acks != 0
+    is_wide = len(entries) > ITEMS_PER_STEP
 
     def answered(outcomes: Mapping[TopicPartition, AppendOutcome]) -> None:
         if unsupported:
             outcomes = {**unsupported, **outcomes}
         if wants_answer:
-            respond(_response(core, context, asked, outcomes))
+            answering = _response(core, context, asked, outcomes)
+            respond(answering if is_wide else at_once(answering))
             return
         if len(outcomes) < len(entries) or any(outcome.error_code for outcome in outcomes.values()):
             context.client.close()
@@ -94,6 +82,21 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
             internal_allowed=context.client_id == ADMIN_CLIENT_ID,
         )
 
+    def append_in_steps(checked: Mapping[TopicPartition, Batches]) -> None:
+        steps = core.replicas.append_in_steps(
+            checked,
+            acks=request.acks,
+            timeout_ms=core.wait_ms(request.timeout_ms),
+            respond=answered,
+            internal_allowed=context.client_id == ADMIN_CLIENT_ID,
+        )
+        core.slices.run(steps, failed)
+
+    def failed(error: Exception) -> None:
+        """Our own mistake, behind partitions that were written; nobody can tell which."""
+        _log.error("a produce to %d partitions of %s failed", len(entries), context.client_id, exc_info=error)
+        respond(refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+
     def admit(checked: Mapping[TopicPartition, Batches]) -> None:
         def append_but(refused: Refused) -> None:
             admitted = {key: records for key, records in checked.items() if key not in refused}
@@ -101,8 +104,12 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
             append(admitted, lambda outcomes: answered({**failed, **outcomes}))
 
         if request.transactional_id is None and not any(map(is_transactional, entries.values())):
-            append(checked, answered)
+            if is_wide:
+                append_in_steps(checked)
+            else:
+                append(checked, answered)
         else:
+            # In one step: nothing may come between a transaction's consent and what is appended to it.
             ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
             admit_batches(core, request.transactional_id, entries, ability, append_but)
 
@@ -111,6 +118,32 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
     else:
         # Before anything is admitted to a transaction, so that nothing comes between that and the append.
         core.record_work.run(core.replicas.check(entries), admit, lambda _: context.client.close())
+
+
+def _read(
+    core: BrokerCore, context: RequestContext, request: ProduceRequest
+) -> tuple[_Asked, dict[TopicPartition, Buffer], dict[TopicPartition, AppendOutcome]]:
+    """What is asked for, what of it is to be appended, and what cannot be."""
+    has_ids = context.api_version >= _FIRST_WITH_IDS
+    has_zstd = context.api_version >= _FIRST_WITH_ZSTD
+    asked: _Asked = []
+    entries: dict[TopicPartition, Buffer] = {}
+    unsupported: dict[TopicPartition, AppendOutcome] = {}
+    for topic in request.topic_data:
+        name = core.topic_name(topic.topic_id) if has_ids else topic.name
+        partitions: list[tuple[int, TopicPartition | None]] = []
+        for part in topic.partition_data:
+            topic_partition = None
+            if name is not None:
+                topic_partition = TopicPartition(name, part.index)
+                records = b"" if part.records is None else part.records
+                if has_zstd or not _is_zstd(records):
+                    entries[topic_partition] = records
+                else:
+                    unsupported[topic_partition] = AppendOutcome(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+            partitions.append((part.index, topic_partition))
+        asked.append((topic.name, topic.topic_id, partitions))
+    return asked, entries, unsupported
 
 
 def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
@@ -148,12 +181,14 @@ def _response(
     context: RequestContext,
     asked: _Asked,
     outcomes: Mapping[TopicPartition, AppendOutcome],
-) -> ProduceResponse:
+) -> Answering:
     response = ProduceResponse()
     leaders: dict[BrokerId, None] = {}
     for name, topic_id, partitions in asked:
         parts = []
-        for index, topic_partition in partitions:
+        for number, (index, topic_partition) in enumerate(partitions, 1):
+            if number % ITEMS_PER_STEP == 0:
+                yield
             if topic_partition is None:
                 parts.append(PartitionProduceResponse(index, ErrorCode.UNKNOWN_TOPIC_ID, base_offset=-1))
                 continue

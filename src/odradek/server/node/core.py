@@ -34,6 +34,7 @@ from odradek.replication.ports import ReplicatedLog
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.edge.complaints import Complaints
+from odradek.server.edge.context import Steps
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
@@ -43,7 +44,7 @@ from odradek.server.node.orders import Orders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.record_work import RecordWork
-from odradek.server.node.slices import Slices, Steps
+from odradek.server.node.slices import Slices
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
 from odradek.timer import Purgatory

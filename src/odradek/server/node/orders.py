@@ -12,7 +12,8 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.metadata.messages import BrokerMessage, parts_of
-from odradek.server.node.slices import Slices, Steps
+from odradek.server.edge.context import Steps
+from odradek.server.node.slices import Slices
 
 Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 Obey: TypeAlias = Callable[[BrokerMessage], Errors]

@@ -21,7 +21,8 @@ from typing import Any, Final, TypeVar
 from odradek.base.execution import Background
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.work import Away, Work
-from odradek.server.node.slices import Slices, Steps
+from odradek.server.edge.context import Steps
+from odradek.server.node.slices import Slices
 
 T = TypeVar("T")
 

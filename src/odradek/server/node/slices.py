@@ -12,16 +12,14 @@ has one slice: of the work that has waited longest.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.execution import Defer
+from odradek.server.edge.context import Steps
 
 SLICE_NS: Final = 1_000_000
-
-Steps: TypeAlias = Iterator[None]
-"""Work in steps; see the module's head."""
 Failed: TypeAlias = Callable[[Exception], None]
 """Called with what a step raised; the work is over then."""
 

@@ -1,0 +1,20 @@
+"""Answers in steps."""
+
+from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once, stepwise
+
+
+def test_every_item_is_made_in_order() -> None:
+    assert at_once(stepwise(range(100), str)) == [str(number) for number in range(100)]
+
+
+def test_few_items_make_no_step() -> None:
+    assert list(stepwise(range(ITEMS_PER_STEP - 1), str)) == []
+    assert len(list(stepwise(range(3 * ITEMS_PER_STEP), str))) == 3
+    assert len(list(stepwise(range(5), str, per_step=1))) == 5
+
+
+def test_an_item_is_made_when_its_step_comes() -> None:
+    made: list[int] = []
+    steps = stepwise(range(10), made.append, per_step=2)
+    next(steps)
+    assert made == [0, 1]
