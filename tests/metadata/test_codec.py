@@ -98,7 +98,7 @@ def test_the_small_documents_are_read_back(make_uuid):
     assert codec.decode_controller_epoch(b"12") == 12
     assert codec.decode_config(codec.encode_config({"a": "1"})) == {"a": "1"}
     assert codec.decode_isr_change(codec.encode_isr_change([TopicPartition("a", 3)])) == [("a", 3)]
-    known = codec.LogDirsDocument(4, (make_uuid(1), make_uuid(2)))
+    known = codec.LogDirsDocument(4, (make_uuid(1), make_uuid(2)), "b1", (make_uuid(3),))
     assert codec.decode_log_dirs(codec.encode_log_dirs(known)) == known
 
 
@@ -128,7 +128,7 @@ json_values = st.recursive(
 FIELDS = (
     *("version", "topic_id", "partitions", "leader", "leader_epoch", "isr", "controller_epoch", "config"),
     *("id", "brokerid", "broker", "block_start", "block_end", "endpoints", "odradek", "log_dir_ids"),
-    "broker_epoch",
+    *("broker_epoch", "boot_id", "missing_dir_ids"),
 )
 documents = st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=8)
 

@@ -242,6 +242,9 @@ class MemoryLogs:
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         return topic_partition in self.offline
 
+    def is_missing(self, topic_partition: TopicPartition) -> bool:
+        return False
+
     def fail_directory(self, directory: str, reason: str) -> list[TopicPartition]:
         lost = [key for key, log in self.logs.items() if log.directory == directory]
         self.offline.update(lost)

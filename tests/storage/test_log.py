@@ -370,7 +370,7 @@ def test_a_failed_fsync_takes_the_directory_offline_for_good(bench: Any) -> None
     log = bench.open()
     bench.append(log)
     bench.disk.inject(Fault("sync", errno.EIO))
-    with pytest.raises(StorageFailure, match="/data is offline"):
+    with pytest.raises(StorageFailure, match="the log directory /data is offline"):
         log.flush()
     assert log.flushed_offset == 0
     for call in (log.flush, lambda: bench.append(log), log.roll):

@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -239,7 +240,10 @@ def test_a_directory_that_cannot_be_used_at_start_is_offline(broker: Broker) -> 
     broker.disk.inject(Fault("list", errno.EIO, path_part="/d2", times=-1))
     manager = broker.start()
     assert manager.online_directories() == ["/d1"]
-    assert any(line.startswith("/d2 is offline") for line in manager.report.lines())
+    assert any(
+        line.startswith("the log directory /d2 is offline: Input/output error")
+        for line in manager.report.lines()
+    )
 
 
 def test_without_any_directory_there_is_no_broker(broker: Broker) -> None:
@@ -263,6 +267,33 @@ def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
         manager.checkpoint_written(write)
     assert broker.disk.read("/d1/replication-offset-checkpoint") == b"0\n1\norders 0 3\n"
     assert [write.offsets for write in manager.high_watermark_checkpoints()] == [{ORDERS[0]: 4}]
+
+
+def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
+    broker: Broker, bench: Any
+) -> None:
+    """R12: a topic is deleted while the disk is busy with a checkpoint."""
+    manager = broker.start()
+    log = manager.create(ORDERS[0])
+    append(log, bench.batch(3))
+    write_checkpoints(manager)
+    append(log, bench.batch(1))
+    (write,) = [one for one in manager.high_watermark_checkpoints() if ORDERS[0] in one.offsets]
+
+    def meanwhile(operation: str, path: str) -> None:
+        if operation == "rename" and path.startswith(write.path):
+            broker.disk.before_operation = None
+            manager.delete(ORDERS[0])
+            manager.create(ORDERS[0])
+
+    broker.disk.before_operation = meanwhile
+    write.run()
+    assert broker.disk.before_operation is None
+    manager.checkpoint_written(write)
+    assert manager.online_directories() == ["/d1", "/d2"]
+    write_checkpoints(manager)
+    checkpoints = [broker.disk.read(f"/d{number}/replication-offset-checkpoint") for number in (1, 2)]
+    assert not any(b"orders 0 4" in checkpoint for checkpoint in checkpoints)
 
 
 @pytest.mark.parametrize(
@@ -405,3 +436,99 @@ def test_repairs_of_indexes_are_told_once(broker: Broker, bench: Any) -> None:
     assert line == f"{index} names no batch at byte -1: the indexes of {index[:-6]}.log were made again"
     assert again.take_repairs() == []
     assert again.online_directories() == ["/d1", "/d2"]
+
+
+class PowerLost(BaseException):
+    """The machine is off: nothing that the broker would do about an error is done."""
+
+
+def power_off_before(operation_number: int) -> Callable[[str, str], None]:
+    left = iter(range(operation_number))
+
+    def before(operation: str, path: str) -> None:
+        if next(left, None) is None:
+            raise PowerLost
+
+    return before
+
+
+def busy(bench: Any) -> tuple[Broker, LogManager]:
+    """A broker with logs in every state that a clean stop may meet."""
+    broker = Broker(config=TopicConfig(segment_bytes=400))
+    manager = broker.start()
+    for partition in ORDERS[:4]:
+        log = manager.create(partition, UUID(int=1 + partition.partition))
+        for number in range(1 + 3 * partition.partition):
+            append(log, bench.batch(3, producer_id=7, producer_epoch=0, base_sequence=3 * number))
+    write_checkpoints(manager)
+    cut, shortened = manager.get(ORDERS[2]), manager.get(ORDERS[3])
+    assert cut is not None
+    assert shortened is not None
+    cut.truncate_to(12)
+    shortened.delete_records_before(4)
+    append(shortened, bench.batch(1))
+    manager.delete(ORDERS[0])
+    manager.create(ORDERS[4], UUID(int=9))
+    return broker, manager
+
+
+def offsets_of(manager: LogManager) -> dict[TopicPartition, tuple[int, int, int, UUID | None]]:
+    return {
+        log.topic_partition: (
+            log.log_start_offset,
+            manager.checkpointed_high_watermark(log.topic_partition),
+            log.end_offset,
+            log.topic_id,
+        )
+        for log in manager.logs()
+    }
+
+
+@pytest.mark.slow
+def test_power_lost_at_any_operation_of_a_clean_stop_never_leaves_a_mark_that_lies(bench: Any) -> None:
+    """L4, R12, R15: where the mark survives, everything before it does."""
+    _, manager = busy(bench)
+    whole = {
+        log.topic_partition: (
+            log.log_start_offset,
+            log.high_watermark.offset,
+            log.end_offset,
+            log.topic_id,
+        )
+        for log in manager.logs()
+    }
+    assert len(whole) == 4
+    clean = unclean = 0
+    for operation_number in count():
+        broker, manager = busy(bench)
+        broker.disk.before_operation = power_off_before(operation_number)
+        try:
+            manager.close(7)
+        except PowerLost:
+            ended = False
+        else:
+            ended = True
+        broker.disk.before_operation = None
+        broker.disk.crash(SeededChance(operation_number))
+        again = broker.start()
+        found = offsets_of(again)
+        for directory in again.directories:
+            if directory.stopped_cleanly and not directory.is_new:
+                clean += 1
+                held = {p: whole[p] for p, home in homes(manager).items() if home == directory.path}
+                assert {p: found.get(p) for p in held} == held, f"power lost before {operation_number}"
+                assert directory.clean_epoch == 7
+            else:
+                unclean += 1
+        if again.stopped_cleanly:
+            assert again.report.lines() == [], f"power lost before {operation_number}"
+        assert all(found[p][2] <= whole[p][2] for p in found if p in whole)
+        if ended:
+            break
+    assert operation_number > 60
+    assert clean >= 3
+    assert unclean > 60
+
+
+def homes(manager: LogManager) -> dict[TopicPartition, str]:
+    return {log.topic_partition: log.directory for log in manager.logs()}

@@ -64,6 +64,8 @@ class LogDirsDocument:
 
     broker_epoch: int
     log_dir_ids: tuple[UUID, ...]
+    boot_id: str = ""
+    missing_dir_ids: tuple[UUID, ...] = ()
 
 
 # --- ids
@@ -100,8 +102,10 @@ def encode_broker(broker: BrokerImage, timestamp_ms: int) -> bytes:
             "rack": broker.rack,
             "features": {},
             "odradek": {
-                "log_dir_ids": [topic_id_text(directory) for directory in broker.log_dir_ids],
+                "log_dir_ids": _id_texts(broker.log_dir_ids),
                 "clean_stop": broker.clean_stop,
+                "boot_id": broker.boot_id,
+                "missing_dir_ids": _id_texts(broker.missing_dir_ids),
             },
         }
     )
@@ -118,8 +122,10 @@ def decode_broker(broker_id: BrokerId, data: bytes, epoch: int) -> BrokerImage:
             tuple(_endpoint(text, protocols) for text in document["endpoints"]),
             document.get("rack"),
             epoch,
-            tuple(topic_id_of(text) for text in ours.get("log_dir_ids", ())),
+            _ids(ours.get("log_dir_ids", ())),
             bool(ours.get("clean_stop", True)),
+            str(ours.get("boot_id", "")),
+            _ids(ours.get("missing_dir_ids", ())),
         )
 
     return _decode(data, read)
@@ -127,8 +133,15 @@ def decode_broker(broker_id: BrokerId, data: bytes, epoch: int) -> BrokerImage:
 
 def encode_log_dirs(document: LogDirsDocument) -> bytes:
     """`/odradek/brokers/N`."""
-    ids = [topic_id_text(directory) for directory in document.log_dir_ids]
-    return _encode({"version": 1, "broker_epoch": document.broker_epoch, "log_dir_ids": ids})
+    return _encode(
+        {
+            "version": 1,
+            "broker_epoch": document.broker_epoch,
+            "log_dir_ids": _id_texts(document.log_dir_ids),
+            "boot_id": document.boot_id,
+            "missing_dir_ids": _id_texts(document.missing_dir_ids),
+        }
+    )
 
 
 def decode_log_dirs(data: bytes) -> LogDirsDocument:
@@ -136,7 +149,10 @@ def decode_log_dirs(data: bytes) -> LogDirsDocument:
     return _decode(
         data,
         lambda document: LogDirsDocument(
-            int(document["broker_epoch"]), tuple(topic_id_of(text) for text in document["log_dir_ids"])
+            int(document["broker_epoch"]),
+            _ids(document["log_dir_ids"]),
+            str(document.get("boot_id", "")),
+            _ids(document.get("missing_dir_ids", ())),
         ),
     )
 
@@ -308,6 +324,14 @@ def _endpoint(text: str, protocols: Mapping[str, str]) -> Endpoint:
     listener, _, address = text.partition("://")
     host, _, port = address.rpartition(":")
     return Endpoint(listener, protocols.get(listener, listener), host.strip("[]"), int(port))
+
+
+def _id_texts(ids: Iterable[UUID]) -> list[str]:
+    return [topic_id_text(one) for one in ids]
+
+
+def _ids(texts: Iterable[str]) -> tuple[UUID, ...]:
+    return tuple(topic_id_of(text) for text in texts)
 
 
 def _bracketed(host: str) -> str:

@@ -61,6 +61,14 @@ class EmbeddedEngine(TreeEngine):
             table.close()
             raise DataDirectoryError(f"the metadata file {file} cannot be used: {failed}") from None
 
+    def cluster_id(self) -> str | None:
+        """The cluster that the store is of; None for a new one, and for one that cannot be read."""
+        node = self._table.get(paths.CLUSTER_ID)
+        try:
+            return None if node is None else codec.decode_cluster_id(node.data)
+        except codec.MalformedNode:
+            return None  # said when the image is loaded
+
     def _end_stale_sessions(self, table: "SqliteTable") -> None:
         for session in table.sessions():
             self.close_session(session)

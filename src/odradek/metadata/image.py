@@ -40,10 +40,14 @@ class BrokerImage:
     rack: str | None = None
     # Grows with every registration, over the whole store: tells two lives of one broker apart.
     epoch: int = -1
-    # The ids of its log directories, for R15; empty when it told none.
+    # The ids of its log directories (R15).
     log_dir_ids: tuple[UUID, ...] = ()
     # Whether its previous stop was clean (R15).
     clean_stop: bool = True
+    # Names the time since its machine was started (R15); empty where that does not vouch for its logs.
+    boot_id: str = ""
+    # Log directories that it had before and now misses, as long as it misses logs, too.
+    missing_dir_ids: tuple[UUID, ...] = ()
 
     def endpoint(self, listener: str) -> Endpoint | None:
         """The address under that listener's name, or None."""

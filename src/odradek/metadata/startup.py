@@ -144,6 +144,12 @@ def load_image() -> Process[ClusterImage]:
     return image
 
 
+def load_last_registration(broker_id: BrokerId) -> Process[codec.LogDirsDocument | None]:
+    """How the controller last saw a broker (R15); None before its first registration."""
+    found = yield from read_document(paths.known_log_dirs(broker_id), codec.decode_log_dirs)
+    return None if found is None else found.value
+
+
 def load_brokers() -> Process[dict[BrokerId, BrokerImage]]:
     """The live brokers; leaves a watch on their comings and goings."""
     ids = [int(name) for name in (yield from read_children(paths.BROKER_IDS, watch=True))]

@@ -139,14 +139,17 @@ class Logs(Protocol):
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that has failed."""
 
-    def fail_directory(self, directory: str, reason: str) -> Iterable[TopicPartition]:
+    def is_missing(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition's log lies in a directory that was missing or offline at the start."""
+
+    def fail_directory(self, directory: str, reason: str | OSError) -> Iterable[TopicPartition]:
         """Take a log directory offline; the partitions lost with it."""
 
     def online_directories(self) -> list[str]:
         """The log directories that still work."""
 
     def why_offline(self, directory: str) -> str | None:
-        """What made a log directory fail; None while it works."""
+        """What made a log directory fail and what to do about it; None while it works."""
 
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
         """What the checkpoint held at start, 0 when absent (R12)."""

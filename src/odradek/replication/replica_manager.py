@@ -331,12 +331,13 @@ class ReplicaManager:
         """The log's flushed offset rose: acks that waited for the disk may go out."""
         self.purgatories.produce.check_and_complete(topic_partition)
 
-    def directory_failed(self, directory: str, reason: str) -> None:
+    def directory_failed(self, directory: str, reason: str | OSError) -> None:
         """Take a log directory offline, with every partition in it (R6, L7); a second report is ignored."""
         if directory in self._failed_directories:
             return
-        self._failed_directories[directory] = reason
         self._logs.fail_directory(directory, reason)
+        why = self._logs.why_offline(directory) or str(reason)
+        self._failed_directories[directory] = why
         lost = [
             partition.topic_partition
             for partition in self._hosted.all()
@@ -344,7 +345,7 @@ class ReplicaManager:
         ]
         for topic_partition in lost:
             self._hosted.remove(topic_partition)
-        self._effects.directory_failed(directory, reason, is_last=not self._logs.online_directories())
+        self._effects.directory_failed(directory, why, is_last=not self._logs.online_directories())
         self._wake_all(lost)
 
     def notice_failed_directories(self) -> None:

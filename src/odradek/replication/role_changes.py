@@ -155,7 +155,8 @@ class RoleChanger:
 
     def _stop(self, wanted: StopReplicaPartition, changes: RoleChanges) -> ErrorCode:
         topic_partition = wanted.topic_partition
-        if self._logs.is_offline(topic_partition):
+        may_be_given_up = wanted.delete and self._logs.is_missing(topic_partition)
+        if self._logs.is_offline(topic_partition) and not may_be_given_up:
             return ErrorCode.KAFKA_STORAGE_ERROR
         partition = self._hosted.get(topic_partition)
         if partition is not None:

@@ -39,8 +39,12 @@ class CheckpointWrite:
     file_system: FileSystem
 
     def run(self) -> None:
-        """Return once the file is on disk; may block and run on any thread. Raises OSError."""
-        write_offsets(self.file_system, self.path, self.offsets)
+        """Return once the file is on disk; may block and run on any thread. Raises OSError.
+
+        The broker's thread may write the same file meanwhile: this one then wins, until the next round.
+        """
+        data = _render_offsets(self.offsets)
+        write_atomically(self.file_system, self.path, data, durable=True, temporary_suffix=".next.tmp")
 
 
 def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:
@@ -58,8 +62,11 @@ def write_offsets(
     file_system: FileSystem, path: str, offsets: Mapping[TopicPartition, Offset], *, durable: bool = True
 ) -> None:
     """Replace the file; with `durable` return once it is on disk."""
-    lines = (f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items())
-    write_atomically(file_system, path, render_lines(lines), durable=durable)
+    write_atomically(file_system, path, _render_offsets(offsets), durable=durable)
+
+
+def _render_offsets(offsets: Mapping[TopicPartition, Offset]) -> bytes:
+    return render_lines(f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items())
 
 
 def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Offset]], Damage | None]:

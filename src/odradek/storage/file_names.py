@@ -3,6 +3,7 @@
 <log dir>/orders-3/00000000000000000042.log           one segment's batches, from offset 42
 <log dir>/orders-3/00000000000000000042.snapshot      producer state as of offset 42
 <log dir>/orders-3.1f0c...-delete/                    a deleted log whose delay is not over yet
+<log dir>/orders-3.1f0c...-stray/                     a log whose topic the metadata store does not know
 """
 
 import re
@@ -37,6 +38,7 @@ LOCK = ".lock"
 _OFFSET_DIGITS = 20
 _PARTITION_DIRECTORY = re.compile(r"(.+)-(0|[1-9][0-9]*)\Z")
 _DELETED_DIRECTORY = re.compile(r".+-[0-9]+\.[0-9a-f]{32}-delete\Z")
+_STRAY_DIRECTORY = re.compile(r".+-([0-9]+)\.[0-9a-f]{32}-stray\Z")
 _SEGMENT_FILE = re.compile(r"([0-9]{20})(\.[a-z]+)\Z")
 
 
@@ -65,7 +67,22 @@ def topic_partition_of(directory_name: str) -> TopicPartition | None:
 
 def deleted_directory(topic_partition: TopicPartition, unique: UUID) -> str:
     """The name of a log on its way out; the topic is cut where the name would be too long for a disk."""
-    suffix = f"-{topic_partition.partition}.{unique.hex}-delete"
+    return _set_aside(topic_partition, f"{unique.hex}-delete")
+
+
+def stray_directory(topic_partition: TopicPartition, unique: UUID) -> str:
+    """The name of a log whose topic is unknown; the topic is cut where the name would be too long."""
+    return _set_aside(topic_partition, f"{unique.hex}-stray")
+
+
+def partition_of_stray(name: str) -> int | None:
+    """The partition's number in the name of a stray, or None for any other name."""
+    match = _STRAY_DIRECTORY.match(name)
+    return int(match[1]) if match else None
+
+
+def _set_aside(topic_partition: TopicPartition, ending: str) -> str:
+    suffix = f"-{topic_partition.partition}.{ending}"
     return topic_partition.topic[: 255 - len(suffix)] + suffix
 
 

@@ -135,13 +135,15 @@ class FileSystem(Protocol):
         """Lock by the file at `path`, made when missing; None when another process holds it."""
 
 
-def write_atomically(file_system: FileSystem, path: str, data: bytes, *, durable: bool) -> None:
+def write_atomically(
+    file_system: FileSystem, path: str, data: bytes, *, durable: bool, temporary_suffix: str = ".tmp"
+) -> None:
     """Replace the file at `path` by `data`: a reader sees the old content or the new, never a mixture.
 
     `durable` also waits until the new content is on disk (R12); without it a power cut may bring the old
-    one back.
+    one back. Threads that may write the same file at once need suffixes of their own.
     """
-    temporary = path + ".tmp"
+    temporary = path + temporary_suffix
     file = file_system.file(temporary, create=True)
     file.truncate(0)
     file.write_at(data, 0)

@@ -4,6 +4,8 @@ A directory that has failed once stays offline until the broker starts again (L7
 StorageFailure, and nothing is written to it any more.
 """
 
+import errno
+import json
 from collections.abc import Callable
 from uuid import UUID
 
@@ -12,8 +14,27 @@ from odradek.base.clock import Clock
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_TOPIC_ID
 from odradek.storage import file_names
+from odradek.storage.expected_logs import NO_BROKER_EPOCH
 from odradek.storage.files import DirectoryLock, FileSystem, write_atomically
 from odradek.storage.removals import Removals
+
+_REMEDIES = {
+    errno.ENOSPC: "free space there",
+    errno.EDQUOT: "free space there, or raise the quota",
+    errno.EROFS: "make it writable",
+    errno.EACCES: "give this process the right to use it",
+    errno.EPERM: "give this process the right to use it",
+    errno.ENOENT: "put back what is missing",
+}
+
+
+def explain(error: OSError) -> str:
+    """What the disk refused, and what a person can do about it."""
+    reason = error.strerror or str(error)
+    if error.filename is not None:
+        reason += f" ({error.filename})"
+    remedy = _REMEDIES.get(error.errno or 0, "see to the disk")
+    return f"{reason}; {remedy} and start the broker again"
 
 
 class LogDirectory:
@@ -21,10 +42,12 @@ class LogDirectory:
 
     __slots__ = (
         "chance",
+        "clean_epoch",
         "clock",
         "directory_id",
         "failure",
         "file_system",
+        "is_new",
         "lock",
         "log_count",
         "path",
@@ -54,23 +77,30 @@ class LogDirectory:
         self.removals = Removals(file_system, clock)
         # What was found damaged in an index and made again, one sentence each, until `take_repairs`.
         self.repairs: list[str] = []
-        self.failure: str | None = None  # why it is offline, in words; None while it is online
+        # Why it is offline and what to do, in words; None while it is online.
+        self.failure: str | None = None
         self.log_count = 0  # logs in it that are hosted; new ones go where the fewest are
         # Writes `recovery-point-offset-checkpoint`, now, on this thread; set by who knows all logs (X6).
         self.write_recovery_points: Callable[[], None] = lambda: None
         self.lock: DirectoryLock | None = None  # held from opening to closing
+        self.is_new = False  # it had no id before this start
         self.stopped_cleanly = True  # as the last broker left it; a new directory counts as clean
+        # The broker epoch of the run that stopped cleanly, as the mark has it; None without a mark.
+        self.clean_epoch: int | None = None
 
     def check_online(self) -> None:
         """StorageFailure when the directory is offline."""
         if self.failure is not None:
-            raise StorageFailure(f"log directory {self.path} is offline: {self.failure}")
+            raise self._offline()
 
     def fail(self, reason: str | OSError) -> StorageFailure:
         """Take the directory offline; the error to raise. The first reason is the one that stays."""
         if self.failure is None:
-            self.failure = str(reason)
-        return StorageFailure(f"log directory {self.path} is offline: {self.failure}")
+            self.failure = explain(reason) if isinstance(reason, OSError) else reason
+        return self._offline()
+
+    def _offline(self) -> StorageFailure:
+        return StorageFailure(f"the log directory {self.path} is offline: {self.failure}")
 
     def take_repairs(self) -> list[str]:
         """The repairs of indexes since the last call, one sentence each."""
@@ -83,11 +113,17 @@ class LogDirectory:
         mark = f"{self.path}/{file_names.CLEAN_SHUTDOWN}"
         self.stopped_cleanly = self.file_system.exists(mark)
         if self.stopped_cleanly:
+            self.clean_epoch = _epoch_in(self.file_system.read(mark))
             self.file_system.remove(mark)
             self.file_system.sync_directory(self.path)
 
-    def leave_clean_shutdown_mark(self, broker_epoch: int) -> None:
-        """Everything in the directory is on disk: say so to whoever opens it next."""
+    def leave_clean_shutdown_mark(self, broker_epoch: int | None) -> None:
+        """Everything in the directory is on disk: say so to whoever opens it next.
+
+        None for a broker that never joined its cluster: the mark is again what it was.
+        """
+        if broker_epoch is None:
+            broker_epoch = NO_BROKER_EPOCH if self.clean_epoch is None else self.clean_epoch
         mark = f"{self.path}/{file_names.CLEAN_SHUTDOWN}"
         content = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
         write_atomically(self.file_system, mark, content.encode(), durable=True)
@@ -97,3 +133,11 @@ class LogDirectory:
         if self.lock is not None:
             self.lock.release()
             self.lock = None
+
+
+def _epoch_in(mark: bytes) -> int:
+    """The broker epoch in a `.kafka_cleanshutdown`; older ones are empty."""
+    try:
+        return int(json.loads(mark)["brokerEpoch"])
+    except (ValueError, KeyError, TypeError):
+        return NO_BROKER_EPOCH

@@ -6,7 +6,6 @@ the caller runs it on another thread. One directory that fails takes its logs wi
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -14,19 +13,20 @@ from uuid import UUID
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.errors import DataDirectoryError, StorageFailure
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import NO_TOPIC_ID, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import file_names
-from odradek.storage.checkpoint import CheckpointWrite, Damage, read_offsets, write_offsets
+from odradek.storage.checkpoint import CheckpointWrite, read_offsets, write_offsets
+from odradek.storage.expected_logs import NO_BROKER_EPOCH, ExpectedLogs
 from odradek.storage.files import FileSystem
 from odradek.storage.flushing import InParallel, PendingFlush, one_after_another
-from odradek.storage.loading import LogRecovery
 from odradek.storage.log import Log
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.opening import make_log, open_directories
+from odradek.storage.opening_report import OpeningReport
 from odradek.storage.recovery import load_log
+from odradek.storage.strays import is_stray, set_aside, take_back
 
-NO_BROKER_EPOCH = -1
 _CHECKPOINTS = (
     file_names.HIGH_WATERMARKS,
     file_names.RECOVERY_POINTS,
@@ -36,34 +36,6 @@ _CHECKPOINTS = (
 
 LOGS_CLOSED_AT_ONCE = 64
 """How many logs a clean stop brings to disk together: each holds duplicates of its descriptors meanwhile."""
-
-
-@dataclass(slots=True)
-class OpeningReport:
-    """What was found when the directories were opened (L4)."""
-
-    unclean_directories: list[str] = field(default_factory=list)
-    """Those whose last stop was not clean: their logs were verified."""
-    offline_directories: dict[str, str] = field(default_factory=dict)
-    """Those that cannot be used, and why."""
-    damages: list[Damage] = field(default_factory=list)
-    """Checkpoint files that were ignored."""
-    ignored: list[str] = field(default_factory=list)
-    """Directories among the logs that are no log."""
-    logs: list[LogRecovery] = field(default_factory=list)
-    """Every log that was verified, repaired or cut."""
-
-    def lines(self) -> list[str]:
-        """The report for a person: one sentence for each thing that was not as it should be."""
-        lines = [
-            f"{path} was not stopped cleanly, its logs were verified" for path in self.unclean_directories
-        ]
-        lines += [f"{path} is offline: {reason}" for path, reason in self.offline_directories.items()]
-        lines += [f"{path} is not a log and was left alone" for path in self.ignored]
-        lines += [str(damage) for damage in self.damages]
-        for log in self.logs:
-            lines += log.lines()
-        return lines
 
 
 class LogManager:
@@ -81,6 +53,8 @@ class LogManager:
         self._high_watermarks: dict[TopicPartition, Offset] = {}  # as the checkpoints had them at the start
         # Up to where a partition's log had come by the checkpoints at the start, also of logs that are gone.
         self._reached: dict[TopicPartition, Offset] = {}
+        # Logs that lay in a directory which is missing or offline since the start: never made anew (R15).
+        self._missing: dict[TopicPartition, None] = {}
         # What each checkpoint file holds, by path, so that an unchanged one is not written again.
         self._written: dict[str, dict[TopicPartition, Offset]] = {}
         for directory in directories:
@@ -96,9 +70,13 @@ class LogManager:
         clock: Clock,
         chance: Chance,
         config_of: Callable[[str], TopicConfig],
+        expected: ExpectedLogs | None = None,
         producer_expiration_ms: Callable[[], int] | None = None,
     ) -> "LogManager":
         """Lock the directories, check whose they are, recover every log in them (L4).
+
+        `expected` is what the metadata store says of them: logs of unknown topics are set aside, and those
+        that are missing are reported (R15). Without it every log counts.
 
         DataDirectoryError, before anything is changed on disk, when a directory is in use by another broker,
         belongs to another cluster or node, or when none can be used.
@@ -115,7 +93,7 @@ class LogManager:
         for directory in directories:
             if directory.failure is None:
                 try:
-                    manager._load(directory)
+                    manager._load(directory, expected)
                 except OSError as error:
                     directory.fail(error)
             if directory.failure is not None:
@@ -124,12 +102,24 @@ class LogManager:
                 log.place is directory for log in manager._logs.values()
             ):
                 manager.report.unclean_directories.append(directory.path)
+        if expected is not None:
+            manager._note_missing(expected)
         return manager
 
     @property
     def stopped_cleanly(self) -> bool:
-        """Whether the last stop was clean in every directory (R15)."""
-        return all(directory.stopped_cleanly for directory in self.directories)
+        """Whether the last stop was clean in every directory that works (R15).
+
+        A directory that an earlier run stopped cleanly is a copy of that time, and was not.
+        """
+        return not self.report.copied_directories and all(
+            directory.stopped_cleanly for directory in self.directories if directory.failure is None
+        )
+
+    @property
+    def directory_ids(self) -> tuple[UUID, ...]:
+        """The log directories that this broker has; of one that cannot be read the id is not known."""
+        return tuple(one.directory_id for one in self.directories if one.directory_id != NO_TOPIC_ID)
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """The log of a partition hosted here, in a directory that is online."""
@@ -152,6 +142,8 @@ class LogManager:
         if log is not None:
             log.place.check_online()
             return log
+        if topic_partition in self._missing:
+            raise StorageFailure(f"the log of {topic_partition} lies in a log directory that is missing")
         if not is_new:
             for directory in self.directories:
                 directory.check_online()
@@ -161,7 +153,11 @@ class LogManager:
         return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Take a log away: renamed at once, its files removed after `file.delete.delay.ms`."""
+        """Take a log away: renamed at once, its files removed after `file.delete.delay.ms`.
+
+        One that lies in a missing directory is given up; it is a stray when the directory is back.
+        """
+        self._missing.pop(topic_partition, None)
         self._reached.pop(topic_partition, None)
         log = self._logs.pop(topic_partition, None)
         if log is not None:
@@ -178,9 +174,13 @@ class LogManager:
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that has failed (P3: KAFKA_STORAGE_ERROR)."""
         log = self._logs.get(topic_partition)
-        return log is not None and log.place.failure is not None
+        return topic_partition in self._missing or (log is not None and log.place.failure is not None)
 
-    def fail_directory(self, directory: str, reason: str) -> list[TopicPartition]:
+    def is_missing(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition's log lies in a directory that was missing or offline at the start (R15)."""
+        return topic_partition in self._missing
+
+    def fail_directory(self, directory: str, reason: str | OSError) -> list[TopicPartition]:
         """Take a log directory offline (L7, R6); the partitions that are lost with it."""
         for candidate in self.directories:
             if candidate.path == directory:
@@ -192,7 +192,7 @@ class LogManager:
         return [directory.path for directory in self.directories if directory.failure is None]
 
     def why_offline(self, directory: str) -> str | None:
-        """What made a log directory fail; None while it works."""
+        """What made a log directory fail and what to do about it; None while it works."""
         return next((one.failure for one in self.directories if one.path == directory), None)
 
     def update_config(self, topic: str, config: TopicConfig) -> None:
@@ -266,11 +266,11 @@ class LogManager:
         """The indexes that were found damaged since the last call and made again, one sentence each."""
         return [sentence for directory in self.directories for sentence in directory.take_repairs()]
 
-    def close(self, broker_epoch: int = NO_BROKER_EPOCH, in_parallel: InParallel = one_after_another) -> None:
+    def close(self, broker_epoch: int | None = None, in_parallel: InParallel = one_after_another) -> None:
         """The clean stop: flush, snapshots, checkpoints, `.kafka_cleanshutdown`, locks released.
 
         Each of these is on disk before the next begins. A directory that fails on the way is left as after
-        an unclean stop.
+        an unclean stop. `broker_epoch` is that of this run's registration, None before there was one.
         """
         logs = list(self.logs())
         for begin in range(0, len(logs), LOGS_CLOSED_AT_ONCE):
@@ -283,7 +283,7 @@ class LogManager:
         errors = in_parallel([write.run for write in checkpoints])
         for write, error in zip(checkpoints, errors, strict=True):
             if error is not None:
-                self.fail_directory(write.directory, str(error))
+                self.fail_directory(write.directory, error)
         online = [directory for directory in self.directories if directory.failure is None]
         errors = in_parallel([partial(one.leave_clean_shutdown_mark, broker_epoch) for one in online])
         for directory, error in zip(online, errors, strict=True):
@@ -311,7 +311,7 @@ class LogManager:
             "logs": [log.describe() for log in self._logs.values()],
         }
 
-    def _load(self, directory: LogDirectory) -> None:
+    def _load(self, directory: LogDirectory, expected: ExpectedLogs | None) -> None:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
         # A log without a line begins with its first segment, if the file can be believed: it is there, and
@@ -327,20 +327,14 @@ class LogManager:
         for checkpoint in (recovery_points, high_watermarks):
             for reached_by, offset in checkpoint.items():
                 self._reached[reached_by] = max(offset, self._reached.get(reached_by, 0))
-        for name, size_bytes in directory.file_system.list_directory(directory.path):
-            path = f"{directory.path}/{name}"
-            if size_bytes >= 0:
-                continue
-            if file_names.is_deleted_directory(name):
-                directory.removals.add(path, 0)
-                continue
-            partition = file_names.topic_partition_of(name)
-            if partition is None:
-                self.report.ignored.append(path)
-                continue
+        if expected is not None:
+            self._note_copy(directory, expected)
+        for partition in self._logs_in(directory, expected):
             if partition in self._logs:
                 other = self._logs[partition].directory
-                raise DataDirectoryError(f"{partition} has a log in {other} and one in {directory.path}")
+                raise DataDirectoryError(
+                    f"{partition} has a log in {other} and one in {directory.path}: move one of them away"
+                )
             config = self._config_for(partition.topic)
             loaded = load_log(
                 directory,
@@ -358,6 +352,59 @@ class LogManager:
             directory.log_count += 1
             if not (loaded.report.clean and loaded.report.is_uneventful()):
                 self.report.logs.append(loaded.report)
+
+    def _logs_in(self, directory: LogDirectory, expected: ExpectedLogs | None) -> list[TopicPartition]:
+        """The partitions that have a log in a directory, by name; what is none of ours is noted."""
+        found: list[TopicPartition] = []
+        report, path = self.report, directory.path
+        for name, size_bytes in directory.file_system.list_directory(path):
+            if size_bytes >= 0:
+                continue
+            partition = file_names.topic_partition_of(name)
+            if file_names.is_deleted_directory(name):
+                directory.removals.add(f"{path}/{name}", 0)
+            elif file_names.partition_of_stray(name) is not None:
+                back = None if expected is None else take_back(directory, name, expected)
+                if back is None:
+                    report.strays_left.setdefault(path, []).append(name)
+                else:
+                    report.strays_back.setdefault(path, []).append(back)
+                    found.append(back)
+            elif partition is None:
+                report.ignored.append(f"{path}/{name}")
+            elif expected is None or not is_stray(directory, partition, expected):
+                found.append(partition)
+            elif set_aside(directory, partition) is not None:
+                report.strays.setdefault(path, []).append(partition)
+            else:
+                report.ignored.append(f"{path}/{name}")
+        return found
+
+    def _note_copy(self, directory: LogDirectory, expected: ExpectedLogs) -> None:
+        """R15: a mark of another run than the last one shows that the directory is a copy of that time.
+
+        Unless that run did not have the directory, and wrote nothing that it could lack.
+        """
+        epoch, last_epoch = directory.clean_epoch, expected.broker_epoch
+        if epoch in (None, NO_BROKER_EPOCH, last_epoch) or last_epoch == NO_BROKER_EPOCH:
+            return
+        if directory.directory_id not in expected.missing_directory_ids:
+            self.report.copied_directories[directory.path] = epoch
+
+    def _note_missing(self, expected: ExpectedLogs) -> None:
+        """R15: what a missing directory held is not made anew; what else is missing begins where it was."""
+        missing = [partition for partition in expected.in_sync if partition not in self._logs]
+        present = {directory.directory_id for directory in self.directories}
+        known = (*expected.directory_ids, *expected.missing_directory_ids)
+        gone = tuple(one for one in known if one not in present)
+        if not missing:
+            return
+        if gone or self.report.offline_directories:
+            self._missing = dict.fromkeys(missing)
+            self.report.missing_logs, self.report.missing_directories = missing, gone
+            self.report.new_directories = [one.path for one in self.directories if one.is_new]
+            return
+        self.report.vanished_logs = missing
 
     def _read_checkpoint(self, directory: LogDirectory, name: str) -> dict[TopicPartition, Offset]:
         offsets, damage = read_offsets(directory.file_system, f"{directory.path}/{name}")

@@ -202,6 +202,8 @@ class MemoryFileSystem:
         self.read_only = False  # every change is refused with EROFS
         self.faults: list[Fault] = []  # those still to come
         self.cold_paths: set[str] = set()  # files that are on the disk only, as far as programs can tell
+        # Called before each operation, with its kind (see `Fault`) and path; may raise: the power goes.
+        self.before_operation: Callable[[str, str], None] | None = None
         self._root = _DirectoryNode()
         self._locked: set[str] = set()
 
@@ -345,6 +347,8 @@ class MemoryFileSystem:
 
     def fault(self, operation: str, path: str) -> int:
         """The errno that waits for this operation, which counts it; 0 for none."""
+        if self.before_operation is not None:
+            self.before_operation(operation, path)
         for fault in self.faults:
             if fault.operation == operation and fault.path_part in path:
                 if fault.after > 0:

@@ -23,6 +23,7 @@ from odradek.storage.meta_properties import (
     write_meta_properties,
 )
 from odradek.storage.recovery import load_log
+from odradek.storage.strays import holds_log, set_aside, some_of
 
 _PRODUCER_EXPIRATION_MS = BrokerSettings().producer_id_expiration_ms
 
@@ -70,13 +71,15 @@ def open_log(
 def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_id: BrokerId) -> str | None:
     """The cluster that the directories say they belong to, None when none says so; only looks.
 
-    DataDirectoryError when two of them disagree, or when one belongs to another broker. Those that cannot be
-    read are left out.
+    DataDirectoryError when two of them disagree, when one belongs to another broker, or when one holds logs
+    and does not say whose they are. Those that cannot be read are left out.
     """
     found: dict[str, str] = {}
     for path in directories:
         try:
             properties = read_meta_properties(file_system, path)
+            if properties is None:
+                _refuse_logs_of_nobody(file_system, path)
         except OSError:
             continue
         if properties is None or properties.cluster_id is None:
@@ -89,6 +92,19 @@ def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_
         (one, first), (other, second), *_ = found.items()
         raise DataDirectoryError(f"{one} belongs to cluster {first}, {other} to cluster {second}")
     return next(iter(found.values()), None)
+
+
+def _refuse_logs_of_nobody(file_system: FileSystem, path: str) -> None:
+    """DataDirectoryError when there are logs in a directory that has no `meta.properties`."""
+    if not file_system.exists(path):
+        return
+    logs = [name for name, _ in file_system.list_directory(path) if holds_log(file_system, path, name)]
+    if logs:
+        raise DataDirectoryError(
+            f"{path} holds {some_of(logs)} but no {file_names.META_PROPERTIES} that says whose they are: put"
+            " that file back, or name an empty directory; taking over the logs of Apache Kafka comes with a"
+            " later version"
+        )
 
 
 def open_directories(
@@ -123,6 +139,8 @@ def open_directories(
 def _look_at(directory: LogDirectory, cluster_id: str, node_id: BrokerId) -> MetaProperties | None:
     try:
         found = read_meta_properties(directory.file_system, directory.path)
+        if found is None:
+            _refuse_logs_of_nobody(directory.file_system, directory.path)
     except OSError as error:
         directory.fail(error)
         return None
@@ -167,7 +185,9 @@ def _take_over(
                 directory_id=directory_id,
             )
         directory.directory_id = directory_id
-        directory.take_clean_shutdown_mark()
+        directory.is_new = found is None
+        if not directory.is_new:
+            directory.take_clean_shutdown_mark()
     except OSError as error:
         directory.fail(error)
         directory.release_lock()
@@ -180,9 +200,13 @@ def make_log(
     topic_id: UUID | None,
     reached_offset: Offset = 0,
 ) -> Log:
-    """A new log in a directory, of a partition that had reached that offset; StorageFailure when the disk
-    refuses."""
+    """A new log in a directory, of a partition that had reached that offset. What has its name is set aside.
+
+    StorageFailure when the disk refuses.
+    """
     try:
+        if directory.file_system.exists(f"{directory.path}/{topic_partition}"):
+            set_aside(directory, topic_partition)
         loaded = load_log(directory, topic_partition, config, recovery_point=reached_offset)
         log = Log(topic_partition, directory, config, loaded)
     except OSError as error:

@@ -285,7 +285,8 @@ class _Loader:
             return False
         if not entries:
             reason = "it is missing or empty"
-        self.report.damages.append(Damage(self._epochs_path, reason, "was made again from the batches"))
+        if not any(damage.path == self._epochs_path for damage in self.report.damages):  # said already
+            self.report.damages.append(Damage(self._epochs_path, reason, "was made again from the batches"))
         return True
 
     def _epoch_at(self, offset: Offset) -> LeaderEpoch:

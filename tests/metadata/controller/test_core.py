@@ -319,22 +319,46 @@ def test_an_unclean_stop_leaves_the_isr_before_any_election(three):
     assert three.partition("flights").isr == (3,)
 
 
-def test_the_last_member_leads_again_with_the_same_log_dirs_only(cluster):
-    """R15 after a wipe the partition waits for an unclean election."""
-    first, second = UUID(int=1), UUID(int=2)
+@pytest.mark.parametrize(
+    ("clean_stop", "boot_id", "leader"),
+    [
+        pytest.param(False, "b1", 2, id="killed on a machine that runs on: the page cache is whole"),
+        pytest.param(False, "b2", NO_BROKER, id="the machine was started anew"),
+        pytest.param(False, "", NO_BROKER, id="nobody knows whether it was"),
+        pytest.param(True, "b2", 2, id="stopped cleanly"),
+    ],
+)
+def test_the_boot_id_tells_whether_a_killed_broker_has_its_page_cache(cluster, clean_stop, boot_id, leader):
+    """R15"""
+    for broker_id in (1, 2, 3):
+        cluster.start(broker_id, boot_id="b1")
+    create(cluster, assignments=((2, 3),))
+    for member in cluster.members.values():  # all at once, and nobody sees it
+        cluster.store.engine.close_session(member.session.session_id)
+    cluster.members.clear()
+    cluster.start(2, clean_stop=clean_stop, boot_id=boot_id)
+    assert cluster.partition("flights").leader == leader
+    assert cluster.partition("flights").isr == ((2,) if leader == 2 else (3,))
+
+
+def test_a_partition_whose_log_is_missing_waits_and_the_others_do_not(cluster):
+    """R15 a missing log directory counts for the partitions that lived in it only."""
     cluster.start(1)
-    cluster.start(2, log_dir_ids=(first,))
-    create(cluster, assignments=((2,),))
-    cluster.kill(2)
-    cluster.start(2, log_dir_ids=(first, second), clean_stop=False)
-    assert cluster.partition("flights").leader == 2
-    cluster.kill(2)
-    cluster.start(2, log_dir_ids=(second,))
-    assert cluster.partition("flights").leader == NO_BROKER
-    assert cluster.partition("flights").isr == ()
-    elected = cluster.ask(ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS,)))
-    assert elected == PartitionOutcomes((PartitionOutcome(FLIGHTS),))
-    assert cluster.partition("flights").leader == 2
+    create(cluster, assignments=((1,), (1,)))
+    cluster.kill(1)
+    cluster.start(1)
+    number = last_roles_message(cluster.members[1])
+    cluster.controller.event(BrokerAnswered(number, 1, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
+    assert (cluster.partition("flights").leader, cluster.partition("flights").isr) == (NO_BROKER, (1,))
+    assert cluster.partition("flights", 1).leader == 1
+    cluster.kill(1)
+    cluster.start(1)
+    assert cluster.partition("flights").leader == 1, "with the next start it is asked again"
+
+
+def last_roles_message(member):
+    sent = [e.message_id for e in member.effects if isinstance(e, SendToBroker)]
+    return sent[-1]
 
 
 def test_a_single_broker_that_restarts_leads_in_a_new_epoch(cluster):

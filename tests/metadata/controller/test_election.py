@@ -82,26 +82,24 @@ def test_settling_without_candidates_keeps_the_isr_for_a_later_leader():
 
 
 @pytest.mark.parametrize(
-    ("isr", "wiped", "expected"),
+    ("isr", "expected"),
     [
-        pytest.param((1, 2), False, (NO_BROKER, (2,)), id="another member keeps the ISR"),
-        pytest.param((1, 2), True, (NO_BROKER, (2,)), id="wiped: the same"),
-        pytest.param((1,), False, None, id="the last member stays"),
-        pytest.param((1,), True, (NO_BROKER, ()), id="the last member, wiped: nobody has the data"),
-        pytest.param((2,), True, None, id="not a member"),
+        pytest.param((1, 2), (NO_BROKER, (2,)), id="another member keeps the ISR"),
+        pytest.param((1,), None, id="the last member stays"),
+        pytest.param((2,), None, id="not a member"),
     ],
 )
-def test_a_replica_that_may_have_lost_records_is_distrusted(isr, wiped, expected):
-    """R15 the ISR is left by a replica that stopped uncleanly, unless it is the last and has its data."""
+def test_a_replica_that_may_have_lost_records_is_distrusted(isr, expected):
+    """R15 the ISR is left by a replica that stopped uncleanly, unless it is the last."""
     before = partition((1, 2), isr, 1 if 1 in isr else NO_BROKER)
-    after = election.distrust(before, 1, wiped=wiped)
+    after = election.distrust(before, 1)
     assert (None if after is None else (after.leader, after.isr)) == expected
 
 
 def test_a_leader_that_comes_back_at_once_leads_in_a_new_epoch():
     """R15 what it led before it went down may be longer than what it has now."""
     before = partition((1, 2), (1,), 1)
-    after = election.readmit(before, 1, (1, 2), trusted=False, wiped=False, unclean=True)
+    after = election.readmit(before, 1, (1, 2), trusted=False, unclean=True)
     assert after is not None
     assert (after.leader, after.isr, after.state_version) == (1, (1,), 8)
     assert after.leader_epoch > before.leader_epoch

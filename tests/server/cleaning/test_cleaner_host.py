@@ -57,7 +57,7 @@ class Bench:
         self.logs = self.opened()
         self.runner = Runner(self.disk)
         self.turns: list[Callable[[], None]] = []
-        self.failed: list[str] = []
+        self.failed: list[str | OSError] = []
         self.host = CleanerHost(
             self.logs,
             self.runner,
@@ -226,7 +226,7 @@ def test_a_disk_that_fails_takes_its_directory_offline(bench: Any) -> None:
     bench.log()
     bench.host.look()
     bench.runner.fail(OSError(errno.EIO, "Input/output error"))
-    assert bench.failed == ["[Errno 5] Input/output error"]
+    assert [str(error) for error in bench.failed] == ["[Errno 5] Input/output error"]
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), OdradekError("it was killed")])

@@ -34,7 +34,7 @@ def test_a_broker_without_log_directories_stops(node: SimNode, batch: Any) -> No
     the broker stops)."""
     assert produce(node, batch(b"a")).error_code == 0
     node.core.replicas.directory_failed("/data", "Input/output error")
-    assert node.failures == ["no log directory is left"]
+    assert node.failures == ["the log directory /data is offline: Input/output error"]
     assert produce(node, batch(b"b")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 

@@ -1,5 +1,6 @@
 """Group commit with a disk that the test holds."""
 
+import errno
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -56,7 +57,7 @@ class Bench:
         self.logs = {A: Log(A), B: Log(B)}
         self.turns: list[Callable[[], None]] = []
         self.acked: list[TopicPartition] = []
-        self.failed: list[tuple[str, str]] = []
+        self.failed: list[tuple[str, OSError]] = []
         logs = cast(LogManager, self.logs)
         self.group = GroupFlush(
             logs,
@@ -118,7 +119,8 @@ def test_a_failed_flush_takes_its_directory_offline_and_is_not_tried_again(bench
     bench.group.want(B)
     bench.turn()
     bench.disk.spin()
-    assert bench.failed == [("/data", "[Errno 5] Input/output error")]
+    ((directory, error),) = bench.failed
+    assert (directory, error.errno) == ("/data", errno.EIO)
     assert (bench.acked, bench.logs[A].flushed) == ([B], 0)
     assert bench.disk.waiting == []
 

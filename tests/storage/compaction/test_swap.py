@@ -136,6 +136,7 @@ def test_gaps_are_no_loss_where_a_log_was_compacted_once(facts: Any) -> None:
     facts.clean()
     assert facts.bases() == [0, 2, 3], "of the first segment nothing is left"
     before = facts.facts()
+    facts.disk.file("/data/meta.properties", create=True).write_at(b"version=1\n", 0)
     facts.disk.file("/data/cleaner-offset-checkpoint", create=True).write_at(b"0\n1\nfacts 0 3\n", 0)
     log = opened().get(facts.log.topic_partition)
     assert log is not None

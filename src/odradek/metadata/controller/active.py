@@ -121,14 +121,18 @@ class ActiveController:
         yield from self._cluster.flush()
 
     def _admit(self, broker: BrokerImage) -> Work[None]:
-        """R15: before a newly registered broker counts, take back what it may have lost."""
+        """R15: before a newly registered broker counts, take back what it may have lost.
+
+        What lay in a log directory that it misses is found out partition by partition: told to lead or follow
+        it, the broker answers KAFKA_STORAGE_ERROR.
+        """
         path = paths.known_log_dirs(broker.broker_id)
         known = yield from read_document(path, codec.decode_log_dirs)
         if known is not None and known.value.broker_epoch == broker.epoch:
             return
-        earlier = known.value.log_dir_ids if known is not None else ()
-        wiped = any(directory not in broker.log_dir_ids for directory in earlier)
-        trusted = broker.clean_stop and known is not None and not wiped
+        # Killed on a machine that has not been started since: the page cache is whole.
+        same_boot = known is not None and broker.boot_id != "" and known.value.boot_id == broker.boot_id
+        trusted = known is not None and (broker.clean_stop or same_boot)
 
         def readmitted(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
             return election.readmit(
@@ -136,7 +140,6 @@ class ActiveController:
                 broker.broker_id,
                 self._cluster.online(named),
                 trusted=trusted,
-                wiped=wiped,
                 unclean=self._cluster.unclean_allowed(named.topic),
             )
 
@@ -144,7 +147,9 @@ class ActiveController:
             named for named, state in self._cluster.partitions().items() if broker.broker_id in state.replicas
         ]
         yield from self._cluster.rewrite(held, readmitted)
-        document = codec.encode_log_dirs(LogDirsDocument(broker.epoch, broker.log_dir_ids))
+        document = codec.encode_log_dirs(
+            LogDirsDocument(broker.epoch, broker.log_dir_ids, broker.boot_id, broker.missing_dir_ids)
+        )
         failed = yield from self._cluster.commit((Put(path, document),))
         if failed is not None:
             raise StoreRefused(failed)

@@ -81,16 +81,15 @@ def settle(partition: PartitionImage, online: Container[BrokerId], *, unclean: b
     return _succeeded(partition, NO_BROKER, partition.isr)
 
 
-def distrust(partition: PartitionImage, replica: BrokerId, *, wiped: bool) -> PartitionImage | None:
-    """R15: a replica came back from an unclean stop, or without its data (`wiped`); None for no change.
+def distrust(partition: PartitionImage, replica: BrokerId) -> PartitionImage | None:
+    """R15: a replica came back from an unclean stop on a machine started anew; None for no change.
 
-    It leaves an ISR that has another member. As the last member it may lead again if its data is there;
-    if not, the ISR becomes empty and the partition waits for an unclean election.
+    It leaves an ISR that has another member. As the last member it may lead again.
     """
     if replica not in partition.isr:
         return None
     remaining = tuple(member for member in partition.isr if member != replica)
-    if not remaining and not wiped:
+    if not remaining:
         return None
     leader = NO_BROKER if partition.leader == replica else partition.leader
     return _succeeded(partition, leader, remaining)
@@ -102,7 +101,6 @@ def readmit(
     online: Container[BrokerId],
     *,
     trusted: bool,
-    wiped: bool,
     unclean: bool,
 ) -> PartitionImage | None:
     """What a partition must become when a replica's broker registered afresh; None for no change.
@@ -114,7 +112,7 @@ def readmit(
     others = [member for member in partition.replicas if member in online and member != replica]
     after = settle(partition, others, unclean=False) or partition
     if not trusted:
-        after = distrust(after, replica, wiped=wiped) or after
+        after = distrust(after, replica) or after
     after = settle(after, online, unclean=unclean) or after
     return None if after is partition else replace(after, state_version=partition.state_version + 1)
 

@@ -111,7 +111,7 @@ class CleanerHost:
         background: Background,
         defer: Defer,
         settings: Callable[[], BrokerSettings],
-        on_failed: Callable[[str, str], object],
+        on_failed: Callable[[str, str | OSError], object],
     ) -> None:
         """`on_failed` is told of a log directory that failed, and how."""
         self._logs = logs
@@ -266,7 +266,7 @@ class CleanerHost:
             self._uncleanable[log.topic_partition] = log, str(error)
             _log.error("%s is not compacted any more, it is damaged: %s", log.topic_partition, error)
         elif isinstance(error, OSError) and error.errno not in _NO_SPACE:
-            self._on_failed(log.directory, str(error))
+            self._on_failed(log.directory, error)
         else:
             _log.warning("%s could not be compacted this time: %s", log.topic_partition, error)
 

@@ -19,7 +19,7 @@ class Checkpoints:
     """The checkpoints of all log directories; owned by the broker's thread."""
 
     def __init__(
-        self, logs: LogManager, background: Background, on_failed: Callable[[str, str], None]
+        self, logs: LogManager, background: Background, on_failed: Callable[[str, OSError], None]
     ) -> None:
         self._logs = logs
         self._background = background
@@ -55,6 +55,6 @@ class Checkpoints:
             self._under_way.discard(write.path)
             if not isinstance(error, OSError):
                 raise error
-            self._on_failed(write.directory, str(error))
+            self._on_failed(write.directory, error)
 
         self._background.submit(write.run, written, failed)

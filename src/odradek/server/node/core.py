@@ -177,6 +177,12 @@ class BrokerCore:
     # --- the controller's side
 
     @property
+    def broker_epoch(self) -> int | None:
+        """The epoch of this broker's registration; None before the controller has told it."""
+        registered = self.image.brokers.get(self.broker_id)
+        return None if registered is None else registered.epoch
+
+    @property
     def has_joined(self) -> bool:
         """Whether the controller has told this broker that it is a live member of the cluster."""
         return self.image.is_live(self.broker_id)
@@ -281,11 +287,15 @@ class BrokerCore:
 
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
         """See `replication.ports.Effects.directory_failed`."""
-        _log.error("the log directory %s is offline: %s", directory, reason)
+        sentence = f"the log directory {directory} is offline: {reason}"
         self.groups.resign_lost()
         self.transactions.resign_lost()
-        if is_last:
-            self._on_failure("no log directory is left")
+        if not is_last:
+            _log.error("%s", sentence)
+        elif len(self.logs.directories) == 1:
+            self._on_failure(sentence)
+        else:
+            self._on_failure(f"no log directory is left: {sentence}")
 
 
 def _not_updated(error: Exception) -> None:

@@ -29,7 +29,7 @@ class GroupFlush:
         background: Background,
         defer: Defer,
         on_flushed: Callable[[TopicPartition], None],
-        on_failed: Callable[[str, str], None],
+        on_failed: Callable[[str, OSError], None],
     ) -> None:
         self._logs = logs
         self._background = background
@@ -79,7 +79,7 @@ class GroupFlush:
             is_hosted = log is not None and self._logs.get(flush.topic_partition) is log
             if error is not None:
                 if is_hosted or not isinstance(error, FileNotFoundError):
-                    self._on_failed(flush.directory, str(error))
+                    self._on_failed(flush.directory, error)
             elif is_hosted and log is not None:
                 log.mark_flushed(flush)
                 self._on_flushed(flush.topic_partition)

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
+from odradek.metadata.codec import LogDirsDocument
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
 from odradek.metadata.messages import BrokerMessage
 from odradek.server.edge.context import Response
@@ -32,6 +33,7 @@ from odradek.server.node.life import Life
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.schedule import Schedule
 from odradek.storage import FileSystem, LogManager
+from odradek.storage.expected_logs import NO_BROKER_EPOCH, ExpectedLogs
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
@@ -96,13 +98,15 @@ class Node:
         `joined` is called when the controller has told this broker all that it is to lead, or with the error
         that keeps it from joining.
         """
-        core = self.core
+        core, logs = self.core, self.core.logs
         registration = BrokerImage(
             core.broker_id,
             endpoints,
             core.settings.broker_rack,
-            log_dir_ids=tuple(directory.directory_id for directory in core.logs.directories),
-            clean_stop=core.logs.stopped_cleanly,
+            log_dir_ids=logs.directory_ids,
+            clean_stop=logs.stopped_cleanly,
+            missing_dir_ids=logs.report.missing_directories,
+            boot_id="" if logs.report.copied_directories else self._surroundings.boot_id,
         )
         core.controller.start(registration, joined)
 
@@ -151,8 +155,34 @@ def known_at_start(loaded: ClusterImage) -> ClusterImage:
     )
 
 
+def expected_logs(loaded: ClusterImage, broker_id: BrokerId, last: LogDirsDocument | None) -> ExpectedLogs:
+    """What the store says of a broker's logs: the whole image, and how the controller saw the broker last."""
+    assigned = {
+        TopicPartition(topic.name, number): (topic, partition)
+        for topic in loaded.topics.values()
+        for number, partition in topic.partitions.items()
+        if broker_id in partition.replicas
+    }
+    return ExpectedLogs(
+        {named: topic.topic_id for named, (topic, _) in assigned.items()},
+        {topic.topic_id: topic.name for topic, _ in assigned.values()},
+        [
+            named
+            for named, (_, partition) in assigned.items()
+            if broker_id in partition.isr and named.topic not in loaded.deleting
+        ],
+        () if last is None else last.log_dir_ids,
+        () if last is None else last.missing_dir_ids,
+        NO_BROKER_EPOCH if last is None else last.broker_epoch,
+    )
+
+
 def open_logs(
-    surroundings: Surroundings, layers: SettingLayers, image: ClusterImage, file_system: FileSystem
+    surroundings: Surroundings,
+    layers: SettingLayers,
+    image: ClusterImage,
+    file_system: FileSystem,
+    expected: ExpectedLogs | None = None,
 ) -> LogManager:
     """Open the logs of a node under the settings that `image` holds; blocks while they are recovered.
 
@@ -168,5 +198,6 @@ def open_logs(
         clock=surroundings.clock,
         chance=surroundings.chance,
         config_of=lambda topic: layers.topic_config(image.topic_config(topic)),
+        expected=expected,
         producer_expiration_ms=lambda: layers.in_force.producer_id_expiration_ms,
     )

@@ -50,3 +50,5 @@ class Surroundings:
     """Measures the handling of requests, and says which one held the thread too long."""
     on_failure: Callable[[str], None]
     """Called with the reason when the node cannot go on; the owner then stops it."""
+    boot_id: str = ""
+    """Names the time since the machine was started (R15); empty when it is not known."""

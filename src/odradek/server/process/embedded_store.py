@@ -23,23 +23,32 @@ def open_embedded_engine(settings: BrokerSettings) -> StoreEngine:
         file = Path(settings.odradek_metadata_file)
     else:
         file = Path(settings.log_dirs[0]) / METADATA_FILE
-    _refuse_strangers(settings, file)
+    stored = _refuse_strangers(settings, file)
     try:
         os.makedirs(file.parent, exist_ok=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise DataDirectoryError(f"cannot make the directory {file.parent}: {reason}") from None
-    return EmbeddedEngine(file)
+    engine = EmbeddedEngine(file)
+    if stored is not None and engine.cluster_id() is None:
+        engine.close()
+        raise DataDirectoryError(
+            f"{', '.join(settings.log_dirs)} belongs to cluster {stored}, and the metadata file {file} has"
+            " lost its content: put a backup of it in its place"
+        )
+    return engine
 
 
-def _refuse_strangers(settings: BrokerSettings, file: Path) -> None:
-    """DataDirectoryError when the directories belong to another broker, or to another cluster than the file.
+def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
+    """The cluster that the directories belong to, None for new ones.
+
+    DataDirectoryError when they belong to another broker, or to another cluster than the file.
 
     A directory that cannot be read says nothing here; opening the logs finds out why.
     """
     stored = stored_cluster_id(OsFileSystem(), settings.log_dirs, settings.node_id)
     if stored is None:
-        return
+        return None
     directories = ", ".join(settings.log_dirs)
     if not file.exists():
         raise DataDirectoryError(
@@ -50,3 +59,4 @@ def _refuse_strangers(settings: BrokerSettings, file: Path) -> None:
         raise DataDirectoryError(
             f"{directories} belongs to cluster {stored}, the metadata file {file} to cluster {named}"
         )
+    return stored

@@ -17,14 +17,16 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final
 
-from odradek.metadata.startup import found_cluster, load_image
+from odradek.metadata.startup import found_cluster, load_image, load_last_registration
 from odradek.metadata.store import run_in_session
 from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
-from odradek.server.node.node import Node, known_at_start, open_logs
+from odradek.server.node.node import Node, expected_logs, known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
+from odradek.server.process.boot_id import boot_id
 from odradek.server.process.broker import Broker
 from odradek.server.process.executor import sync_in_parallel
+from odradek.storage import LogManager
 
 if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
@@ -51,13 +53,16 @@ async def start(broker: Broker) -> None:
         undo.callback(broker.store_host.close)
         broker.store = broker.store_host.session()
         undo.callback(broker.store.close)
-        await broker.executor.run(lambda: run_in_session(engine, found_cluster(broker.chance)))
-        image = known_at_start(await broker.executor.run(lambda: run_in_session(engine, load_image())))
+        node_id, run = broker.settings.node_id, broker.executor.run
+        await run(lambda: run_in_session(engine, found_cluster(broker.chance)))
+        loaded = await run(lambda: run_in_session(engine, load_image()))
+        last = await run(lambda: run_in_session(engine, load_last_registration(node_id)))
+        image, expected = known_at_start(loaded), expected_logs(loaded, node_id, last)
         surroundings = _surroundings(broker)
         logs = await broker.executor.run(
-            lambda: open_logs(surroundings, broker.layers, image, broker.file_system)
+            lambda: open_logs(surroundings, broker.layers, image, broker.file_system, expected)
         )
-        undo.push_async_callback(broker.executor.run, logs.close)
+        undo.push_async_callback(_close, broker, logs)
         for line in logs.report.lines():
             _log.warning("%s", line)
         broker.node = Node(surroundings, broker.layers, image, logs, broker.handlers)
@@ -80,11 +85,17 @@ async def stop(broker: Broker) -> None:
     broker.store.close()
     broker.store_host.close()
     broker.driver.close()
-    await broker.executor.drain()  # no file has two writers
+    await broker.executor.drain()
     broker.node.life.end()
-    logs = broker.core.logs
-    await broker.executor.run(lambda: logs.close(in_parallel=sync_in_parallel))
+    await _close(broker, broker.core.logs)
     await broker.executor.close()
+
+
+async def _close(broker: Broker, logs: LogManager) -> None:
+    """The clean mark names this run, if the controller knew of it (R15)."""
+    epoch = broker.core.broker_epoch if hasattr(broker, "node") else None
+    await broker.executor.drain()  # no file has two writers
+    await broker.executor.run(lambda: logs.close(epoch, sync_in_parallel))
 
 
 def _surroundings(broker: Broker) -> Surroundings:
@@ -100,6 +111,7 @@ def _surroundings(broker: Broker) -> Surroundings:
         orders=None,
         store=broker.store,
         on_failure=broker.on_failure,
+        boot_id=boot_id(),
     )
 
 

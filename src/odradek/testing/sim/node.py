@@ -14,12 +14,12 @@ from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint
 from odradek.metadata.memory import HeldCalls, MemorySession
 from odradek.metadata.messages import BrokerMessage
-from odradek.metadata.startup import found_cluster, load_image
+from odradek.metadata.startup import found_cluster, load_image, load_last_registration
 from odradek.metadata.store import run_in_session
 from odradek.server.cleaning.cleaner_host import InlineCleaner
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
-from odradek.server.node.node import Node, known_at_start, open_logs
+from odradek.server.node.node import Node, expected_logs, known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.testing.sim.client import SimRequest
@@ -87,7 +87,9 @@ class SimNode:
         )
         assert not unknown, f"not settings: {unknown}"
         run_in_session(self.store.engine, found_cluster(self.chance))
-        image = known_at_start(run_in_session(self.store.engine, load_image()))
+        loaded = run_in_session(self.store.engine, load_image())
+        last = run_in_session(self.store.engine, load_last_registration(self.broker_id))
+        image, expected = known_at_start(loaded), expected_logs(loaded, self.broker_id, last)
         surroundings = Surroundings(
             clock=self.clock,
             chance=self.chance,
@@ -100,7 +102,7 @@ class SimNode:
             stalls=LoopStalls(lambda: 0, self.clock),
             on_failure=self.failures.append,
         )
-        self.logs = open_logs(surroundings, self.layers, image, self.disk)
+        self.logs = open_logs(surroundings, self.layers, image, self.disk, expected)
         self.handlers = Handlers()
         self.node = Node(surroundings, self.layers, image, self.logs, self.handlers)
         self.core = self.node.core
@@ -159,14 +161,18 @@ class SimNode:
         self.node.stop_compaction()
         self.session.close()
         self.settle()
-        self.logs.close()
+        self.logs.close(self.core.broker_epoch)
         self.node.life.end()
 
-    def restarted(self) -> SimNode:
+    def restarted(self, **settings: str) -> SimNode:
         """Stop in good order, and begin another life on the same disk."""
         self.settle()
         self.stop()
-        return self.world.node(self.broker_id, **self.given_settings)
+        return self.started_again(**settings)
+
+    def started_again(self, **settings: str) -> SimNode:
+        """Begin another life on the same disk, with these settings changed."""
+        return self.world.node(self.broker_id, **{**self.given_settings, **settings})
 
     # --- requests
 

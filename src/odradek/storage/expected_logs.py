@@ -1,0 +1,27 @@
+"""What the metadata store says of a broker's logs, to hold against what lies on its disks (R15)."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from odradek.base.ids import TopicPartition
+
+NO_BROKER_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedLogs:
+    """The partitions of one broker, and how the store saw it last."""
+
+    topic_ids: Mapping[TopicPartition, UUID]
+    """The partitions assigned to this broker, those being deleted included, with their topics' ids."""
+    topic_names: Mapping[UUID, str]
+    """The names of those topics."""
+    in_sync: Collection[TopicPartition]
+    """Those of which it is believed to have every acknowledged record."""
+    directory_ids: tuple[UUID, ...] = ()
+    """The log directories that it registered last."""
+    missing_directory_ids: tuple[UUID, ...] = ()
+    """Those that it had before and missed at that time."""
+    broker_epoch: int = NO_BROKER_EPOCH
+    """The epoch of that registration."""

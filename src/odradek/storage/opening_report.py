@@ -1,0 +1,100 @@
+"""What was found when the log directories were opened, in sentences for the person who started the broker."""
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from odradek.base.ids import TopicPartition
+from odradek.storage.checkpoint import Damage
+from odradek.storage.loading import LogRecovery
+from odradek.storage.strays import some_of
+
+
+@dataclass(slots=True)
+class OpeningReport:
+    """What was found when the directories were opened (L4, R15)."""
+
+    unclean_directories: list[str] = field(default_factory=list)
+    """Those whose last stop was not clean: their logs were verified."""
+    offline_directories: dict[str, str] = field(default_factory=dict)
+    """Those that cannot be used, why, and what to do."""
+    damages: list[Damage] = field(default_factory=list)
+    """Checkpoint files that were ignored."""
+    ignored: list[str] = field(default_factory=list)
+    """Directories among the logs that are no log."""
+    logs: list[LogRecovery] = field(default_factory=list)
+    """Every log that was verified, repaired or cut."""
+    copied_directories: dict[str, int] = field(default_factory=dict)
+    """Those that an earlier run than the last one stopped cleanly, and its broker epoch."""
+    new_directories: list[str] = field(default_factory=list)
+    """Those that had no id yet."""
+    strays: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs of unknown topics, set aside just now."""
+    strays_left: dict[str, list[str]] = field(default_factory=dict)
+    """By directory, what earlier starts set aside."""
+    strays_back: dict[str, list[TopicPartition]] = field(default_factory=dict)
+    """By directory, the logs that an earlier start had set aside and whose topics are known again."""
+    missing_directories: tuple[UUID, ...] = ()
+    """Log directories that this broker had and that are not there, as far as logs are missing."""
+    missing_logs: list[TopicPartition] = field(default_factory=list)
+    """Logs that the store expects here, in sync, and that lay in a directory that is missing or offline."""
+    vanished_logs: list[TopicPartition] = field(default_factory=list)
+    """Logs that the store expects here, in sync, although no directory is missing: made anew."""
+
+    def lines(self) -> list[str]:
+        """One sentence for each thing that was not as it should be."""
+        lines = [
+            f"{path} was not stopped cleanly, its logs were verified" for path in self.unclean_directories
+        ]
+        offline = self.offline_directories.items()
+        lines += [f"the log directory {path} is offline: {reason}" for path, reason in offline]
+        lines += self._lines_of_places() + self._lines_of_strays()
+        lines += [f"{path} is not a log and was left alone" for path in self.ignored]
+        lines += [str(damage) for damage in self.damages]
+        for log in self.logs:
+            lines += log.lines()
+        return lines
+
+    def _lines_of_places(self) -> list[str]:
+        lines = [
+            f"{path} was stopped cleanly in an earlier run of this broker (epoch {epoch}), not in its last"
+            " one: it looks like an old copy, and records written since are missing in it"
+            for path, epoch in self.copied_directories.items()
+        ]
+        if self.missing_logs:
+            lines.append(
+                f"not served, because {self._cause()}: {some_of(self.missing_logs)}; with the directory back"
+                " at a later start they are served again; to give their records up, delete the topics"
+            )
+        if self.vanished_logs:
+            lines.append(
+                f"the metadata store has {some_of(self.vanished_logs)} and no log directory has a log of it:"
+                " it is made anew, and no offset that a checkpoint names is given out again"
+            )
+        return lines
+
+    def _cause(self) -> str:
+        causes = [f"{path} is offline" for path in self.offline_directories]
+        if self.missing_directories:
+            ids = some_of(self.missing_directories)
+            causes.append(f"a log directory that this broker had is missing (directory.id {ids})")
+        if self.new_directories:
+            causes.append(f"{', '.join(self.new_directories)} is new or another disk")
+        return " and ".join(causes)
+
+    def _lines_of_strays(self) -> list[str]:
+        lines = [
+            f"the metadata store has no such topics: {some_of(logs)} in {path} were renamed to ...-stray and"
+            " are not served; if it has lost them, start with the metadata file that knows them and the logs"
+            " are taken back, otherwise remove them"
+            for path, logs in self.strays.items()
+        ]
+        lines += [
+            f"{path} still holds logs of topics that the metadata store does not have: {some_of(names)};"
+            " remove them when nobody wants their records"
+            for path, names in self.strays_left.items()
+        ]
+        lines += [
+            f"the metadata store has their topics again: {some_of(logs)} in {path} were taken back"
+            for path, logs in self.strays_back.items()
+        ]
+        return lines
