@@ -106,6 +106,22 @@ def test_a_directory_whose_metadata_is_elsewhere(serve: Serve, used_dir: Path, t
     assert picture(strange) == before
 
 
+def test_logs_without_meta_properties(serve: Serve, tmp_path: Path) -> None:
+    """Such as those of an Apache Kafka whose file was left behind when its directory was copied."""
+    strange = tmp_path / "strange"
+    for name in ("flights-0", "flights-1"):
+        (strange / name).mkdir(parents=True)
+        (strange / name / "00000000000000000000.log").write_bytes(b"")
+    before = picture(strange)
+    found = serve("--port", "0", "--data-dir", strange)
+    assert_refused(
+        found,
+        f"{strange} holds flights-0, flights-1 but no meta.properties that says whose they are: put that file"
+        " back, or name an empty directory; taking over the logs of Apache Kafka comes with a later version",
+    )
+    assert picture(strange) == before
+
+
 def test_a_directory_of_another_broker(serve: Serve, used_dir: Path) -> None:
     before = picture(used_dir)
     found = serve("--port", "0", "--data-dir", used_dir, "--set", "node.id=7")
@@ -175,4 +191,4 @@ def test_a_first_start_is_not_called_unclean(new_process: NewProcess) -> None:
     broker = new_process()
     broker.start()
     assert broker.stop() == 0
-    assert broker.log_path.read_text() == ""
+    assert "not stopped cleanly" not in broker.log_path.read_text()
