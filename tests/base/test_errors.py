@@ -2,7 +2,7 @@ import inspect
 
 from odradek.base import errors
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError, OdradekError, code_of
+from odradek.base.errors import ApiError, InvalidRecord, OdradekError, code_of
 
 
 def test_an_answer_carries_its_own_code() -> None:
@@ -21,3 +21,10 @@ def test_every_log_error_has_a_wire_code() -> None:
 
 def test_an_error_outside_the_table_is_an_unknown_server_error() -> None:
     assert code_of(OdradekError("?")) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_special_kind_has_the_code_of_its_kind() -> None:
+    class TooManyBlocks(InvalidRecord):
+        """A reason of its own, as `records` has."""
+
+    assert code_of(TooManyBlocks("?")) is ErrorCode.INVALID_RECORD

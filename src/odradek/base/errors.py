@@ -145,7 +145,8 @@ WIRE_CODES: dict[type[OdradekError], ErrorCode] = {
 
 
 def code_of(error: OdradekError) -> ErrorCode:
-    """The wire code of an error; one that the table does not name is UNKNOWN_SERVER_ERROR."""
+    """The wire code of an error, or of its nearest kind that the table names; else UNKNOWN_SERVER_ERROR."""
     if isinstance(error, ApiError):
         return error.code
-    return WIRE_CODES.get(type(error), ErrorCode.UNKNOWN_SERVER_ERROR)
+    codes = (WIRE_CODES[kind] for kind in type(error).__mro__ if kind in WIRE_CODES)
+    return next(codes, ErrorCode.UNKNOWN_SERVER_ERROR)
