@@ -1,6 +1,11 @@
-"""`./dev generate`: writes server/handlers/index.py from what the handlers' modules declare (`SERVES`)."""
+"""`./dev generate`: writes server/handlers/index.py from what the handlers' modules declare (`SERVES`).
+
+And the order in which Python finishes the modules that they need, so that these can be loaded one by one.
+"""
 
 import pkgutil
+import re
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +37,29 @@ def declared() -> dict[str, Serves]:
     return dict(sorted(found.items(), key=lambda item: item[1].key))
 
 
+# What stands when a broker has started; what handlers load beyond it comes by and by.
+_STARTED = "import odradek.server.process.serve, odradek.server.process.embedded_store"
+_LOAD_ALL = """
+from odradek.server.handlers.registry import Handlers
+handlers = Handlers()
+for api_key in handlers.api_keys:
+    handlers.get(api_key)
+"""
+_FINISHED = re.compile(r"^import time: .*\| +(odradek\.\S+)$", re.MULTILINE)
+
+
+def load_order() -> list[str]:
+    """The modules that handlers need and a start does not load, each behind all that it imports."""
+
+    def finished(program: str) -> list[str]:
+        command = [sys.executable, "-X", "importtime", "-c", program]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return _FINISHED.findall(done.stderr)
+
+    started = set(finished(_STARTED))
+    return [name for name in finished(_STARTED + _LOAD_ALL) if name not in started]
+
+
 def render() -> str:
     """The whole file."""
     rows = [
@@ -39,7 +67,12 @@ def render() -> str:
         f"{one.lowest if one.listed_from is None else one.listed_from}),\n"
         for module, one in declared().items()
     ]
-    return _HEAD + "INDEX: Final[tuple[Row, ...]] = (\n" + "".join(rows) + ")\n"
+    loaded = "".join(f'    "{name}",\n' for name in load_order())
+    return (
+        f"{_HEAD}INDEX: Final[tuple[Row, ...]] = (\n{''.join(rows)})\n\n"
+        f"LOAD_ORDER: Final[tuple[str, ...]] = (\n{loaded})\n"
+        '"""The modules that handlers need beyond a started broker\'s, each behind all that it imports."""\n'
+    )
 
 
 def main() -> int:

@@ -66,7 +66,7 @@ def test_an_unknown_version_is_answered_with_all_that_is_known() -> None:
 
 def test_every_handler_stands_under_its_apis_name() -> None:
     handlers = Handlers()
-    while handlers.load_next():
+    for _ in handlers.load_by_and_by():
         pass
     for key in handlers.api_keys:
         handler = handlers.get(key)

@@ -7,6 +7,7 @@ comparison. A probe of the loop looks in between, and finds what nobody measured
     a request of 3 ms               noted, perhaps the longest so far
     a request of 120 ms             a stall: counted, and a warning names the API, the client, its connection
     2,000 callbacks of 0.1 ms       none is notable, but the probe comes 200 ms late: a stall without a name
+    a process that did not run      the probe comes late, but the thread computed nothing: no stall of ours
 
 Invariant: a stall that was named by whoever measured it is not counted again by the probe.
 """
@@ -78,15 +79,12 @@ class LoopStalls:
 
     def note_lateness(self, late_ns: int, computed_ns: int) -> None:
         """Called by a probe that came `late_ns` late, since whose last look the thread computed so long."""
-        unnamed_ns = late_ns - self._named_ns
+        unnamed_ns = min(late_ns - self._named_ns, computed_ns)
         if unnamed_ns >= STALL_NS:
             self.longest_ns = max(self.longest_ns, unnamed_ns)
             self.count += 1
             self._complaints.say(
-                "the event loop stood still for %d ms, in which it computed for %d ms: %s",
-                unnamed_ns // 1_000_000,
-                computed_ns // 1_000_000,
-                self._unnamed_cause(),
+                "the event loop stood still for %d ms: %s", unnamed_ns // 1_000_000, self._unnamed_cause()
             )
         self.notable_ns = NOTABLE_NS
         self._longest_here, self._longest_here_ns, self._named_ns = "", 0, 0

@@ -1,10 +1,10 @@
 """The handlers of a broker, by API key.
 
 What is served stands in the generated `index`; a handler's module is imported when the first request for it
-comes, or by `load_next` when there is time, so that a start does not wait for all of them.
+comes, or by `load_by_and_by` when there is time, so that a start does not wait for all of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from importlib import import_module
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from odradek.base.error_codes import ErrorCode
 from odradek.server.edge.context import Response
 from odradek.server.edge.dispatch import Handler
-from odradek.server.handlers.index import INDEX, Row
+from odradek.server.handlers.index import INDEX, LOAD_ORDER, Row
 from odradek.server.node.core import BrokerCore
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
@@ -24,7 +24,6 @@ class Handlers:
     def __init__(self) -> None:
         self.api_keys = tuple(row.key for row in INDEX)
         """Everything that is served, loaded or not."""
-        # In the order in which `load_next` takes them.
         self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
         self._loaded: dict[int, Handler[BrokerCore]] = {}
 
@@ -41,10 +40,17 @@ class Handlers:
 
         return unsupported_version()
 
-    def load_next(self) -> bool:
-        """Load one more; whether there was one."""
-        api_key = next(iter(self._unloaded), None)
-        return api_key is not None and self.get(api_key) is not None
+    def load_by_and_by(self) -> Iterator[None]:
+        """Load all handlers, one module a step: what they need comes first, each module by itself.
+
+        A package whose `__init__` imports its modules is one step all the same.
+        """
+        for name in LOAD_ORDER:
+            import_module(name)
+            yield
+        for api_key in self.api_keys:
+            self.get(api_key)
+            yield
 
 
 def _load(row: Row) -> Handler[BrokerCore]:

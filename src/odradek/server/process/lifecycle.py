@@ -146,11 +146,11 @@ async def _serve(broker: Broker) -> None:
     node.schedule.every(
         table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(broker.clock.monotonic_ms())
     )
+    if broker.admin is not None:  # before clients are let in: its libraries take 100 ms to load
+        await broker.admin.start(broker.view)
     await broker.listeners.accept(node.dispatcher)
     broker.probe.start()
     broker.is_ready = True
-    if broker.admin is not None:
-        await broker.admin.start(broker.view)
 
 
 async def _drain(broker: Broker) -> None:

@@ -2,12 +2,14 @@
 
     looks at 0, 50, 100, 150 ms; the one due at 150 comes at 390      240 ms late
 
-It tells `LoopStalls`, which knows what was named meanwhile. What is left is many short pieces of work in one
-turn, work that is not the broker's own (the admin listener), or a process that did not run.
+It tells `LoopStalls`, which knows what was named meanwhile, how late it came and how long the thread computed
+since its last look. What nobody named is many short pieces of work in one turn, or work that is not the
+broker's own (the admin listener). Where the thread computed nothing, the process did not run.
 """
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Final
 
 from odradek.server.edge.loop_stalls import LoopStalls
@@ -18,10 +20,17 @@ LOOK_EVERY_NS: Final = 50_000_000
 class LoopProbe:
     """One callback of the loop that comes again and again."""
 
-    __slots__ = ("_computed_ns", "_due_ns", "_handle", "_loop", "_stalls")
+    __slots__ = ("_computed_ns", "_due_ns", "_handle", "_loop", "_stalls", "_thread_time_ns")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, stalls: LoopStalls) -> None:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        stalls: LoopStalls,
+        thread_time_ns: Callable[[], int] = time.thread_time_ns,
+    ) -> None:
+        """`thread_time_ns` tells what the loop's thread has computed so far."""
         self._loop = loop
+        self._thread_time_ns = thread_time_ns
         self._stalls = stalls
         # When the next look is due, and what the loop's thread had computed at the last one.
         self._due_ns = 0
@@ -31,7 +40,7 @@ class LoopProbe:
 
     def start(self) -> None:
         """Look from now on."""
-        self._computed_ns = time.thread_time_ns()
+        self._computed_ns = self._thread_time_ns()
         self._arm()
 
     def close(self) -> None:
@@ -45,7 +54,7 @@ class LoopProbe:
         self._handle = self._loop.call_later(LOOK_EVERY_NS / 1_000_000_000, self._look)
 
     def _look(self) -> None:
-        computed_ns = time.thread_time_ns()
+        computed_ns = self._thread_time_ns()
         late_ns = self._stalls.now_ns() - self._due_ns
         self._stalls.note_lateness(late_ns, computed_ns - self._computed_ns)
         self._computed_ns = computed_ns

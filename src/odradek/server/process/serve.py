@@ -6,13 +6,14 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 from odradek.base.errors import SettingError
 from odradek.base.settings import SettingLayers
 from odradek.server.edge.listener import CannotListen
+from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.edge.open_files import raise_limit
-from odradek.server.handlers.registry import Handlers
 from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
@@ -74,7 +75,7 @@ async def _run(layers: SettingLayers) -> int:
     gc.set_threshold(*_GC_THRESHOLDS)
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
     print(f"odradek: listening {broker.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for whoever started it
-    _warm_up(loop, broker.handlers)
+    _warm_up(loop, broker.stalls, broker.handlers.load_by_and_by())
     reason = await ended
     if reason:
         _log.critical("stopping: %s", reason)
@@ -82,7 +83,12 @@ async def _run(layers: SettingLayers) -> int:
     return EXIT_FAILED if reason else 0
 
 
-def _warm_up(loop: asyncio.AbstractEventLoop, handlers: Handlers) -> None:
+def _warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Iterator[None]) -> None:
     """Load what no request has asked for yet, one module per turn of the loop."""
-    if handlers.load_next():
-        loop.call_soon(_warm_up, loop, handlers)
+
+    def load_one() -> None:
+        for _ in steps:
+            loop.call_soon(stalls.run, load_one)
+            break
+
+    loop.call_soon(stalls.run, load_one)
