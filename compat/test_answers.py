@@ -370,11 +370,11 @@ def exchange_frame(port: int, frame: bytes) -> bytes | None:
 
 
 def test_a_version_of_api_versions_that_nobody_knows_yet(broker: BrokerProcess) -> None:
-    frame = exchange(broker.port, 18, 5, b"\x00")
+    frame = exchange(broker.port, 18, 99, b"\x00")
     assert frame is not None, "the connection was closed"
     answer = ApiVersionsResponse.decode(frame, 0, 4)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert {api.api_key: api.max_version for api in answer.api_keys}[18] == 4
+    assert {api.api_key: api.max_version for api in answer.api_keys}[18] in (4, 5), "Kafka 4.3, and 4.4"
 
 
 def test_a_client_id_that_is_not_utf8(broker: BrokerProcess) -> None:
