@@ -238,7 +238,7 @@ def test_a_checkpoint_beyond_the_log_is_told_and_no_offset_below_it_is_given_out
 ) -> None:
     """R12: records that it speaks of are lost, and somebody may have read them."""
     assert loaded.stop() == 0
-    """R12: what lay below the checkpoint and is lost keeps its offsets."""
+    for name in ("replication", "recovery-point"):
         path = loaded.data_dir / f"{name}-offset-checkpoint"
         path.write_text(f"0\n1\n{TOPIC} 0 1000000\n")
     loaded.start()
