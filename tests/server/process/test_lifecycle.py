@@ -1,5 +1,6 @@
 """How a broker starts and stops, and which of its threads wait for the disk meanwhile."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.server.process import lifecycle
+from odradek.server.process.broker import Broker
 from odradek.server.process.broker_thread import BrokerThread
-from odradek.storage import os_files
+from odradek.storage import LogManager, os_files
 from odradek.testing.virtual_clock import VirtualClock
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -172,3 +175,28 @@ def test_a_clean_stop_waits_for_the_disk_with_many_threads(
     finally:
         syncs.gate.set()
         stopping.join()
+
+
+def test_a_start_that_fails_ends_the_node_before_its_logs_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads would own one state: the node on the loop, and the logs that another thread closes."""
+    seen: list[bool] = []
+    close = lifecycle._close
+
+    async def fail(broker: Broker) -> None:
+        raise ZeroDivisionError
+
+    async def watched_close(broker: Broker, logs: LogManager) -> None:
+        seen.append(broker.node.life.is_over)
+        await close(broker, logs)
+
+    async def start() -> None:
+        settings = {"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"}
+        await lifecycle.start(Broker(SettingLayers(settings)))
+
+    monkeypatch.setattr(lifecycle, "_serve", fail)
+    monkeypatch.setattr(lifecycle, "_close", watched_close)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(start())
+    assert seen == [True]

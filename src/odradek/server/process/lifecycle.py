@@ -66,6 +66,8 @@ async def start(broker: Broker) -> None:
         for line in logs.report.lines():
             _log.warning("%s", line)
         broker.node = Node(surroundings, broker.layers, image, logs, broker.handlers)
+        # Before the logs are closed: nothing of the node may run while another thread closes them.
+        undo.callback(broker.node.life.end)
         await _join_cluster(broker)
         await _serve(broker)
         undo.pop_all()
