@@ -80,7 +80,7 @@ def test_hw_moves_onto_the_newer_segment_at_the_same_offset(bench):
 
 
 def test_hw_moves_while_the_isr_is_below_its_minimum(bench):
-    """R7."""
+    """R7 is not whole yet: by KIP-966 it must not move here."""
     bench.set_config(min_insync_replicas=2)
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.produce(p1, acks=1)

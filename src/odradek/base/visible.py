@@ -7,8 +7,9 @@ Printed as they are, these could clear a screen, forge the next row of a table o
     "a\\nGroup b is empty"  shown in one line, with \\n
     "\\u202egpj.exe"        shown with \\u202e, from left to right
 
-Escaped are control characters (C0, DEL, C1), those that change the direction of writing or are not seen, line
-and paragraph separators, and lone surrogates. Everything else stays, in every script.
+Escaped are control characters (U+0000 to U+001F, U+007F to U+009F), those that change the direction of
+writing or are not seen, line and paragraph separators, and lone surrogates. Everything else stays, in every
+script.
 """
 
 import json

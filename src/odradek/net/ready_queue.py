@@ -5,11 +5,11 @@ timers are looked at after every slice, however many requests one client has pip
 
 A, B and C have 3, 1 and 2 requests of 0.4 ms each; a slice is 1 ms:
 
-    a turn of the loop      A1 B1 C1        1.2 ms: the slice is used up, the rest waits for the next turn
+    a turn of the loop      a1 b1 c1        1.2 ms: the slice is used up, the rest waits for the next turn
     sockets, timers         D sends one     D queues behind C
-    a turn of the loop      A2 C2 D1
+    a turn of the loop      a2 c2 d1
     sockets, timers         nothing
-    a turn of the loop      A3
+    a turn of the loop      a3
 
 A request that comes while nobody waits is handled within the callback that read it: it pays no turn of the
 loop. What such requests take is counted too, since one poll of the sockets may bring one of each of thousands

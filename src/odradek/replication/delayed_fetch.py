@@ -1,7 +1,7 @@
 """A fetch that waits until there is enough to read (F1-F7).
 
 Law: it looks at positions, not at data: whether to complete is subtraction, and only on completion is
-anything read. It completes by the *sum* over its partitions: contrast a produce. The cases, by partition:
+anything read. It completes by the *sum* over its partitions (S2, S3): contrast a produce. By partition:
 
     A  led elsewhere by now (leader-only fetches)    at once
     B  no replica here                               at once
@@ -14,10 +14,10 @@ anything read. It completes by the *sum* over its partitions: contrast a produce
     G  the sum of bytes over all partitions ≥ min    now
     H  a follower that has not been told of HW yet   at once, where `replica.selector.class` is set
 
-A consumer fetches P1 at 0 and P2 at 4, min bytes 100:
+A consumer fetches p1 at 0 and p2 at 4, min bytes 100:
 
-    P1 HW (5, segment 0, byte 60)    P2 HW (4, segment 0, byte 55), start the same    60 + 0  → waits
-    P2 HW (7, segment 0, byte 95)                                                     60 + 40 → G
+    p1 HW (5, segment 0, byte 60)    p2 HW (4, segment 0, byte 55), start the same    60 + 0  → waits
+    p2 HW (7, segment 0, byte 95)                                                     60 + 40 → G
 """
 
 from collections.abc import Callable, Sequence
@@ -81,7 +81,7 @@ class DelayedFetch(DelayedOperation):
         """The sum at the last try that added all up; for people."""
 
     def try_complete(self) -> bool:
-        """F2-F6."""
+        """F2, F6: complete for one partition's sake, or for the sum over all."""
         gathered_bytes = 0
         for fetch, start in zip(self._fetches, self._starts, strict=True):
             found = find_replica(self._hosted, self._params, fetch)
@@ -97,7 +97,7 @@ class DelayedFetch(DelayedOperation):
         return False
 
     def _readable_bytes(self, partition: Partition, fetch: PartitionFetch, start: LogPosition) -> int:
-        """What the partition adds to the sum, or COMPLETES_AT_ONCE."""
+        """F3, F4, F5: what the partition adds to the sum, or COMPLETES_AT_ONCE."""
         params = self._params
         if start.offset == NO_OFFSET:
             return 0

@@ -1,12 +1,12 @@
 """A produce that waits for its records to be replicated, or to be on disk (P1-P4).
 
 Law: it is answered when *no* partition is pending any more, each by itself: contrast a fetch, which is
-answered by the sum over its partitions.
+answered by the sum over its partitions (S3).
 
-    acks=all to P1 and P2, appended below 42 and below 7; three in-sync replicas each
-      HW of P1 → 42          P1 closed: NONE; P2 pending → still open
-      P2 loses its leader    P2 closed: NOT_LEADER_OR_FOLLOWER → answered
-    or the deadline          P2 answers the REQUEST_TIMED_OUT that was set when it was appended
+    acks=all to p1 and p2, appended below 42 and below 7; three in-sync replicas each
+      HW of p1 → 42          p1 closed: NONE; p2 pending → still open
+      p2 loses its leader    p2 closed: NOT_LEADER_OR_FOLLOWER → answered
+    or the deadline          p2 answers the REQUEST_TIMED_OUT that was set when it was appended
 """
 
 from collections.abc import Callable, Sequence

@@ -2,9 +2,9 @@
 
 Law: decided by looking at the partitions, never by remembering events. With acks=all on two partitions:
 
-    P1  appended 40, 41  required 42  pending, error pre-set to REQUEST_TIMED_OUT
-    P2  refused                       not pending, its error stands
-    HW of P1 reaches 42               not pending, NONE (or NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    p1  appended 40, 41  required 42  pending, error pre-set to REQUEST_TIMED_OUT
+    p2  refused                       not pending, its error stands
+    HW of p1 reaches 42               not pending, NONE (or NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 """
 
 from collections.abc import Iterable

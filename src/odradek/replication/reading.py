@@ -3,10 +3,10 @@
 Law: it reads and moves nothing: neither a follower's picture (R10 comes after the first read, never after the
 second) nor the log. With max bytes 100 over all and 60 for each partition, batches of 40 bytes:
 
-    P1  holds 80   limit 60   → 40    what is left: 60
-    P2  holds 40   limit 60   → 40    what is left: 20
-    P3  holds 40   limit 20   → 0     not the first data of the answer: the limit holds
-    P4  ...        limit 20   → 0     its HW is answered all the same
+    p1  holds 80   limit 60   → 40    what is left: 60
+    p2  holds 40   limit 60   → 40    what is left: 20
+    p3  holds 40   limit 20   → 0     not the first data of the answer: the limit holds
+    p4  ...        limit 20   → 0     its HW is answered all the same
 
 The first batch of the answer is given whole even when it is above every limit, or else a reader could never
 get past it (KIP-74).

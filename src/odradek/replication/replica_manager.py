@@ -3,11 +3,11 @@
 Law: it finds partitions, starts operations and wakes those that wait. What a leader knows and decides stands
 in `partition` and `leadership`; when an operation is complete, in the `delayed_*` files.
 
-A produce with acks=all and three in-sync replicas, and the fetches that complete it:
+A produce with acks=all and three in-sync replicas, and the fetches that complete it (S1 is the long form):
 
-    append(P1, acks=-1)       the log takes it: LEO 1, HW 0        the produce waits under P1
-    fetch(P1, replica 2, 1)   its LEO 1; HW candidate min(1,1,0)   HW stays
-    fetch(P1, replica 3, 1)   its LEO 1; HW candidate 1            HW 1 → wake(P1) → the produce is answered
+    append(p1, acks=-1)       the log takes it: LEO 1, HW 0        the produce waits under p1
+    fetch(p1, replica 2, 1)   its LEO 1; HW candidate min(1,1,0)   HW stays
+    fetch(p1, replica 3, 1)   its LEO 1; HW candidate 1            HW 1 → wake(p1) → the produce is answered
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

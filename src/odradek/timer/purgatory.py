@@ -2,15 +2,15 @@
 
 Law: it brings operations and events together and knows nothing of either. Keys are anything hashable.
 
-The life of a produce to P1 and P2 that waits for its followers, Op, in a purgatory that already holds DF
-under P2:
+The life of a produce to p1 and p2 that waits for its followers, Op, in a purgatory that already holds DF
+under p2:
 
-    try_complete_else_watch(Op, [P1, P2])    tried, open; watched; tried again, open; into the timer → False
-                                             P1: Op    P2: DF Op       watched 3, delayed 2
-    check_and_complete(P2)                   DF tried, open; Op tried, open → 0
-    check_and_complete(P1)                   Op tried, completes → 1
-                                             P2: DF Op✓                watched 2, delayed 1
-    check_and_complete(P2)                   DF tried; Op is dropped; or else the reaper comes for it
+    try_complete_else_watch(Op, [p1, p2])    tried, open; watched; tried again, open; into the timer → False
+                                             p1: Op    p2: DF Op       watched 3, delayed 2
+    check_and_complete(p2)                   DF tried, open; Op tried, open → 0
+    check_and_complete(p1)                   Op tried, completes → 1
+                                             p2: DF Op✓                watched 2, delayed 1
+    check_and_complete(p2)                   DF tried; Op is dropped; or else the reaper comes for it
 
 Re-entrance. Completing an operation may cause further events, for this key too, before `check_and_complete`
 returns. Each call goes through the operations watched when it began, skips those that others have completed

@@ -1,6 +1,6 @@
 """What a person is told about one delayed operation (D7), the same in the CLI, the console and tests.
 
-fetch  P1, P2  waiting 312 ms, 188 ms left: 100 of 1024 bytes
+fetch  p1, p2  waiting 312 ms, 188 ms left: 100 of 1024 bytes
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 Law: these are lists and their count. When an operation is tried, and what happens then, is the purgatory's
 affair.
 
-One operation stands in the list of each of its keys. Op1 is watched under P1 and P2, Op2 under P2 and P3:
+One operation stands in the list of each of its keys. Op1 is watched under p1 and p2, Op2 under p2 and p3 (S0
+has more of them):
 
-    P1: Op1    P2: Op1 Op2    P3: Op2         watched 4
-    Op1 completes through P2, whose list drops it; nobody looks at P1
-    P1: Op1✓   P2: Op2        P3: Op2         watched 3, of which one only takes up room: see the reaper
+    p1: Op1    p2: Op1 Op2    p3: Op2         watched 4
+    Op1 completes through p2, whose list drops it; nobody looks at p1
+    p1: Op1✓   p2: Op2        p3: Op2         watched 3, of which one only takes up room: see the reaper
 
 A list is changed in place for as long as its key is known, so that who tries a list can tell by its
 identity whether the key was dropped meanwhile.

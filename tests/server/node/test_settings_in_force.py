@@ -194,6 +194,7 @@ def test_every_dynamic_setting_has_an_entry() -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_changed_setting_is_in_force_for_who_uses_it(busy: Any, name: str) -> None:
+    """R18: without a restart, when it is taken back, and after a restart."""
     text, seen = ENTRIES[name]
     before = seen(busy)
     alter(busy, name, SET, text)

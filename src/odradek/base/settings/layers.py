@@ -10,8 +10,8 @@ For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`
 
 What wins and what it hides are DescribeConfigs' sources and synonyms.
 
-`in_force` is the one view of what a broker's settings are now. Whoever uses a setting reads it there when it
-is used; nobody keeps a copy of one that may change, and nobody is told that it has.
+`in_force` is the one view of what a broker's settings are now (R18). Whoever uses a setting reads it there
+when it is used; nobody keeps a copy of one that may change, and nobody is told that it has.
 """
 
 from collections.abc import Iterator, Mapping
