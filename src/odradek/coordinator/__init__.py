@@ -7,6 +7,6 @@ ports       what a coordinator needs of the broker: append to a partition of its
 placement   which partition, and so which broker, coordinates a group or a transactional id
 classic     the classic group protocol: members, rebalances, sessions (G1, G2, G4)
 consumer    the consumer group protocol (KIP-848): the broker assigns, members follow
-assignors   who gets which partitions there
+assignors   which member gets which partitions there
 groups      all groups of the partitions led here: offsets, loading, expiry, the requests' front door
 """

@@ -17,14 +17,14 @@ FIRST = {"topic_partitions": {}, "subscribed_topic_names": ["t"], "rebalance_tim
         ({**FIRST, "rack_id": ""}, "a rack has at least one character"),
         ({"member_epoch": -3}, "a member epoch is -2 or more"),
         ({"member_epoch": -2}, "only static members, with an instance id, leave for a while (epoch -2)"),
-        ({**FIRST, "rebalance_timeout_ms": -1}, "who joins tells its rebalance timeout"),
+        ({**FIRST, "rebalance_timeout_ms": -1}, "a member that joins must send its rebalance timeout"),
         (
             {**FIRST, "topic_partitions": None},
-            "who joins owns no partitions yet, and says so with an empty list",
+            "a member that joins must send an empty list of partitions: it owns none yet",
         ),
         (
             {**FIRST, "subscribed_topic_names": None},
-            "who joins subscribes to names or to a regular expression",
+            "a member that joins must subscribe to topic names or to a regular expression",
         ),
     ],
 )
@@ -41,7 +41,9 @@ def test_who_joins_owns_nothing(world: Any) -> None:
     own = {world.topics.topic_id("t"): [0]}
     answer = world.consumer("a").send(**{**FIRST, "topic_partitions": own}).answer
     assert answer.error_code == INVALID
-    assert answer.error_message == "who joins owns no partitions yet, and says so with an empty list"
+    assert (
+        answer.error_message == "a member that joins must send an empty list of partitions: it owns none yet"
+    )
 
 
 def test_an_assignor_that_is_not_enabled_is_unsupported(world: Any) -> None:

@@ -1,10 +1,10 @@
 """Which member of a consumer group gets which partitions, decided by the broker (KIP-848).
 
-Law: functions of their arguments alone. The same members, in any order, get the same partitions; nobody gets
-a topic without having asked for it; each partition of a topic with subscribers goes to exactly one of them;
-topics that no longer exist are left out.
+Functions of their arguments alone. Invariants: the same members, in any order, get the same partitions; no
+member gets a topic to which it does not subscribe; each partition of a topic with subscribers goes to exactly
+one of them; topics that no longer exist are left out.
 
-model     what an assignor is told, and what it answers
+model     what an assignor is given, and what it returns
 placing   partitions as numbers, and members with what they hold: what the uniform assignor works on
 uniform   as even as the subscriptions allow, and as few moves as that takes
 leveling  the same where members subscribe to different topics

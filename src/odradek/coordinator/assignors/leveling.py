@@ -7,11 +7,11 @@
 Two steps:
 
 1. Free partitions are dealt out topic by topic, the topic with the most partitions per subscriber first. The
-   subscribers with the least load get one each in turn, and who has as little as they joins them.
+   subscribers with the least load get one each in turn, and a member with as little as they joins them.
 2. Topic by topic, in the same order, the subscribers with the most load give to those with the least, until
    no two differ by more than one; again, until nothing moves (at most `ROUNDS_MAX` times).
 
-The order among equals decides who ends with which partition. It is Kafka's, tried from outside: `compat`
+The order among equals decides which member gets a partition. It is Kafka's, tried from outside: `compat`
 compares random histories of groups.
 """
 
@@ -44,7 +44,7 @@ class _Shares:
         self._load: Final = [holder.had_count for holder in placing.holders]
         # Who reads a topic, by place.
         self._readers: Final[list[list[int]]] = [[] for _ in range(placing.topic_count)]
-        # By topic, who holds partitions of it, and which, rising.
+        # By topic, the members that hold partitions of it, and which, rising.
         self._held: Final[list[dict[int, list[int]]]] = [{} for _ in range(placing.topic_count)]
         for holder in placing.holders:
             for topic in holder.topics:
@@ -64,7 +64,7 @@ class _Shares:
         )
 
     def place(self, free: list[int]) -> None:
-        """Deal out the partitions that nobody holds."""
+        """Deal out the partitions that no member holds."""
         by_topic: dict[int, list[int]] = {}
         for partition in free:
             by_topic.setdefault(self._topic_of[partition], []).append(partition)

@@ -1,4 +1,4 @@
-"""What an assignor is told of a group, and what it answers."""
+"""What an assignor is given of a group, and what it returns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias

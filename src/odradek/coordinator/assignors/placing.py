@@ -48,9 +48,9 @@ class Holder:
 
 
 class Placing:
-    """All partitions that somebody may get, and all members with those that they may keep.
+    """All partitions that members may get, and all members with those that they may keep.
 
-    `holders` are in the members' order. `free` are the partitions that nobody keeps, rising.
+    `holders` are in the members' order. `free` are the partitions that no member keeps, rising.
     A partition in the targets of two members stays with the first.
     """
 
@@ -121,7 +121,7 @@ class Placing:
 
 
 def _free_ones(partitions: frozenset[int], count: int, taken: set[int]) -> frozenset[int]:
-    """Those that there are and that nobody has yet: in nearly all cases the very set."""
+    """Those that there are and that no member has yet: in nearly all cases the very set."""
     if partitions and min(partitions) >= 0 and max(partitions) < count and taken.isdisjoint(partitions):
         return partitions
     return frozenset(one for one in partitions if 0 <= one < count and one not in taken)

@@ -1,9 +1,9 @@
 """The `uniform` assignor: everyone gets as many partitions as everyone else, and as few as possible move.
 
 Where all members subscribe to the same topics, the answer is plain: of p partitions each of m members gets
-p // m, and p % m get one more. Members keep the first of what they have up to that; who has more than p // m
-is the first to get one more, since that saves a move, then the last in order. What nobody had, and then
-what members give up, goes to the members in their order, as much as each lacks. This is Kafka's outcome:
+p // m, and p % m get one more. Members keep the first of what they have up to that; one that has more than
+p // m is the first to get one more, since that saves a move, then the last in order. What no member had, and
+then what members give up, goes to the members in their order, as much as each lacks. This is Kafka's outcome:
 `compat` compares random histories.
 
     6 partitions; a had 0 1 2, b had 3 4 5, c is new  →  a: 0 1    b: 3 4    c: 2 5
@@ -47,7 +47,7 @@ def _share(placing: Placing) -> None:
             holder.kept = holder.kept[:most]
         if most == quota:
             short.append(holder)
-    # Extras that nobody kept go to the last of those without one.
+    # Extras that no member kept go to the last of those without one.
     first_with_extra = len(short) - extras
     dealt = 0
     for place, holder in enumerate(short):

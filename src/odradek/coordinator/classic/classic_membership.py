@@ -1,7 +1,7 @@
 """What is known of one classic group, and the changes that keep it whole.
 
-Law: pure state. It answers nobody and waits for nothing; who must be told of a change is said by the files
-beside this one. Every change of state goes through `take`, and so through the table of `states`.
+Pure state: no answers are sent and no timers are set here; the other files of this folder return those as
+effects. Invariant: every change of state goes through `take`, and so through the table of `states`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -107,7 +107,7 @@ class ClassicProtocol:
         self._carry_out_all(rebalance(self.membership, GroupEvent.MEMBER_GONE))
 
     def close(self, code: ErrorCode) -> None:
-        """Be no longer this group's coordinator; whoever waits is told why (D8)."""
+        """Be no longer this group's coordinator; requests that wait are answered with the reason (D8)."""
         self._carry_out_all(self._closed(code))
 
     def _closed(self, code: ErrorCode) -> Effects:

@@ -53,5 +53,5 @@ def _named(group: ClassicMembership, member_ids: Sequence[str]) -> str:
 
 
 def _seconds(duration_ms: int) -> str:
-    """Whole seconds, rounded up: nobody waits longer than is said."""
+    """Whole seconds, rounded up: no wait is longer than is said."""
     return f"{max(0, -(-duration_ms // 1000))} s"

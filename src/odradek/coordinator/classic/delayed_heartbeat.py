@@ -1,4 +1,4 @@
-"""Delayed heartbeats: the end of a session, unless its member is heard of before (G2)."""
+"""Delayed heartbeats: the end of a session, unless its member sends a request before (G2)."""
 
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -19,7 +19,7 @@ class MemberKey(NamedTuple):
 
 
 class DelayedHeartbeat(DelayedOperation):
-    """Satisfied when its member is heard of, waits for us, or is gone; else `expired` is told who it was."""
+    """Satisfied when its member sent a request, waits for us, or is gone; else `expired` gets its id."""
 
     __slots__ = ("_expired", "_group", "_member_id", "_session")
 

@@ -19,7 +19,7 @@ from odradek.timer import DelayedOperation
 
 
 class DelayedJoin(DelayedOperation):
-    """Ends when all have joined, or at the rebalance timeout; `over` is told either way."""
+    """Ends when all have joined, or at the rebalance timeout; `over` is called either way."""
 
     __slots__ = ("_group", "_over")
 

@@ -9,7 +9,7 @@ from odradek.timer import DelayedOperation
 
 
 class DelayedSync(DelayedOperation):
-    """Ends when all members of a generation have synced, or with the generation; else `late` is told."""
+    """Ends when all members of a generation have synced, or with the generation; else `late` is called."""
 
     __slots__ = ("_generation", "_group", "_late")
 

@@ -47,7 +47,7 @@ class AwaitSyncs:
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Append the group as this snapshot shows it, and go on with `then`, which is told how that went."""
+    """Append the group as this snapshot shows it, then call `then` with the outcome."""
 
     snapshot: GroupSnapshot
     # Called at once with NONE, or with what members are told where the log refuses.

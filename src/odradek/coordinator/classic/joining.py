@@ -1,4 +1,4 @@
-"""JoinGroup: who may join, as whom, and whether that means a rebalance.
+"""JoinGroup: which member may join, under which id, and whether that begins a rebalance.
 
     no member id, JoinGroup ≥ 4       an id is handed out with MEMBER_ID_REQUIRED, to join with (KIP-394)
     no member id, before that         a new member
@@ -32,14 +32,14 @@ from odradek.coordinator.classic.terms import Caller, Terms
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 NEW_MEMBER_TIMEOUT_MS: Final = 5 * 60_000
-"""How long the first join of a member may take before its client is taken for dead (G2)."""
+"""How long the first join of a member may take before its client counts as dead (G2)."""
 NO_MEMBER_ID: Final = ""
 
 
 def join(
     group: ClassicMembership, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
 ) -> Effects:
-    """Take a JoinGroup: an answer now, or a member that waits."""
+    """Handle a JoinGroup: answer it, or let the member wait."""
     protocols = _protocols(request)
     code = _refusal(group, terms, request, protocols)
     if code is ErrorCode.NONE:
@@ -58,7 +58,7 @@ def join(
 def _refusal(
     group: ClassicMembership, terms: Terms, request: JoinGroupRequest, protocols: Protocols
 ) -> ErrorCode:
-    """Why nobody may join in that way, or NONE."""
+    """Why this request is refused, or NONE."""
     if not _has_room(group, request.member_id, terms.settings.group_max_size):
         group.pending_members.pop(request.member_id, None)
         return ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -127,7 +127,7 @@ def _admit(
 def _join_again(
     group: ClassicMembership, request: JoinGroupRequest, member: Member, respond: RespondToJoin
 ) -> Effects:
-    """A member that is known: it takes part in a rebalance, begins one, or is told where it stands."""
+    """A member that is known: it takes part in a rebalance, begins one, or gets the current generation."""
     has_news = member.protocols != _protocols(request)
     # A leader that joins a stable group wants to assign anew: it has seen a topic change.
     assigns_anew = member.member_id == group.leader_id and group.state is GroupState.STABLE
@@ -185,7 +185,7 @@ def _resumed(
 
 
 def _park(group: ClassicMembership, member: Member, respond: RespondToJoin) -> Effects:
-    """Let the member wait; a request that it sent before is answered, nobody reads that any more."""
+    """Let the member wait; an earlier request of it is answered, though its client no longer reads that."""
     effects = dismiss(group, member, ErrorCode.REBALANCE_IN_PROGRESS)
     member.awaiting_join = respond
     group.joined_count += 1

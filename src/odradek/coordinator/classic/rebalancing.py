@@ -1,6 +1,6 @@
 """The course of a rebalance: it begins, members join or are late, a generation begins (G1).
 
-rebalance            Stable, two members      → Preparing; whoever waited to sync is told to join again
+rebalance            Stable, two members      → Preparing; members that wait to sync must join again
 join, join           both have joined         → the join phase ends
 end_join_phase       generation 4             → Completing; each learns its generation, the leader all of them
 end_sync_phase       one never synced (G4)    → it is removed, and the next rebalance begins
@@ -128,7 +128,7 @@ def answer_syncs(group: ClassicMembership, code: ErrorCode) -> Effects:
 
 
 def joined(group: ClassicMembership, member: Member) -> JoinGroupResponse:
-    """What a member is told of its generation; the leader is told of everybody."""
+    """A member's answer about its generation; the leader's holds all members."""
     is_leader = member.member_id == group.leader_id
     return JoinGroupResponse(
         generation_id=group.generation,

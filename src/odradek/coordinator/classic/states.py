@@ -1,7 +1,7 @@
 """The states of a classic group, and what may happen in each: one table.
 
-Law: `outcome` is asked before anything is changed. A refusal changes nothing; a state means that the event
-takes place and leads there, perhaps back to where it came from. A missing entry is our own mistake.
+Invariant: `outcome` is called before anything is changed. A refusal changes nothing. A state means that the
+event takes place and leads to that state, perhaps the same one. A missing entry is our own mistake.
 
     Empty ─ joins ─► Preparing ─ all joined ─► Completing ─ assigned ─► Stable
       ▲               │    ▲                       │                      │

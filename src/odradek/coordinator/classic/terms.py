@@ -1,4 +1,4 @@
-"""What a group is given by its surroundings, and what it is told of whoever sends a request."""
+"""What a group is given by its surroundings, and what it is given of the client of a request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,8 @@ assignments           arithmetic of partitions by topic
 validating            what a heartbeat must hold
 subscribing           what a group reads: names, expressions, topics that come and go
 expression_lookup     the topics that expressions match, looked up once for all groups
-membership            who a request speaks for, and epochs that do not fit
-targeting             who is to have what, at which epoch
+membership            the member that a request is for, and epochs that do not fit
+targeting             which member is to have which partitions, at which epoch
 reconciling           from what a member has to what it is to have, without two owners at a time
 heartbeats, leaving   one request each
 classic_members       members that speak the classic protocol in the midst of it

@@ -1,7 +1,7 @@
 """What may change in a consumer group: each of these is one record of the log, which holds nothing else.
 
-Law: plain values. A group is what comes of applying them in order, whether they were made now or are read
-back; None in place of a value takes back what stood there.
+Plain values. Invariant: a group is the result of applying them in order, whether they were made now or are
+read back. None in place of a value deletes what stood there.
 """
 
 from typing import Final, NamedTuple, TypeAlias
@@ -19,7 +19,7 @@ class EpochChanged(NamedTuple):
 
 
 class MemberChanged(NamedTuple):
-    """A member came, or told something else; None: it is gone."""
+    """A member joined, or sent other metadata; None: it is gone."""
 
     member_id: str
     metadata: MemberMetadata | None
@@ -56,7 +56,7 @@ class ResolvedExpression(NamedTuple):
 
 
 class ExpressionChanged(NamedTuple):
-    """An expression was resolved; None: nobody subscribes with it any more."""
+    """An expression was resolved; None: no member subscribes with it any more."""
 
     expression: str
     resolved: ResolvedExpression | None

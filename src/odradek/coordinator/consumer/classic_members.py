@@ -6,7 +6,7 @@ They are assigned like all others; what differs is how they learn of it. A membe
     join        tells what it owns and subscribes to; answered at once, with no leader: the broker assigns
     sync        its assignment
 
-Whoever is told to join again must do so within its rebalance timeout, and sync within that again.
+A member that is asked to join again must do so within its rebalance timeout, and sync within that again.
 """
 
 from collections.abc import Callable
@@ -135,7 +135,7 @@ def leave(
 ) -> list[ErrorCode]:
     """Take a LeaveGroup: one code for each. Administrators name static members by instance id alone.
 
-    Whoever is named twice goes once, and is told so twice, as by Kafka's groups of this protocol.
+    A member that is named twice leaves once and is answered twice, as in Kafka's groups of this protocol.
     """
     codes, gone = [], []
     for leaver in leavers:

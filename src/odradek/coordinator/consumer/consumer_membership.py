@@ -1,7 +1,7 @@
 """What is known of one consumer group, and how changes change it.
 
-Law: pure state, changed by `apply` alone; whoever wants to try something forks it first. Who owns a partition
-is derived from the members' shares, so that it can never disagree with them.
+Pure state. Invariant: only `apply` changes it; a step that tries something forks it first. The owner of a
+partition is derived from the members' shares, so that it can never disagree with them.
 
     apply(MemberChanged("a", …)), apply(ShareChanged("a", t: 0, 1))     owners t: {0: a, 1: a}
     apply(ShareChanged("a", t: 0, revoking t: 1))                       owners as before: a still reads t-1

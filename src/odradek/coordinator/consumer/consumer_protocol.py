@@ -2,12 +2,12 @@
 
 It decides nothing about groups; the files beside it do. A step works on a draft. The draft's changes are
 appended as one batch, and then the draft is the group, and effects are carried out. The next step builds on
-that at once; whoever is answered waits until all of it is replicated (R19).
+that at once; answers wait until all of it is replicated (R19).
 
     heartbeat of A      draft: A joins, epoch 1, target of 1, A's share
     appended            the group is the draft; A's session begins
     replicated          A is answered
-    the log refuses     the group is as it was; A is told to try again
+    the log refuses     the group is as it was; A gets an error to retry on
 """
 
 from collections.abc import Callable, Sequence

@@ -59,5 +59,5 @@ def named(assignment: Assignment, topics: Topics) -> str:
 
 
 def _seconds(duration_ms: int) -> str:
-    """Whole seconds, rounded up: nobody waits longer than is said."""
+    """Whole seconds, rounded up: no wait is longer than is said."""
     return f"{max(0, -(-duration_ms // 1000))} s"

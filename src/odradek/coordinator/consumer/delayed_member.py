@@ -1,7 +1,7 @@
 """What a consumer group waits for a member to do, and by when: delayed operations, one kind for each.
 
-Law: they decide nothing. `is_open` says whether the member still has to do it; `expired` is told when it has
-not done so in time.
+They decide nothing. `is_open` says whether the member still has to do it; `expired` is called when it has not
+done so in time.
 """
 
 from collections.abc import Callable

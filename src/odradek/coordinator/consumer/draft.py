@@ -1,6 +1,6 @@
 """A group as it will be when the log has what a step wants to change.
 
-Law: the group itself stays as it is; nobody sees a draft but the step that makes it. A step that changes
+Invariant: the group itself stays as it is; only the step that makes a draft sees it. A step that changes
 nothing costs no copy.
 """
 

@@ -1,4 +1,4 @@
-"""Whether somebody who commits or fetches offsets is a member, and at the epoch that it says."""
+"""Whether a client that commits or fetches offsets is a member, and at the epoch that it sent."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ NO_EPOCH: Final = -1
 def refuse_commit(
     group: ConsumerMembership, member_id: str, epoch: int, version: int, *, is_transactional: bool
 ) -> ErrorCode:
-    """Why somebody may not commit, or NONE. A group without members takes commits from anybody (-1)."""
+    """Why a commit is refused, or NONE. A group without members takes commits of any client (epoch -1)."""
     if epoch < 0 and not group.members:
         return ErrorCode.NONE
     member = group.members.get(member_id)
@@ -28,7 +28,7 @@ def refuse_commit(
 
 
 def refuse_fetch(group: ConsumerMembership, member_id: str | None, epoch: int) -> ErrorCode:
-    """Why somebody may not fetch offsets, or NONE; who tells no member is not asked to be one."""
+    """Why a fetch of offsets is refused, or NONE. A request without a member id needs no member."""
     if member_id is None and epoch <= NO_EPOCH:
         return ErrorCode.NONE
     member = group.members.get(member_id or "")

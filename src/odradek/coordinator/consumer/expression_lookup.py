@@ -1,7 +1,7 @@
 """The topics that regular expressions match, looked up once for all groups of a broker.
 
-Law: an expression looks at a topic's name once, however often other topics come and go, so that a cluster in
-which topics are made all the time does not cost ten thousand matches each time.
+Invariant: an expression looks at a topic's name once, however often other topics come and go, so that a
+cluster in which topics are made all the time does not cost ten thousand matches each time.
 
     matching("t.*")     of t1, t2, u      looks at three names
     t3 is created       matching("t.*")   looks at one

@@ -5,7 +5,7 @@ target, the member's share. A heartbeat without news, in a group without news, w
 
     request's epoch    0 joins; above 0 goes on; -1 and -2 leave (`leaving`)
     a field is None    unchanged since the last heartbeat
-    the answer         has an assignment where that changed, and for whoever joins or tells everything
+    the answer         has an assignment where that changed, and for a member that joins or sends all fields
 """
 
 from typing import Final

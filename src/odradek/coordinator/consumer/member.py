@@ -14,7 +14,7 @@ AWAY_EPOCH: Final = -2
 
 
 class ClassicTerms(NamedTuple):
-    """What a member that speaks the classic protocol told when it joined; of others there is none."""
+    """What a member that speaks the classic protocol sent when it joined; None for others."""
 
     session_timeout_ms: int
     protocols: Protocols
@@ -22,7 +22,7 @@ class ClassicTerms(NamedTuple):
 
 
 class MemberMetadata(NamedTuple):
-    """What a member told about itself."""
+    """What a member sent about itself."""
 
     instance_id: str | None = None
     """`group.instance.id` of a static member (KIP-345); None for a dynamic one."""

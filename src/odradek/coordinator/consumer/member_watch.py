@@ -1,7 +1,7 @@
 """What is waited for of a group's members: heartbeats, revocations, joins and syncs, each with its deadline.
 
-Law: it keeps time and decides nothing. `expel` is told who is late, with a way to ask whether that is so
-still when its turn has come.
+It keeps time and decides nothing. `expel` is called with the member that is late, and with a function that
+says whether it still is when its turn has come.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ class MemberWatch:
         self._watch(DelayedRevocation(presence.revokes_until_ms, member_id, is_open, late))
 
     def await_rejoin(self, member_id: str, timeout_ms: int) -> None:
-        """A classic member was told to join again; its time runs from the first time that it was told."""
+        """A classic member was asked to join again; its time runs from the first time."""
         presence = self._presences[member_id]
         if presence.is_rejoin_due:
             return
@@ -143,7 +143,7 @@ class MemberWatch:
         self._purgatories.members.check_and_complete(key)
 
     def close(self) -> None:
-        """Wait for nobody any more (D8)."""
+        """Stop watching all members (D8)."""
         for member_id in self._presences:
             key = MemberKey(self._group_id, member_id)
             self._purgatories.heartbeats.cancel_for_key(key)

@@ -61,7 +61,8 @@ def take_over(draft: Draft, released: Member, member_id: str, *, is_classic: boo
     """A static member is back under another id: it gets the place and the partitions of the one before.
 
     Raises ApiError unless that one has left, where both speak the consumer protocol. A member of the classic
-    protocol cannot say that it leaves for a while: neither it nor whoever it follows is asked (`is_classic`).
+    protocol cannot say that it leaves for a while: neither it nor the member that it follows is
+    asked (`is_classic`).
     """
     metadata = released.metadata
     if not (released.is_away or is_classic or metadata.classic is not None):

@@ -14,7 +14,7 @@ class Presence:
     revokes_until_ms: int = 0
     """When it must have given partitions back; of use while its state says that it has to."""
     is_rejoin_due: bool = False
-    """Whether a member of the classic protocol was told to join again and has not."""
+    """Whether a member of the classic protocol was asked to join again and has not."""
     is_sync_due: bool = False
     """Whether a member of the classic protocol has joined and not synced."""
     joins: int = 0

@@ -1,7 +1,7 @@
 """From what a member has to what it is to have, so that no partition ever has two owners.
 
-Law: pure functions; a member's next share follows from its share, the target, what it says that it owns, and
-who else owns what.
+Pure functions: a member's next share follows from its share, the target, what it says that it owns, and what
+the other members own.
 
 Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of epoch 2 gives it t-2 and t-3:
 

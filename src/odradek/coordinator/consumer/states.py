@@ -1,7 +1,7 @@
 """The states of consumer groups and of their members, and what may happen in each: tables.
 
-Law: a member changes state only by `next_state`; a group's state follows from its epochs and members and is
-never stored. A missing entry is our own mistake.
+Invariant: a member changes state only by `next_state`; a group's state follows from its epochs and members
+and is never stored. A missing entry is our own mistake.
 
 A member goes from one target assignment to the next:
 

@@ -1,6 +1,6 @@
 """What a consumer group needs to know of the cluster's topics.
 
-Law: a Protocol over plain values; `server` implements it over the cluster's image, tests over a dictionary.
+A Protocol over plain values: `server` implements it over the cluster's image, tests over a dictionary.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a heartbeat must hold, whoever sends it: INVALID_REQUEST or UNSUPPORTED_ASSIGNOR."""
+"""What every heartbeat must hold: refused with INVALID_REQUEST or UNSUPPORTED_ASSIGNOR."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -38,14 +38,14 @@ def validate(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Se
 
 
 def _validate_first(request: ConsumerGroupHeartbeatRequest) -> None:
-    _refuse_if(request.rebalance_timeout_ms == -1, "who joins tells its rebalance timeout")
+    _refuse_if(request.rebalance_timeout_ms == -1, "a member that joins must send its rebalance timeout")
     _refuse_if(
         request.topic_partitions is None or bool(request.topic_partitions),
-        "who joins owns no partitions yet, and says so with an empty list",
+        "a member that joins must send an empty list of partitions: it owns none yet",
     )
     _refuse_if(
         request.subscribed_topic_names is None and request.subscribed_topic_regex is None,
-        "who joins subscribes to names or to a regular expression",
+        "a member that joins must subscribe to topic names or to a regular expression",
     )
 
 

@@ -45,7 +45,7 @@ def check_committer(
     version: int = 0,
     is_transactional: bool = False,
 ) -> ErrorCode:
-    """Whether somebody may commit; a classic member's session begins anew by that."""
+    """Why this member may not commit, or NONE; a classic member's session begins anew by that."""
     if group.consumer is not None:
         members_now = group.consumer.membership
         return refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional)
@@ -151,7 +151,7 @@ def _units(text: str) -> int:
 def delete_offsets(
     shard: Shard, group: Group, partitions: Iterable[TopicPartition], is_known: IsKnown
 ) -> dict[TopicPartition, ErrorCode]:
-    """OffsetDelete: take offsets back, of topics that nobody in the group reads."""
+    """OffsetDelete: delete offsets of topics that no member of the group reads."""
     shard.flush()
     subscribed = group.subscribed_topics() if group.has_members else frozenset[str]()
     codes: dict[TopicPartition, ErrorCode] = {}
@@ -182,7 +182,7 @@ def may_delete_offsets(group: Group) -> ErrorCode:
 def forget_offsets(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
     """Take offsets out of the log and out of memory, in one batch with others of this turn of the loop.
 
-    What cannot be written now stays, for the next time that somebody looks.
+    What cannot be written now stays until expiry runs again.
     """
     if doomed:
         shard.gather(

@@ -141,7 +141,7 @@ def take_beat(
 
 
 def take_leave(consumer: ConsumerProtocol, leavers: list[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
-    """Give a LeaveGroup to a consumer group: one code for each, or why nobody left."""
+    """Apply a LeaveGroup to a consumer group: one code for each member, or the error of the whole request."""
     topics = consumer.surroundings.topics
     codes: list[ErrorCode] = []
 

@@ -3,13 +3,13 @@
     key                        value, version 0                                    change
     3   group                  its epoch, a hash of its topics                     EpochChanged
     4   group                  its topics, until 4.0; left alone, taken back       none
-    5   group, member          what the member told about itself                   MemberChanged
+    5   group, member          what the member sent about itself                   MemberChanged
     6   group                  the epoch of the target                             TargetEpochChanged
     7   group, member          what the member is to have                          TargetChanged
     8   group, member          what it has, and what it has to give back           ShareChanged
     16  group, expression      the topics that a regular expression matched        ExpressionChanged
 
-A key without a value is a tombstone: a change to None. Law: changes to bytes and back, nothing else. Fields
+A key without a value is a tombstone: a change to None. Encodes and decodes changes, nothing else. Fields
 with tags that this version does not know are passed over; a value of a version above 0 is refused.
 """
 

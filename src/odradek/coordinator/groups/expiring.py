@@ -1,4 +1,4 @@
-"""What time takes from groups: offsets that nobody needs, and groups that nothing is left of.
+"""Expiry: offsets that are no longer needed, and groups that nothing is left of.
 
     members    protocol type    an offset expires `offsets.retention.minutes` after
     none       none             its commit: a consumer that assigns for itself
@@ -82,7 +82,7 @@ def _forget_some(
 
 
 def _end(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
-    """Let a group go that nobody is in, and whose offsets are all doomed."""
+    """Let a group go that has no members, and whose offsets all expire."""
     if shard.groups.get(group.group_id) is not group or not group.is_empty or group.has_members:
         return
     if frozenset(group.offsets.known()) <= frozenset(doomed) and not group.offsets.has_writes:

@@ -51,21 +51,21 @@ class Group:
 
     @property
     def has_members(self) -> bool:
-        """Whether anybody is, or is about to be, a member."""
+        """Whether there are members, or member ids that were handed out."""
         if self.consumer is not None:
             return bool(self.consumer.membership.members)
         return bool(self.membership.members or self.membership.pending_members)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody is a member, and no rebalance is under way that could tell."""
+        """Whether there are no members, and no rebalance that may still show some."""
         if self.consumer is not None:
             return not self.has_members
         return self.membership.state is GroupState.EMPTY
 
     @property
     def is_forgettable(self) -> bool:
-        """Whether the log knows nothing of it, and nobody is in it."""
+        """Whether it has neither records in the log nor members."""
         is_stored = self.is_stored or (self.consumer is not None and self.consumer.membership.is_stored)
         return self.offsets.is_empty and not is_stored and not self.has_members
 
@@ -83,7 +83,7 @@ class Group:
             self.classic.resume()
 
     def close(self, code: ErrorCode) -> None:
-        """Be no more; whoever waits is told why."""
+        """End; requests that wait are answered `code`."""
         if self.consumer is not None:
             self.consumer.close()
         self.classic.close(code)

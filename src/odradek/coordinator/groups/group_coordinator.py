@@ -140,7 +140,7 @@ class GroupCoordinator:
             self._run_sliced(shard.drop_all())
 
     def resign_all(self) -> None:
-        """This broker stops: whoever waits in a group is told to look for its next coordinator."""
+        """This broker stops: requests that wait in groups are answered NOT_COORDINATOR."""
         for partition in list(self._shards):
             self.resign(partition)
 
@@ -192,7 +192,7 @@ class GroupCoordinator:
         least, most = settings.group_min_session_timeout_ms, settings.group_max_session_timeout_ms
         if not request.group_id:
             return ErrorCode.INVALID_GROUP_ID
-        # In Kafka's order: a client that asks for what no broker allows is told so by any of them.
+        # In Kafka's order: any broker refuses what no broker allows.
         if not least <= request.session_timeout_ms <= most:
             return ErrorCode.INVALID_SESSION_TIMEOUT
         shard = self._shard_of(request.group_id)
@@ -334,7 +334,7 @@ class GroupCoordinator:
         respond: Callable[[Codes], None],
         producer: TransactionalProducer | None = None,
     ) -> None:
-        """Commit for somebody who may (NONE), or say why not."""
+        """Commit where `code` is NONE; else answer it for each partition."""
         if code is ErrorCode.NONE:
             commit(shard, group, self._terms, offsets, self._is_known, respond, producer)
             return
@@ -371,7 +371,7 @@ class GroupCoordinator:
     ) -> list[FetchedOffset] | ErrorCode:
         """OffsetFetch of one group: these partitions, or all with an offset (None).
 
-        A member of the consumer protocol tells who it is, and at which epoch.
+        A member of the consumer protocol sends its id and its epoch.
         """
         found = self._find(group_id)
         if isinstance(found, ErrorCode):

@@ -57,7 +57,7 @@ def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str])
 
 
 def described(group: Group) -> DescribedGroup:
-    """One group with its members; what they offered is told only while the group is stable, as in Kafka."""
+    """One group with its members; what they offered is shown only while the group is stable, as in Kafka."""
     membership = group.membership
     protocol = membership.protocol_name if membership.state is GroupState.STABLE else None
     return DescribedGroup(
@@ -80,7 +80,7 @@ def described(group: Group) -> DescribedGroup:
 
 
 def absent(group_id: str, words: str, *, is_error: bool) -> DescribedGroup:
-    """No such classic group, in words; older versions are told that it is dead (KIP-1043)."""
+    """No such classic group, in words; older versions get the state Dead (KIP-1043)."""
     group = DescribedGroup(group_id=group_id, group_state=GroupState.DEAD.value)
     if is_error:
         group.error_code = ErrorCode.GROUP_ID_NOT_FOUND

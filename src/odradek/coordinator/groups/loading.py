@@ -1,8 +1,8 @@
 """Reading a partition of `__consumer_offsets` into memory when this broker comes to lead it.
 
-It goes in steps of a fraction of a millisecond, so that a million offsets hold nobody else up. Its inner loop
-is the one place here that is written for speed: it takes offset records apart where they stand, and leaves
-every other kind to the wire's own decoder.
+It goes in steps of a fraction of a millisecond, so that a million offsets hold up no other client. Its inner
+loop is the one place here that is written for speed: it takes offset records apart where they stand, and
+leaves every other kind to the wire's own decoder.
 
     log   g1 t-0 7 │ g1 t-0 8 │ g2 members │ pid 9: g1 t-1 3 │ g1 t-0 null │ marker: 9 committed
     →     g1: t-1 3        g2: its members, Stable

@@ -5,7 +5,7 @@
     2     group                             its members: version 3
     3..   the consumer protocol's           see `consumer_records`
 
-A key without a value is a tombstone. Law: values to bytes and back, nothing else.
+A key without a value is a tombstone. Encodes and decodes values, nothing else.
 """
 
 from typing import Final, TypeAlias

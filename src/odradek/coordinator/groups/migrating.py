@@ -5,8 +5,8 @@
     the last such member leaves                               the others are a classic group again
     a group has no members                                    it is of whichever protocol the next one speaks
 
-`group.consumer.migration.policy` says which of the first two may be. Law: what a change of protocol writes
-is one batch, so that a group is of one protocol at every point of the log.
+`group.consumer.migration.policy` says which of the first two may be. Invariant: what a change of protocol
+writes is one batch, so that a group is of one protocol at every point of the log.
 """
 
 from typing import Final
@@ -70,7 +70,7 @@ def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[Chang
 
 
 def may_downgrade(group: ConsumerMembership, surroundings: Surroundings) -> bool:
-    """Whether a group is one for the classic protocol: nobody in it speaks the other any more."""
+    """Whether a group may become one of the classic protocol: no member speaks the other any more."""
     settings = surroundings.terms.settings
     return (
         bool(group.members)
@@ -83,8 +83,8 @@ def may_downgrade(group: ConsumerMembership, surroundings: Surroundings) -> bool
 def downgraded(group: ConsumerMembership, generation: int, surroundings: Surroundings) -> GroupSnapshot:
     """A group of classic members as a classic group.
 
-    Its generation is the epoch before the last other member went: whoever was at that is told of a rebalance,
-    not that its generation is wrong.
+    Its generation is the epoch before the last other member went: members at that one get
+    REBALANCE_IN_PROGRESS, not ILLEGAL_GENERATION.
     """
     terms = {
         member_id: member.metadata.classic

@@ -1,7 +1,7 @@
 """The offsets of one group: committed, on their way to the log, and pending in transactions.
 
-Law: pure state. Of two commits of a partition the one later in the log counts, in whatever order they are
-applied; a transaction's count from where they were written, once it commits:
+Pure state. Invariant: of two commits of a partition the one later in the log counts, in whatever order they
+are applied; a transaction's count from where they were written, once it commits:
 
     log   40: g1 commits t-0 at 7      41: producer 9 commits t-0 at 8, open      42: g1 commits t-0 at 5
     42 applied   committed 5

@@ -2,9 +2,10 @@
 
     lead      loading    requests are answered COORDINATOR_LOAD_IN_PROGRESS
     loaded    active     groups by id
-    close     gone       whoever waits is told NOT_COORDINATOR, and looks for the coordinator again
+    close     gone       requests that wait are answered NOT_COORDINATOR; clients look for it again
 
-Memory follows the log: what is appended counts, and whoever is told of it waits until it is replicated (R19).
+Memory follows the log: what is appended counts, and answers that build on it wait until it is replicated
+(R19).
 """
 
 from collections.abc import Iterable, Iterator
@@ -160,24 +161,24 @@ class Shard:
         group.classic.rebalance()
 
     def forget_if_void(self, group: Group) -> None:
-        """Drop a group of which the log knows nothing and that nobody is in."""
+        """Drop a group that has neither records in the log nor members."""
         if group.is_forgettable:
             self.drop(group)
 
     def drop(self, group: Group, code: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE) -> None:
-        """Let a group be no more; whoever waits in it is told `code`."""
+        """Remove a group; requests that wait in it are answered `code`."""
         if self.groups.get(group.group_id) is group:
             del self.groups[group.group_id]
             group.close(code)
 
     def close(self) -> None:
-        """Lead no longer. What was to be written is tried now, while there is somebody to be told."""
+        """Lead no longer. What was gathered is appended now, while its requests can still be answered."""
         self.flush()
         self.log.close()
         self._open_transactions.clear()
 
     def drop_all(self) -> Iterator[None]:
-        """After `close`: tell whoever waits in a group to look for its next coordinator; in slices."""
+        """After `close`: answer NOT_COORDINATOR to the requests that wait in groups; in slices."""
         for group in list(self.groups.values()):
             self._steps.run(partial(self.drop, group, ErrorCode.NOT_COORDINATOR))
             yield
@@ -187,7 +188,7 @@ class Shard:
     def append(self, records: list[KeyValue], producer: TransactionalProducer | None = None) -> AppendResult:
         """Append the records as one batch, in the producer's transaction if there is one.
 
-        They count when this returns without an error; whoever is told of them waits for HW.
+        They count when this returns without an error; answers that build on them wait for HW.
         """
         self._gathered.flush()
         return self._append(records, producer)

@@ -1,4 +1,4 @@
-"""Answers to requests, as values: who is answered, what, and what instead where the log did not keep it."""
+"""Answers to requests, as values: the callback, the answer, and the error where the log did not keep it."""
 
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -25,4 +25,4 @@ def final(respond: Callable[[R], None], response: R) -> Answer[R]:
 
 
 AnyAnswer: TypeAlias = Answer[Any]
-"""For whoever only passes answers on."""
+"""An answer of any type, for code that only passes it on."""

@@ -1,4 +1,4 @@
-"""What clients are told when the coordinator could not write: not the log's errors but their own protocol's.
+"""The errors that clients get when the coordinator could not write: not the log's but their own protocol's.
 
 A write that was refused, or whose fate is not known, is the coordinator's trouble: clients look for it again
 and repeat what they wanted.
@@ -24,7 +24,7 @@ OFFSET_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
 }
-"""For whoever committed or deleted offsets."""
+"""For requests that commit or delete offsets."""
 GROUP_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
     **_FOR_ALL,
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,

@@ -2,7 +2,7 @@
 
 append(a)            HW follows at once: a is settled when `append` returns
 lags = True
-append(b), append(c) HW stays; nobody knows what becomes of them
+append(b), append(c) HW stays; their outcome is not known
 time_out()           b and c are settled with REQUEST_TIMED_OUT, and are still there
 replicate(1)         HW passes b: b is settled
 fail_over()          the next leader has what was replicated: c is gone, NOT_LEADER_OR_FOLLOWER

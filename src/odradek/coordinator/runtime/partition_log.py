@@ -78,7 +78,7 @@ class PartitionLog(Generic[E]):
         """`timeout_ms` says how long answers wait; `carry_out` is called with effects that may leave."""
         self.topic_partition = topic_partition
         self.is_open = True
-        """False for good once the leadership is over, for whoever still holds this object."""
+        """False for good once the leadership is over; callers may hold this object longer than that."""
         self._writer = writer
         self._steps = steps
         self._timeout_ms = timeout_ms

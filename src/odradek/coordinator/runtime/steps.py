@@ -1,7 +1,7 @@
 """One step after another, and answers in between: the one trampoline of a coordinator.
 
 A step decides, appends, applies and returns. What comes while one is under way (the end of a join phase, news
-of an earlier append, a request that somebody's answer made room for) becomes a step of its own after it, so
+of an earlier append, a request that another's answer made room for) becomes a step of its own after it, so
 that no step ever sees the half of another, and none recurses into another.
 
     run(A)     A appends; that wakes a reader, whose connection brings request B: B waits

@@ -1,6 +1,6 @@
 """The end of a transaction: what its producer asks for, what a timeout or a successor does to it.
 
-Law: pure decisions; the answer is the record to be written, or an error, where NONE means that it has been
+Pure decisions: each function returns the record to be written or an error, where NONE means that it has been
 done already. The classic way keeps the producer's epoch. With transactions v2 each end begins the next one,
 so that no late write of the old transaction can fall into the new one, and the epoch tells a repeated
 request from the next:
@@ -79,9 +79,9 @@ def end(
 def fence(record: TransactionRecord, event: Event, *, now_ms: int) -> TransactionRecord:
     """Abort an open transaction without its producer, whose epoch is over with that.
 
-    The event is TIME_OUT or INIT. The producer may still learn of its next epoch, as long as nobody has taken
-    the id: by InitProducerId (KIP-588), in v2 also by the abort that it then asks for. The last epoch is for
-    nobody.
+    The event is TIME_OUT or INIT. The producer may still learn its next epoch, as long as no other producer
+    has taken the id: by InitProducerId (KIP-588), in v2 also by the abort that it then asks for. No producer
+    is given the last epoch.
     """
     outcome = outcome_of(record.state, event)
     assert outcome is TransactionState.PREPARE_ABORT, f"{event} fences nobody in {record.state.title}"

@@ -1,10 +1,10 @@
-"""InitProducerId: a producer takes a transactional id, and whoever had it before is fenced (KIP-98, KIP-360).
+"""InitProducerId: a producer takes a transactional id, and its earlier owner is fenced (KIP-98, KIP-360).
 
-Law: pure decisions; the answer is the record to be written, or an error. A new producer gives no epoch and
-always gets the next one. One that goes on after an error says which producer it was, and may do so if nobody
-took the id meanwhile:
+Pure decisions: each function returns the record to be written or an error. A new producer sends no epoch and
+always gets the next one. A producer that goes on after an error sends its id and epoch, and may do so if no
+other producer has taken the transactional id meanwhile:
 
-    in force 7:3   asks as nobody      → 7:4    whoever was 7:3 is fenced
+    in force 7:3   asks without one    → 7:4    the producer that was 7:3 is fenced
     in force 7:3   asks as 7:3         → 7:4    and may ask as 7:3 again: the answer may have been lost
     in force 7:4   asks as 7:3, again  → 7:4    unchanged
     in force 7:3   asks as 7:2         → PRODUCER_FENCED
@@ -28,7 +28,7 @@ from odradek.coordinator.transactions.transaction import (
 
 
 def first_record(producer_id: ProducerId, timeout_ms: int, now_ms: int) -> TransactionRecord:
-    """A transactional id that nobody has used yet."""
+    """The record of a transactional id that has not been used yet."""
     return TransactionRecord(producer_id, NO_EPOCH, timeout_ms, TransactionState.EMPTY, now_ms)
 
 
@@ -42,8 +42,8 @@ def initialize(
 ) -> TransactionRecord | ErrorCode:
     """The record with which the producer begins; one that is prepared fences the one before it first.
 
-    `expected` is who the producer says it was, or NO_PRODUCER. `new_producer_id` is for an epoch that is used
-    up. Errors: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED.
+    `expected` is the id and epoch that the producer sent, or NO_PRODUCER. `new_producer_id` is for an epoch
+    that is used up. Errors: CONCURRENT_TRANSACTIONS, PRODUCER_FENCED.
     """
     record = transaction.current
     if transaction.is_busy:
@@ -76,7 +76,7 @@ def initialize(
 
 
 def _may_be(expected: Producer, record: TransactionRecord) -> bool:
-    """Whether whoever was `expected` may be the one in force, its epoch aside.
+    """Whether the producer id of `expected` may be the one in force; epochs are not compared.
 
     An id without an epoch has just been made, for a producer that the coordinator had forgotten; one whose
     epochs were used up may have missed the answer with its new producer id.

@@ -1,7 +1,7 @@
 """Loading a partition of `__transaction_state`, when its leadership arrives.
 
 The last record of each transactional id is what holds; a tombstone takes it away. What was loaded may not be
-on every in-sync replica yet: whoever is told of it waits for that, as for what is appended. A record or
+on every in-sync replica yet: answers that build on it wait for that, as for what is appended. A record or
 batch that cannot be understood is left out and logged: one producer that has to begin anew is better than
 fifty that find no coordinator.
 """

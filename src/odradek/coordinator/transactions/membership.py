@@ -1,7 +1,7 @@
 """The partitions of a transaction: adding them, and telling whether one is among them.
 
-Law: pure decisions. A partition is stored as part of a transaction before its first record is written there:
-only so does a coordinator know, after any crash, where a marker has to go.
+Pure decisions. Invariant: a partition is stored as part of a transaction before its first record is written
+there; only so does a coordinator know, after any crash, where a marker has to go.
 """
 
 from collections.abc import Iterable

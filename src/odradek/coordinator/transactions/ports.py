@@ -1,7 +1,7 @@
 """What the transaction coordinator needs of its broker beside `coordinator.ports`: markers and producer ids.
 
-Everything here is a Protocol. What is known at once is returned; what takes time is told to a callback, once,
-and never before the call returns.
+Everything here is a Protocol. A call returns what is known at once. For what takes time it returns None and
+calls a callback later, once, and never before it returns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,8 +15,8 @@ from odradek.coordinator.transactions.transaction import Producer
 MarkersWritten: TypeAlias = Callable[[Mapping[TopicPartition, ErrorCode]], None]
 ProducerIdTaken: TypeAlias = Callable[[ProducerId | ErrorCode], None]
 TakeProducerId: TypeAlias = Callable[[ProducerIdTaken], ProducerId | ErrorCode | None]
-"""Returns a producer id that nobody ever had, or the reason why there is none; None where that takes time:
-then its argument is called with either."""
+"""Returns a producer id that was never given out before, or the error why there is none; None where that
+takes time: then its argument is called later with either."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The states of a transaction and the one table that says what each event does to them.
 
-Law: the table knows no producer, no clock and no log. An outcome is the state to go to, or the error that
+The table knows no producer, no clock and no log. An outcome is the state to go to, or the error that
 answers the event; NONE answers that what was asked for has happened already.
 
     the classic way     Empty → Ongoing → PrepareCommit → CompleteCommit → Ongoing ...       one epoch

@@ -1,6 +1,6 @@
 """What `__transaction_state` holds, in Kafka's own formats: a key and a value per transactional id.
 
-Law: bytes to records and back, nothing else. Keys are TransactionLogKey 0; values are written as
+Decodes and encodes records, nothing else. Keys are TransactionLogKey 0; values are written as
 TransactionLogValue 1 and read as 0 or 1. A key without a value is a tombstone: the id has expired.
 """
 

@@ -1,6 +1,6 @@
 """The partitions of `__transaction_state` that this broker leads, with their transactional ids in memory.
 
-Memory follows the log: a record is current as soon as it is appended, and whoever is told of it waits until
+Memory follows the log: a record is current as soon as it is appended, and answers that build on it wait until
 every in-sync replica has it (R19). What the log refuses has not happened.
 """
 
@@ -20,7 +20,7 @@ from odradek.coordinator.transactions.state_records import build_batch
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 
 WRITE_TIMEOUT_MS: Final = 30_000
-"""How long a producer waits for its record to be replicated before it is told to come again."""
+"""How long a producer waits for its record to be replicated before it must send its request again."""
 
 _COORDINATOR_ERRORS: Final = {
     ErrorCode.NONE: ErrorCode.NONE,
@@ -34,7 +34,7 @@ _COORDINATOR_ERRORS: Final = {
 
 
 def error_for_producers(error: ErrorCode) -> ErrorCode:
-    """What a producer is told where the log said `error`."""
+    """The error of a producer where the log answered `error`."""
     return _COORDINATOR_ERRORS.get(error, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 

@@ -1,7 +1,7 @@
 """A transactional id: what is stored of it, and what has become of its markers.
 
 A record never changes. A decision makes the next one, which is *current* as soon as the log has it. While the
-current one is Prepare*, every other request is told to come again (CONCURRENT_TRANSACTIONS).
+current one is Prepare*, every other request gets CONCURRENT_TRANSACTIONS, a retriable error.
 
     current Ongoing                            the producer asks for the commit
     current PrepareCommit, unmarked t-0 t-1    when every in-sync replica has it, markers are written
@@ -78,7 +78,7 @@ class TransactionRecord:
 
     @property
     def is_fenced_off(self) -> bool:
-        """Whether the epoch in force is the last one, which is nobody's: it cannot be fenced again."""
+        """Whether the epoch in force is the last one, which no producer gets: it cannot be fenced again."""
         return self.producer_epoch >= PRODUCER_EPOCH_MAX
 
     @property
@@ -93,7 +93,7 @@ class Transaction:
 
     transactional_id: str
     current: TransactionRecord
-    """What the log has; with an epoch of -1, while the first record is decided on, what nobody has."""
+    """What the log has. Its epoch is -1 while the first record is decided on, which is in no log yet."""
     unmarked: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
     """The partitions whose marker is not known to be written, with the error that kept the last attempt from
     it (NONE before the first); empty unless `current` is prepared."""
