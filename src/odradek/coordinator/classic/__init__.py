@@ -1,4 +1,4 @@
-"""The classic group protocol: members join, their leader assigns, everybody syncs, then sends heartbeats.
+"""The classic group protocol: members join, their leader assigns, all sync, then send heartbeats.
 
 states              the one table: five states, what may happen, what comes of it
 member, classic_membership

@@ -75,13 +75,13 @@ class ClassicMembership:
     joined_count: int = 0
     """How many members have a parked JoinGroup."""
     has_newcomers: bool = False
-    """Whether somebody joined while the first rebalance was being held open for more (G1)."""
+    """Whether a member joined while the first rebalance was being held open for more (G1)."""
     joins_until_ms: int = 0
     """When the current join phase ends at the latest, on the monotonic clock."""
     syncs_until_ms: int = 0
     """When members that have not synced by then are removed, on the monotonic clock."""
     _supporters: dict[str, int] = field(default_factory=dict)
-    """How many members offer each protocol; names that nobody offers are absent."""
+    """How many members offer each protocol; names that no member offers are absent."""
 
     # --- the state
 
@@ -207,7 +207,7 @@ class ClassicMembership:
         return max(votes, key=votes.__getitem__)
 
     def begin_generation(self) -> None:
-        """End the join phase: there are members, and a protocol for them; or nobody is left."""
+        """End the join phase: there are members, and a protocol for them; or none are left."""
         self.generation += 1
         self.has_newcomers = False
         if self.members:

@@ -79,13 +79,13 @@ class ClassicProtocol:
         self._carry_out_all(sync(self.membership, request, respond))
 
     def hear(self, event: GroupEvent, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
-        """Take a sign of life, Heartbeat or OffsetCommit; the code to answer with."""
+        """Handle a Heartbeat or an OffsetCommit; returns the code to answer with."""
         code, effects = hear(self.membership, event, member_id, instance_id, generation)
         self._carry_out_all(effects)
         return code
 
     def leave(self, leavers: list[MemberIdentity]) -> list[ErrorCode]:
-        """LeaveGroup: one code for each."""
+        """LeaveGroup; returns one code for each member."""
         codes: list[ErrorCode] = []
         effects: Effects = []
         for leaver in leavers:

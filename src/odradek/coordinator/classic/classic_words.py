@@ -37,7 +37,7 @@ def waits_for(group: ClassicMembership) -> str:
 
 
 def _named(group: ClassicMembership, member_ids: Sequence[str]) -> str:
-    """Members by id, each with when it was last heard of."""
+    """Members by id, each with the time of its last request."""
     now_ms = group.clock.monotonic_ms()
     named = []
     for member_id in member_ids[:NAMED_MAX]:

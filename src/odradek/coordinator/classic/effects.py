@@ -15,7 +15,7 @@ from odradek.coordinator.runtime.answers import AnyAnswer
 
 @dataclass(frozen=True, slots=True)
 class StartSession:
-    """A member was heard of: it has this long until it must be heard of again (G2)."""
+    """A member sent a request: its next one must come within this time (G2)."""
 
     member_id: str
     timeout_ms: int
@@ -50,7 +50,7 @@ class Persist:
     """Append the group as this snapshot shows it, then call `then` with the outcome."""
 
     snapshot: GroupSnapshot
-    # Called at once with NONE, or with what members are told where the log refuses.
+    # Called at once with NONE, or with the members' error where the log refuses.
     then: Callable[[ErrorCode], "Effects"]
 
 

@@ -1,4 +1,4 @@
-"""Heartbeats and sessions: a member that is not heard of for its session timeout is removed (G2).
+"""Heartbeats and sessions: a member without a request for its session timeout is removed (G2).
 
 A commit counts as a heartbeat. Whoever waits for us, in a join or a sync, needs to send none.
 """
@@ -14,7 +14,7 @@ from odradek.coordinator.classic.states import GroupEvent, GroupState
 def hear(
     group: ClassicMembership, event: GroupEvent, member_id: str, instance_id: str | None, generation: int
 ) -> tuple[ErrorCode, Effects]:
-    """Take a sign of life, HEARTBEAT or COMMITS: what to answer, and the session that begins by it."""
+    """Handle HEARTBEAT or COMMITS; returns the code to answer with, and the session that begins."""
     if group.state is GroupState.DEAD:
         return group.may(event), []
     found = group.lookup(member_id, instance_id)
@@ -34,7 +34,7 @@ def is_session_kept(group: ClassicMembership, member_id: str, session: int) -> b
 
 
 def end_session(group: ClassicMembership, member_id: str) -> Effects:
-    """A member was silent for too long; or a member id was not used in time."""
+    """Expire a session, or a member id that was not used in time."""
     if member_id in group.pending_members:
         del group.pending_members[member_id]
         return []

@@ -149,7 +149,7 @@ def _replace(
     caller: Caller,
     respond: RespondToJoin,
 ) -> Effects:
-    """KIP-345: a static member is back under a new id; in a stable group it need not disturb anybody."""
+    """KIP-345: a static member is back under a new id; in a stable group that need not begin a rebalance."""
     leader_before, old_id = group.leader_id or "", member.member_id
     effects = dismiss(group, member, ErrorCode.FENCED_INSTANCE_ID)
     group.rename(member, new_id)
@@ -174,7 +174,7 @@ def _replace(
 def _resumed(
     group: ClassicMembership, member: Member, leader_before: str, caller: Caller
 ) -> JoinGroupResponse:
-    """A static member in its old place: it must not assign, which a leader is told by version (KIP-814)."""
+    """A static member in its old place: it must not assign; JoinGroup 9 has a field for that (KIP-814)."""
     response = joined(group, member)
     if caller.can_skip_assignment:
         response.skip_assignment = member.member_id == group.leader_id

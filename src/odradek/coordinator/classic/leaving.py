@@ -1,4 +1,4 @@
-"""LeaveGroup: members go, several at once from version 3 on, by themselves or at an administrator's word.
+"""LeaveGroup: members go, several at once from version 3 on, by themselves or removed by an administrator.
 
 A static member may be named by its instance id alone: that is how administrators remove one (KIP-345).
 """

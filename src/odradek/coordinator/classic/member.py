@@ -42,7 +42,7 @@ class Member:
     awaiting_sync: RespondToSync | None = None
     """Its parked SyncGroup; None outside CompletingRebalance."""
     last_heartbeat_ms: int = 0
-    """When it was last heard of, on the monotonic clock."""
+    """When its last request came, on the monotonic clock."""
     session: int = 0
     """The number of its present session; every sign of life begins another."""
 

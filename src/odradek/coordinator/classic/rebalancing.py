@@ -23,7 +23,7 @@ from odradek.wire.messages.sync_group import SyncGroupResponse
 
 
 def rebalance(group: ClassicMembership, event: GroupEvent) -> Effects:
-    """Let `event` take place, and ask everybody to join again unless they are being asked already."""
+    """Let `event` take place, and ask all members to join again unless they are being asked already."""
     before = group.state
     group.take(event)
     assert group.is_rebalancing, f"{event} leads to {group.state}"
@@ -42,8 +42,8 @@ def rebalance(group: ClassicMembership, event: GroupEvent) -> Effects:
 def end_join_phase(group: ClassicMembership) -> Effects:
     """All have joined, or time is up: go on with those that are there.
 
-    A dynamic member that is late is removed; a static one keeps its place, and the phase goes on if nobody
-    but such members is left.
+    A dynamic member that is late is removed; a static one keeps its place, and the phase goes on if only
+    such members are left.
     """
     if not group.is_rebalancing:
         return []
@@ -87,7 +87,7 @@ def drop(group: ClassicMembership, member: Member) -> Effects:
 
 
 def remove(group: ClassicMembership, member: Member) -> Effects:
-    """Forget a member, and tell it so where it waits for us."""
+    """Forget a member; its parked requests are answered."""
     effects = dismiss(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
     group.remove(member)
     return effects
@@ -107,7 +107,7 @@ def dismiss(group: ClassicMembership, member: Member, code: ErrorCode) -> Effect
 
 
 def answer_join(group: ClassicMembership, member: Member) -> Effects:
-    """Tell a member that has a parked JoinGroup which generation it is in; nothing for any other."""
+    """Answer a member's parked JoinGroup with its generation; no effect without one."""
     respond = member.awaiting_join
     if respond is None:
         return []

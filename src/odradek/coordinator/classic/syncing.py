@@ -1,4 +1,4 @@
-"""SyncGroup: the leader brings the assignment, it is written, and everybody gets a share.
+"""SyncGroup: the leader brings the assignment, it is written, and every member gets a share.
 
 follower syncs     Completing    waits
 leader syncs       → Stable      the assignment is appended; both are answered when it is replicated
@@ -16,7 +16,7 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
 def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
-    """Take a SyncGroup: an answer now, or a member that waits for the leader's assignment."""
+    """Handle a SyncGroup: answer it, or let the member wait for the leader's assignment."""
     found = _syncing_member(group, request)
     if isinstance(found, ErrorCode):
         return [sync_answer(respond, SyncGroupResponse(error_code=found))]
@@ -38,7 +38,7 @@ def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondTo
 
 
 def _syncing_member(group: ClassicMembership, request: SyncGroupRequest) -> Member | ErrorCode:
-    """Who syncs, or why it may not, in Kafka's order."""
+    """The member that syncs, or its error, in Kafka's order of checks."""
     if group.state is GroupState.DEAD:
         return group.may(GroupEvent.SYNCS)
     found = group.lookup(request.member_id, request.group_instance_id)

@@ -43,5 +43,5 @@ class Caller:
     client_host: str
     # JoinGroup 4 and later: takes MEMBER_ID_REQUIRED and joins again with the id it was given (KIP-394).
     takes_member_id: bool = True
-    # JoinGroup 9 and later: a leader that can be told not to assign (KIP-814).
+    # JoinGroup 9 and later: a leader understands that it must not assign (KIP-814).
     can_skip_assignment: bool = True

@@ -19,7 +19,7 @@ def heartbeat_answer(
 
 
 def refused_heartbeat(code: ErrorCode, words: str = "") -> ConsumerGroupHeartbeatResponse:
-    """Why a heartbeat was not taken."""
+    """The answer to a heartbeat that is refused."""
     return ConsumerGroupHeartbeatResponse(error_code=code, error_message=words or None)
 
 

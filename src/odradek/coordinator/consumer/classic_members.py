@@ -54,7 +54,7 @@ def join(
     caller: Caller,
     respond: RespondToJoin,
 ) -> Effects:
-    """Take a JoinGroup. Raises ApiError."""
+    """Handle a JoinGroup. Raises ApiError."""
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     protocols = tuple((offered.name, bytes(offered.metadata)) for offered in request.protocols)
     if not _supports(draft.group, request.member_id, request.protocol_type, protocols):
@@ -99,7 +99,7 @@ def join(
 def sync(
     group: ConsumerMembership, topics: Topics, request: SyncGroupRequest, respond: RespondToSync
 ) -> Effects:
-    """Take a SyncGroup. Raises ApiError."""
+    """Handle a SyncGroup. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
     name, metadata = terms.protocols[0]
@@ -119,7 +119,7 @@ def sync(
 
 
 def beat(group: ConsumerMembership, request: HeartbeatRequest, respond: RespondWithCode) -> Effects:
-    """Take a Heartbeat. Raises ApiError."""
+    """Handle a Heartbeat. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
     session = StartSession(member.member_id, terms.session_timeout_ms)
@@ -133,9 +133,10 @@ def leave(
     topics: Topics,
     leavers: list[MemberIdentity],
 ) -> list[ErrorCode]:
-    """Take a LeaveGroup: one code for each. Administrators name static members by instance id alone.
+    """Handle a LeaveGroup; returns one code for each member.
 
-    A member that is named twice leaves once and is answered twice, as in Kafka's groups of this protocol.
+    Administrators name static members by instance id alone. A member that is named twice
+    leaves once and is answered twice, as in Kafka's groups of this protocol.
     """
     codes, gone = [], []
     for leaver in leavers:
@@ -168,7 +169,7 @@ def _rejoin(member: Member) -> AwaitRejoin:
 
 
 def _joining(draft: Draft, surroundings: Surroundings, request: JoinGroupRequest, caller: Caller) -> Member:
-    """Who joins: a member again, one in another's place, or a new one."""
+    """The member that joins: a known one, one in another's place, or a new one."""
     group, member_id, instance_id = draft.group, request.member_id, request.group_instance_id
     if member_id and instance_id is not None:
         return find(group, member_id, instance_id)

@@ -124,13 +124,13 @@ class ConsumerProtocol:
         self._watch.close()
 
     def presence(self, member_id: str) -> Presence | None:
-        """When a member was heard of, and what it is waited for."""
+        """When a member's last request came, and what it has to do."""
         return self._watch.presence(member_id)
 
     # --- steps
 
     def take(self, step: Step) -> ApiError | None:
-        """Take a step; why it was not taken, in the code and words for its members, or None."""
+        """Run a step; returns the error for its members, or None."""
         draft = self.draft()
         try:
             effects = step(draft)

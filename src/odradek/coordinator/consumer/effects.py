@@ -13,7 +13,7 @@ from odradek.coordinator.runtime.answers import AnyAnswer
 
 @dataclass(frozen=True, slots=True)
 class StartSession:
-    """A member was heard of: it has this long until it must be heard of again."""
+    """A member sent a request: its next one must come within this time."""
 
     member_id: str
     timeout_ms: int
@@ -30,7 +30,7 @@ class AwaitRevocation:
 
 @dataclass(frozen=True, slots=True)
 class AwaitRejoin:
-    """A member of the classic protocol was told to join again."""
+    """A member of the classic protocol was asked to join again."""
 
     member_id: str
     timeout_ms: int

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: a member lives, says what has changed with it, and learns what it is to read.
+"""ConsumerGroupHeartbeat: a member keeps its session, sends what has changed, and gets what it is to read.
 
 One step does all that there is to do: the member, the topics behind its subscription, the group's epoch, the
 target, the member's share. A heartbeat without news, in a group without news, writes nothing.
@@ -48,7 +48,7 @@ def heartbeat(
     caller: Caller,
     respond: RespondToHeartbeat,
 ) -> Effects:
-    """Take a valid heartbeat of a member that joins or stays. Raises ApiError."""
+    """Handle a valid heartbeat of a member that joins or stays. Raises ApiError."""
     owned = _owned(request)
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     member = _member(draft, surroundings, request, owned)
@@ -114,7 +114,7 @@ def _member(
     request: ConsumerGroupHeartbeatRequest,
     owned: Assignment | None,
 ) -> Member:
-    """Who sends this: a member, one that takes another's place, or one that is not in the group yet."""
+    """The member that sends this: a known one, one in another's place, or one that is new in the group."""
     group = draft.group
     if request.member_epoch != JOINING_EPOCH:
         member = find(group, request.member_id, request.instance_id)
@@ -151,7 +151,7 @@ def _owned(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether it tells everything, as a member does that is not sure that we heard its last heartbeat."""
+    """Whether it sends all fields, as a member does whose last heartbeat may have been lost."""
     has_subscription = (
         request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     )

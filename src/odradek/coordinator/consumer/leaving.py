@@ -1,4 +1,4 @@
-"""How members go: by themselves, for good or for a while, or because nothing was heard of them.
+"""How members go: by themselves, for good or for a while, or because their session ended.
 
 epoch -1            gone: its partitions are free for others
 epoch -2            a static member that will be back: everything stays as it is, for its session's time
@@ -25,7 +25,7 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 def leave(
     draft: Draft, topics: Topics, request: ConsumerGroupHeartbeatRequest, respond: RespondToHeartbeat
 ) -> Effects:
-    """Take a valid heartbeat of a member that leaves. Raises ApiError."""
+    """Handle a valid heartbeat of a member that leaves. Raises ApiError."""
     member = find(draft.group, request.member_id, request.instance_id)
     if request.member_epoch == AWAY_EPOCH:
         share = member.share

@@ -46,7 +46,7 @@ class Share(NamedTuple):
     epoch: int = JOINING_EPOCH
     """The target assignment that it has reached; -2 for a static member that is away."""
     previous_epoch: int = JOINING_EPOCH
-    """The epoch before: a member that missed our last answer still tells that one."""
+    """The epoch before: a member that missed the last answer still sends that one."""
     state: MemberState = MemberState.STABLE
     assigned: Assignment = NOTHING
     """What it may read now."""

@@ -48,13 +48,13 @@ class MemberWatch:
         self._presences: dict[str, Presence] = {}
 
     def presence(self, member_id: str) -> Presence | None:
-        """When a member was heard of, and what it has to do."""
+        """When a member's last request came, and what it has to do."""
         return self._presences.get(member_id)
 
     # --- what is waited for
 
     def start_session(self, member_id: str, timeout_ms: int) -> None:
-        """A member was heard of: it has this long until it must be heard of again."""
+        """A member sent a request: its next one must come within this time."""
         if self._share_of(member_id) is None:
             return
         now_ms = self._clock.monotonic_ms()

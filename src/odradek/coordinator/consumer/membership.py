@@ -1,4 +1,4 @@
-"""Who a request speaks for: members by id, static members by instance id (KIP-345), epochs that do not fit.
+"""The member of a request: by id, static ones by instance id (KIP-345); and epochs that do not fit.
 
 FENCED_MEMBER_EPOCH     it is at another epoch than it says: it must give everything back and join again
 UNRELEASED_INSTANCE_ID  it joins under an instance id whose member has not left

@@ -1,4 +1,4 @@
-"""What is known of members that no log needs to hold: when they were heard of, what they have to do."""
+"""What is known of members that no log needs to hold: when their last request came, what they have to do."""
 
 from dataclasses import dataclass
 

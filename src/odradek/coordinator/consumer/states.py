@@ -21,7 +21,7 @@ class MemberState(IntEnum):
     STABLE = 0
     """It has its whole target, as of its epoch."""
     UNREVOKED_PARTITIONS = 1
-    """It was told to give partitions back and has not confirmed it; its epoch waits for that."""
+    """It was asked to give partitions back and has not confirmed it; its epoch waits for that."""
     UNRELEASED_PARTITIONS = 2
     """It is at the target's epoch, and some of its target is still with former owners."""
 

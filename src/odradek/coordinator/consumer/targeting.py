@@ -1,4 +1,4 @@
-"""Who is to have what: the target assignment, computed whenever the group's epoch has left it behind."""
+"""The target assignment: computed whenever the group's epoch is above the target's."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,12 +1,12 @@
 """Commits that come in one turn of the loop, written as one batch: what a batch costs is paid once for all.
 
-The log has them in the order in which they came, and nothing that came later stands before them; so whoever
-writes anything else has them written first (`flush`).
+The log has them in the order in which they came, and nothing that came later stands before them; so every
+other append of the partition is preceded by a `flush`.
 
     add(a), add(b)   gathered; the end of the turn is deferred
     the turn ends    a and b are appended as one batch, and count; each is answered when it is replicated
 
-A lone commit waits for nobody: its turn ends when the requests that came with it have been looked at. Kafka's
+A lone commit does not wait: its turn ends when the requests that came with it have been looked at. Kafka's
 own coordinator gathers likewise, for as long as `group.coordinator.append.linger.ms` says.
 """
 

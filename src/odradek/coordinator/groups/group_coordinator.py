@@ -1,4 +1,4 @@
-"""The front door of all groups that this broker coordinates: finds a group, or says why it is not here.
+"""The front door of all groups that this broker coordinates: finds a group, or the error why it is not here.
 
 It routes; every request is a step of its own (`runtime.steps`). Which requests a group takes stands in
 `classic`; what may be committed in `committing`.
@@ -312,7 +312,7 @@ class GroupCoordinator:
         def step() -> None:
             offsets = offsets_of(request, self._terms.clock.wall_ms())
             generation = request.generation_id_or_member_epoch
-            # Version 1 and older could not be told of errors here; those that we serve can.
+            # Version 1 and older could not be answered with errors here; those that are served can.
             found = self._group_to_commit_to(request.group_id, generation, version)
             if isinstance(found, ErrorCode):
                 self._steps.answer(final(respond, dict.fromkeys(offsets, found)))

@@ -233,7 +233,7 @@ def _take_record(
 
 
 def _offset(value: bytes, log_offset: Offset) -> StoredOffset:
-    """`read_offset`, quickly where the value is of the version that everybody writes."""
+    """`read_offset`, quickly where the value is of the version that all brokers write."""
     if len(value) > _OFFSET_VALUE_BYTES:
         version, offset, leader_epoch, length = _OFFSET_VALUE(value)
         behind = _OFFSET_VALUE_BYTES + length

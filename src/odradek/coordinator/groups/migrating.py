@@ -44,7 +44,7 @@ DOWNGRADES: Final = frozenset({"bidirectional", "downgrade"})
 
 
 def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[Change]:
-    """A classic group as a consumer group: its generation is its epoch, and everybody has what it has.
+    """A classic group as a consumer group: its generation is its epoch, and each member keeps its partitions.
 
     Raises ApiError when it may not or cannot be one.
     """

@@ -63,7 +63,7 @@ class TransactionRecord:
     version: TransactionVersion = TransactionVersion.CLASSIC
     """How the producer works that wrote last."""
     last_producer_epoch: int = NO_EPOCH
-    """The epoch before this one where its owner may have missed the answer that told it of this one, else
+    """The epoch before this one where its owner may have missed the answer with this one, else
     -1. Not stored: after a change of coordinators such a producer is fenced."""
 
     @property
