@@ -11,7 +11,7 @@ from odradek.client.group_description import AWAY_EPOCH, CONSUMER, GroupDescript
 
 
 def group_document(group: GroupDescription) -> dict[str, Any]:
-    """The group for `--json`; partitions are told as `flights-0`."""
+    """The group for `--json`; partitions are written as `flights-0`."""
     return {
         "group": group.group,
         "type": group.kind,
@@ -38,7 +38,7 @@ def group_document(group: GroupDescription) -> dict[str, Any]:
 
 
 def print_group(group: GroupDescription) -> None:
-    """The group for a person: what is the same for everybody, or unknown of everybody, has no column."""
+    """The group for a person: what is the same for all members, or unknown for all, has no column."""
     say(_sentence(group))
     if not group.members:
         return

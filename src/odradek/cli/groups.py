@@ -1,4 +1,4 @@
-"""`odradek groups`: who is in a group, how far behind it is, and moving it elsewhere."""
+"""`odradek groups`: list groups, show their members and lag, reset their offsets, delete them."""
 
 from typing import Annotated
 

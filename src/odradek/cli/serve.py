@@ -14,7 +14,7 @@ EXIT_WRONG_USE = 2
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a broker until it is told to stop; returns the exit code."""
+    """Run a broker until a signal stops it or it fails; returns the exit code."""
     options = _parser().parse_args(arguments)
     try:
         layers, _ = SettingLayers.from_static(collect_properties(options))

@@ -1,4 +1,4 @@
-"""Fixtures, the simulated ports and fault tools: `Broker` is where most tests begin."""
+"""For tests: brokers, a clock that can be moved, fixtures, simulated nodes. Most begin with `Broker`."""
 
 from typing import TYPE_CHECKING
 

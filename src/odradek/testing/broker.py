@@ -113,7 +113,7 @@ class Broker:
     def create_topic(
         self, name: str | None = None, *, partitions: int = 1, configs: Mapping[str, str] | None = None
     ) -> str:
-        """Make a topic, by default one that nobody else has, and return its name when it can be used."""
+        """Make a topic, by default with a fresh name, and return its name when it can be used."""
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
         with Admin(self.bootstrap_servers) as admin:
             admin.create_topic(topic, partitions=partitions, configs=configs or {})

@@ -3,7 +3,7 @@
 It is real time plus an offset, so clients that know nothing of it never hang; `advance` moves the offset and
 returns when everything that fell due has run on the broker's thread, in the order of the deadlines:
 
-    broker.clock.advance(seconds=45)         a session of 45 s that nobody kept alive is over now
+    broker.clock.advance(seconds=45)         a session of 45 s without a heartbeat is over now
 
 Time moves in steps, from one deadline to the next, so that what a task starts anew falls due in its turn; a
 long jump takes at most STEPS_MAX of them, each then covering all that falls due within it.

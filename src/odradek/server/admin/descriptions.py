@@ -1,6 +1,6 @@
 """What a broker shows of itself, subject by subject: for `/describe/...`, and for tests in its own process.
 
-Law: it only reads, and whatever waits says what for.
+It only reads. Everything that waits says what for.
 """
 
 from __future__ import annotations

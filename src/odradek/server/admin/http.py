@@ -106,7 +106,7 @@ def _connections(broker: BrokerView) -> Any:  # noqa: ANN401 - what uvicorn call
 
 
 def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
-    """The application, for those who ask for it by an allowed name."""
+    """The application, behind a check that the Host of a request is allowed."""
     from starlette.responses import PlainTextResponse
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:

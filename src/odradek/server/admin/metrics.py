@@ -1,6 +1,6 @@
 """What Prometheus reads of a broker: plain counters that the parts keep anyway, put into its words on demand.
 
-Law: nothing on a request's way knows of Prometheus; whoever asks pays for the rendering.
+Invariant: nothing on the way of a client's request knows of Prometheus; text is made when /metrics is read.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Collector:
         yield end
 
     def _replication(self) -> Iterator[Any]:
-        """R8: per topic; totals are sums, which whoever reads makes of them."""
+        """R8: per topic; totals are sums, which the reader makes of them."""
         from prometheus_client.core import CounterMetricFamily
 
         meters = self._broker.node.core.replicas.meters

@@ -1,6 +1,6 @@
 """Compaction as a broker runs it: a log that is due is cleaned elsewhere, and what comes back is swapped in.
 
-Law: nothing is computed here. Who cleans is a `CleanerRunner`, in production a process of its own; what it
+Nothing is computed here. A `CleanerRunner` cleans, in production a process of its own; what it
 has ready is renamed into the log one segment per turn of the loop: all that produces and fetches notice.
 
     look -> job -> runner ......... segment ready -> next turn: swap in
@@ -113,7 +113,7 @@ class CleanerHost:
         settings: Callable[[], BrokerSettings],
         on_failed: Callable[[str, str | OSError], object],
     ) -> None:
-        """`on_failed` is told of a log directory that failed, and how."""
+        """`on_failed` is called with a log directory that failed, and the error."""
         self._logs = logs
         self._runner = runner
         self._clock = clock

@@ -1,6 +1,6 @@
 """Cleaning in a process of its own, started by exec for one job: it computes, and would block the loop.
 
-Law: it carries jobs there and answers back; see `cleaner_worker` for the other end. A start costs a tenth of
+It carries jobs there and answers back; see `cleaner_worker` for the other end. A start costs a tenth of
 a second of another core, and all memory that a cleaning took is given back with the process.
 """
 
@@ -95,7 +95,7 @@ async def _clean(
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Its answer is known, or nobody wants it any more."""
+    """End the process: its answer is known, or no longer wanted."""
     try:
         process.kill()
     except ProcessLookupError:

@@ -1,6 +1,6 @@
 """A process that cleans one log and ends: `python -m …cleaning.cleaner_worker BYTES_PER_SECOND`.
 
-Law: it knows files, never the broker. One job on standard input, which stays open: its end means that the
+It knows files, never the broker. One job on standard input, which stays open: its end means that the
 broker is gone, and this process with it, so that two never clean one log. On standard output a line of JSON
 for each segment that is ready, then one for the report or the error.
 
@@ -24,7 +24,7 @@ from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob
 from odradek.storage.os_files import OsFileSystem
 
-# Behind every broker on the same cores, which answer somebody who waits.
+# Behind every broker on the same cores: their clients wait for answers.
 NICENESS: Final = 10
 
 _STDIN: Final = 0
@@ -59,7 +59,7 @@ def main() -> None:
     pace = Pace(float(sys.argv[1]))
     told = sys.stdin.buffer.readline()
     if not told.endswith(b"\n"):
-        sys.exit(1)  # the broker is gone before it had told the job
+        sys.exit(1)  # the broker is gone before it sent the job
     job = CleaningJob.from_json(told)
     try:
         report = clean(job, OsFileSystem(), _announce, pace)

@@ -4,7 +4,7 @@ listeners                advertised.listeners       opened           advertised
 PLAINTEXT://127.0.0.1:0                             127.0.0.1:40123  127.0.0.1:40123
 PLAINTEXT://0.0.0.0:9092                            0.0.0.0:9092     this machine's name or address, 9092
 PLAINTEXT://0.0.0.0:0    PLAINTEXT://kafka:443      0.0.0.0:40123    kafka:443
-PLAINTEXT://0.0.0.0:9092 PLAINTEXT://0.0.0.0:9092   refused: nobody can connect to 0.0.0.0
+PLAINTEXT://0.0.0.0:9092 PLAINTEXT://0.0.0.0:9092   refused: no client can connect to 0.0.0.0
 CONTROLLER://:9093       (controller.listener.names=CONTROLLER)      not opened, not advertised
 """
 

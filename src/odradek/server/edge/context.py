@@ -1,4 +1,4 @@
-"""Who asks, in which version: what a handler may know of a request besides its body."""
+"""What a handler may know of a request besides its body: its client and its version."""
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass

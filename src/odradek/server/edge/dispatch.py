@@ -1,9 +1,9 @@
 """From a frame to the handler of its API, and from the handler's answer back to the connection.
 
-Law: everything here is decided by the header, before a body is looked at:
+The header decides which API and version it is, before the body is looked at:
 
     no such API, or an unsupported version       the connection is closed: client and broker disagree
-    ApiVersions in a version that we don't know  answered in the layout of version 0, so that they can agree
+    ApiVersions in a version that is not served  answered in the layout of version 0, so that they can agree
     a body that does not decode                  the connection is closed
     a handler that raises                        our own mistake: UNKNOWN_SERVER_ERROR, and logged
 
@@ -31,13 +31,13 @@ _log = logging.getLogger(__name__)
 
 
 class Answerable(Client, Protocol):
-    """A connection: exactly one of these for each frame."""
+    """A connection; exactly one of `answer`, `answer_nothing` and `close` is called for each frame."""
 
     def answer(self, parts: list[Buffer]) -> None:
         """Send an answer."""
 
     def answer_nothing(self) -> None:
-        """There is none."""
+        """End the request without an answer."""
 
 
 class Sliced(Protocol):

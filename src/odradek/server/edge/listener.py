@@ -92,7 +92,7 @@ class Listeners:
         self.bound: list[ListenerAddress] = []
         """As bound, in the order of the setting: what port 0 became."""
         self.advertised: list[ListenerAddress] = []
-        """What clients are told to connect to; never empty after `bind`, never a wildcard."""
+        """The addresses advertised to clients; never empty after `bind`, never a wildcard."""
         # Where all connections' bytes arrive first; they take turns on one thread.
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         # Which connection is served when; made with the loop that they are on.
@@ -101,7 +101,7 @@ class Listeners:
         self._dispatcher: FrameDispatcher | None = None
 
     async def bind(self) -> None:
-        """Take the ports, without accepting anybody. Raises SettingError, CannotListen."""
+        """Take the ports, without accepting connections. Raises SettingError, CannotListen."""
         call_soon, now_ns = asyncio.get_running_loop().call_soon, time.perf_counter_ns
         spin_us = self._settings().odradek_loop_spin_max_us
         spin = Spin(call_soon, now_ns, spin_us * 1000) if spin_us and cpus_usable() > 1 else None
@@ -152,26 +152,26 @@ class Listeners:
         return int(server.sockets[0].getsockname()[1])
 
     def endpoints(self) -> tuple[Endpoint, ...]:
-        """Where clients are told to connect, for the cluster's metadata; after `bind`."""
+        """The advertised endpoints, for the cluster's metadata; after `bind`."""
         return tuple(
             Endpoint(address.name, PLAINTEXT, address.host, address.port) for address in self.advertised
         )
 
     def describe(self) -> str:
-        """What is open, and what clients are told if that is another: `on A and B, advertised as C and D`."""
+        """What is open, and what is advertised if that is another: `on A and B, advertised as C and D`."""
         opened, advertised = (
             " and ".join(map(str, addresses)) for addresses in (self.bound, self.advertised)
         )
         return f"on {opened}" if opened == advertised else f"on {opened}, advertised as {advertised}"
 
     async def accept(self, dispatcher: FrameDispatcher) -> None:
-        """Let clients in."""
+        """Begin to accept connections."""
         self._dispatcher = dispatcher
         for server in self._servers:
             await server.start_serving()
 
     def stop_accepting(self) -> None:
-        """Let nobody in any more; connections stay."""
+        """Accept no more connections; those that are open stay."""
         for server in self._servers:
             server.close()
         self._servers.clear()

@@ -1,15 +1,15 @@
-"""How long the loop stood still, and for whom: every client waits while one piece of work is done.
+"""How long the loop stood still, and why: every client waits while one piece of work is done.
 
-Whoever runs a piece of work on the loop's thread (a request, a timer task, a deferred callback) measures it
-and notes it here when it took longer than `notable_ns`; a shorter one costs two readings of a clock and a
-comparison. A probe of the loop looks in between, and finds what nobody measured:
+The dispatcher, the timer's driver, the executor and `run` measure each piece of work on the loop's thread (a
+request, a timer task, a deferred callback) and note it here when it took longer than `notable_ns`; a shorter
+one costs two readings of a clock and a comparison. A probe of the loop finds what is not measured:
 
     a request of 3 ms               noted, perhaps the longest so far
     a request of 120 ms             a stall: counted, and a warning names the API, the client, its connection
     2,000 callbacks of 0.1 ms       none is notable, but the probe comes 200 ms late: a stall without a name
     a process that did not run      the probe comes late, but the thread computed nothing: no stall of ours
 
-Invariant: a stall that was named by whoever measured it is not counted again by the probe.
+Invariant: a stall that was measured, and so has a name, is not counted again by the probe.
 """
 
 import logging
@@ -78,7 +78,7 @@ class LoopStalls:
             self._complaints.say("the event loop stood still for %d ms: %s", elapsed_ns // 1_000_000, cause)
 
     def note_lateness(self, late_ns: int, computed_ns: int) -> None:
-        """Called by a probe that came `late_ns` late, since whose last look the thread computed so long."""
+        """Called by a probe that came `late_ns` late; the thread computed `computed_ns` meanwhile."""
         unnamed_ns = min(late_ns - self._named_ns, computed_ns)
         if unnamed_ns >= STALL_NS:
             self.longest_ns = max(self.longest_ns, unnamed_ns)

@@ -1,7 +1,7 @@
 """Open files are what connections and logs share, and a broker without any left loses its log directories.
 
 Invariant: connections get half of them, so that no number of these can make a write fail; of that half a
-small part is the admin listener's, so that neither clients nor those who watch the broker keep the other out.
+small part is the admin listener's, so that neither clients nor monitoring keep the other out.
 The system's limit is raised to the most that it allows first, in a process of its own.
 
     ulimit -n 20000        9,936 of clients at most, whatever `max.connections` says, 64 of the admin listener

@@ -19,4 +19,4 @@ class Serves(NamedTuple):
     kips: Mapping[int, int]
     """The KIP that brought a version; versions that only came with a release of Kafka's are left out."""
     listed_from: int | None = None
-    """The lowest version that ApiVersions tells, where that is not `lowest`."""
+    """The lowest version in ApiVersions answers, where that is not `lowest`."""

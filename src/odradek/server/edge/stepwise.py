@@ -30,7 +30,7 @@ def stepwise(
 
 
 def at_once(steps: Generator[None, None, R]) -> R:
-    """All steps, for what is known to be little; returns what they come to."""
+    """Run all steps now, for answers that are known to be small; returns the value."""
     try:
         while True:
             next(steps)

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn: let a group's partition of `__consumer_offsets` be part of a transaction."""
+"""AddOffsetsToTxn: add a group's partition of `__consumer_offsets` to a transaction."""
 
 from typing import Final
 

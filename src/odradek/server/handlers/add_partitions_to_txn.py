@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn: let partitions be part of a transaction, or ask whether they are (KIP-890).
+"""AddPartitionsToTxn: add partitions to a transaction, or ask whether they are in it (KIP-890).
 
 Versions up to 3 come from clients, with one transaction; later ones from brokers, with any number. All the
 partitions of a transaction are added, or none: those that could have been are OPERATION_NOT_ATTEMPTED.

@@ -1,4 +1,4 @@
-"""ApiVersions: which APIs are served here, in which versions (KIP-35), and who asks (KIP-511)."""
+"""ApiVersions: the APIs that are served, in which versions (KIP-35), and the client's software (KIP-511)."""
 
 import re
 from typing import Final
@@ -57,7 +57,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
 
 
 def _is_meant_here(core: BrokerCore, request: ApiVersionsRequest) -> bool:
-    """Whether this is the broker that the client takes it for, as far as the client says (KIP-1242)."""
+    """Whether this is the cluster and broker that the client means, as far as it says (KIP-1242)."""
     is_cluster = request.cluster_id is None or request.cluster_id == core.image.cluster_id
     return is_cluster and request.node_id in (_ANY_NODE, core.broker_id)
 

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: be a member of a group of the consumer protocol (KIP-848)."""
+"""ConsumerGroupHeartbeat: join, stay in or leave a group of the consumer protocol (KIP-848)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""DeleteGroups: take empty groups away, with all their offsets (KIP-229)."""
+"""DeleteGroups: delete empty groups with all their offsets (KIP-229)."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -9,7 +9,7 @@ from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 
 SERVES: Final = Serves(29, 1, 3, kips={1: 290, 2: 482})
-NO_AUTHORIZER: Final = "this broker has no authorizer: everybody may do everything"
+NO_AUTHORIZER: Final = "this broker has no authorizer: every client may do everything"
 
 
 def handle(core: BrokerCore, context: RequestContext, request: DescribeAclsRequest, respond: Respond) -> None:

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: nobody has any; quotas cannot be set here (KIP-546)."""
+"""DescribeClientQuotas: there are none; quotas cannot be set here (KIP-546)."""
 
 from typing import Final
 

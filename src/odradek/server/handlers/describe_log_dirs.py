@@ -55,7 +55,7 @@ def _result(directory: LogDirectory) -> DescribeLogDirsResult:
         try:
             total_bytes, usable_bytes = directory.file_system.space(directory.path)
         except OSError:
-            pass  # a disk that fails is found out, and taken offline, by the next who writes to it
+            pass  # the next write to it takes a failing disk offline
         else:
             return DescribeLogDirsResult(
                 log_dir=directory.path, total_bytes=total_bytes, usable_bytes=usable_bytes

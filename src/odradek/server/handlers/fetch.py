@@ -188,7 +188,7 @@ def _explain(
     part: PartitionData,
     leaders: dict[BrokerId, None],
 ) -> None:
-    """Say more of an error: that it is the id which is unknown, or who leads instead."""
+    """Add to an error: that the topic id is unknown, or which broker leads."""
     if not fetch.topic_partition.topic and context.api_version >= _FIRST_WITH_IDS:
         part.error_code = ErrorCode.UNKNOWN_TOPIC_ID
     elif part.error_code in HINTED_ERRORS and context.api_version >= _FIRST_WITH_LEADERS:

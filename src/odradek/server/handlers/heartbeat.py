@@ -1,4 +1,4 @@
-"""Heartbeat: a member lives; it is told when it has to join again."""
+"""Heartbeat: a member is alive; the answer says when it must join again."""
 
 from typing import Final
 

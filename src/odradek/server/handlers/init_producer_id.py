@@ -1,4 +1,4 @@
-"""InitProducerId: who a producer is, from now on: an idempotent one, or the owner of a transactional id."""
+"""InitProducerId: an id and epoch for an idempotent producer, or for the owner of a transactional id."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ _FIRST_WITH_FENCED: Final = 4
 def handle(
     core: BrokerCore, context: RequestContext, request: InitProducerIdRequest, respond: Respond
 ) -> None:
-    """Give out an id, or let the coordinator decide who owns the transactional one."""
+    """Give out an id, or let the coordinator make this producer the owner of its transactional id."""
     expected = Producer(request.producer_id, request.producer_epoch)
 
     def initialized(error: ErrorCode, producer: Producer) -> None:

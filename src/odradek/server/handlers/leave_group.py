@@ -1,4 +1,4 @@
-"""LeaveGroup: members go."""
+"""LeaveGroup: remove members from a group."""
 
 from typing import Final
 

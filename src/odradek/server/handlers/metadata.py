@@ -26,7 +26,7 @@ from odradek.wire.messages.metadata import (
 SERVES: Final = Serves(3, 0, 13, kips={5: 112, 7: 320, 8: 430, 9: 482, 10: 516, 12: 516, 13: 1102})
 
 CREATION_WAIT_MAX_MS: Final = 5_000
-"""How long an answer waits for the topics that it makes; then it says LEADER_NOT_AVAILABLE, and they come."""
+"""How long an answer waits for new topics; then it is LEADER_NOT_AVAILABLE, and the creation goes on."""
 _FIRST_WITH_NULL_FOR_ALL: Final = 1
 _FIRST_WITH_OFFLINE_LISTENERS: Final = 6
 # Versions 10 and 11 have the field for a topic's id already, but no answer for an unknown one.

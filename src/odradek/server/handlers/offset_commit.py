@@ -1,4 +1,4 @@
-"""OffsetCommit: note where a group goes on."""
+"""OffsetCommit: commit offsets of a group."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -42,7 +42,7 @@ def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitReque
 
 
 def _in_steps(asked: Sequence[OffsetCommitRequestTopic], codes: Codes) -> Answering:
-    """The answer; a topic id that is unknown here is the only thing without a code."""
+    """The answer; a partition without a code is of a topic id that is unknown here."""
     response = OffsetCommitResponse()
     for topic in asked:
         partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes))

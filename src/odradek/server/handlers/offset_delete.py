@@ -1,4 +1,4 @@
-"""OffsetDelete: take committed offsets back (KIP-496)."""
+"""OffsetDelete: delete committed offsets (KIP-496)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""OffsetFetch: where groups go on; one group up to version 7, several from version 8 on."""
+"""OffsetFetch: the committed offsets of groups; one group up to version 7, several from version 8 on."""
 
 from collections.abc import Generator, Iterable, Sequence
 from itertools import groupby

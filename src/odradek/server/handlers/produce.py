@@ -1,6 +1,6 @@
 """Produce: append batches to partitions led here (P1).
 
-Law: the request's own bytes are not kept while its acks are waited for; only names and numbers are.
+Invariant: the request's own bytes are not kept while it waits for its acks; only names and numbers are.
 """
 
 import logging
@@ -53,7 +53,7 @@ _FIRST_WITH_ABORTABLE: Final = 11
 _FIRST_WITH_IDS: Final = 13
 
 _Asked = list[tuple[str, UUID, list[tuple[int, TopicPartition | None]]]]
-"""Per topic its name and id as they came, and per partition its number and who that is, if anybody."""
+"""Per topic its name and id as they came, and per partition its number and, if known, its name."""
 
 
 def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
@@ -93,7 +93,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         core.slices.run(steps, failed)
 
     def failed(error: Exception) -> None:
-        """Our own mistake, behind partitions that were written; nobody can tell which."""
+        """Our own mistake, after some partitions were written; which ones is not known."""
         _log.error("a produce to %d partitions of %s failed", len(entries), context.client_id, exc_info=error)
         respond(refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 

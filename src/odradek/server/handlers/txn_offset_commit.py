@@ -33,7 +33,7 @@ _FIRST_THAT_KNOWS_LOADING: Final = 2
 def handle(
     core: BrokerCore, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
 ) -> None:
-    """Let the group's partition be part of the transaction, then write the offsets there."""
+    """Add the group's partition to the transaction, then write the offsets there."""
     if not request.group_id:
         respond(refuse(request, ErrorCode.INVALID_GROUP_ID))
         return

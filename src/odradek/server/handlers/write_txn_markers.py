@@ -1,6 +1,6 @@
-"""WriteTxnMarkers: end transactions in partitions led here, for a coordinator elsewhere or for a person.
+"""WriteTxnMarkers: end transactions in partitions led here, for a coordinator elsewhere or an administrator.
 
-A person ends that way what hangs: a transaction that its coordinator knows nothing of (KIP-664).
+An administrator ends hanging transactions that way, of which their coordinator knows nothing (KIP-664).
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,11 @@
 """Carries out what this broker's controller decides: its effects, one after another.
 
-Law: it decides nothing and waits for nothing. Events go in, effects come out, and effects that answer at once
+It decides nothing and waits for nothing. Events go in, effects come out, and effects that answer at once
 (messages to this very broker) become events again, after the effects before them are done:
 
     submit(CreateTopics)      -> event RequestArrived      -> StoreCall
     the store replies         -> event StoreReplied        -> ImageChanged, SendToBroker(us), Respond
-                                                              settings    orders obeyed   the caller is told
+                                                              settings    orders obeyed   its answer
     our own obedience         -> event BrokerAnswered      -> nothing more
 """
 
@@ -61,7 +61,7 @@ class Obedient(Protocol):
 
     @property
     def has_joined(self) -> bool:
-        """Whether it knows itself for a live member of its cluster."""
+        """Whether its image has it as a live broker of the cluster."""
 
     def obey(
         self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
@@ -119,7 +119,7 @@ class ControllerHost:
         return self._controller.is_active
 
     def start(self, registration: BrokerImage, joined: Callable[[OdradekError | None], None]) -> None:
-        """Join the cluster; `joined` is called when the broker has been told all that it is to lead.
+        """Join the cluster; `joined` is called with None when the broker has obeyed all that it is to lead.
 
         Or with the error that keeps it from joining.
         """
@@ -171,7 +171,7 @@ class ControllerHost:
         self.check_joined()
 
     def check_joined(self) -> None:
-        """Say that the broker has joined when it has, also by an order of a controller elsewhere."""
+        """Call `joined` if the broker has joined, also by an order of a controller elsewhere."""
         joined = self._when_joined
         is_idle = not self._under_way and not self._with_store
         if joined is not None and is_idle and self._broker.has_joined:
@@ -199,7 +199,7 @@ class ControllerHost:
                 self._on_failed(event, error)
 
     def _send(self, broker_id: BrokerId, message_id: int, message: BrokerMessage) -> None:
-        """Bring a message to its broker; to this very one without a detour."""
+        """Send a message to its broker; this very one obeys it directly."""
         if broker_id == self._broker.broker_id:
             self._under_way += 1
             self._broker.obey(message, lambda errors: self._on_obeyed(message_id, errors))

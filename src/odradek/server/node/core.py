@@ -1,6 +1,6 @@
 """All of a broker that is synchronous: what handlers reach, the controller commands and a simulator runs.
 
-Law: it holds the parts and passes orders between them; each policy stands in the part that it belongs to. It
+It holds the parts and passes orders between them; each policy stands in the part that it belongs to. It
 knows no loop, no socket and no thread; time, chance, disk and background work are given.
 """
 
@@ -75,7 +75,7 @@ class BrokerCore:
         """The cluster as this broker knows it."""
         self.logs = logs
         self._remarks = Complaints(_log, surroundings.clock, "%d more remarks about changed settings")
-        """What is said of settings that change, as often as clients' other doings."""
+        """Remarks about settings that change, limited in number because clients cause them."""
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
         self._on_failure = surroundings.on_failure
@@ -92,7 +92,7 @@ class BrokerCore:
         self._make_coordinators(surroundings)
 
     def _make_storage(self, surroundings: Surroundings) -> None:
-        """Make what keeps records and gives them out."""
+        """Make the replica manager, and what flushes, checkpoints and fetches use."""
         clock, timer, defer = self.clock, self.timer, self.defer
         self.replicas = ReplicaManager(
             self.broker_id,
@@ -122,10 +122,10 @@ class BrokerCore:
         """Creations and deletions that wait until this broker sees them done (G3)."""
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
-        """Make who decides: about the cluster, groups and transactions."""
+        """Make the controller and the coordinators of groups and transactions."""
         controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
         self.controller = ControllerHost(controller, self, surroundings)
-        """Who decides about topics, settings and leaders."""
+        """Decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
         self.groups = GroupHost(surroundings, making, self.replicas, lambda: self.settings, self.slices)
@@ -178,13 +178,13 @@ class BrokerCore:
 
     @property
     def broker_epoch(self) -> int | None:
-        """The epoch of this broker's registration; None before the controller has told it."""
+        """The epoch of this broker's registration; None before the first UpdateMetadata with it."""
         registered = self.image.brokers.get(self.broker_id)
         return None if registered is None else registered.epoch
 
     @property
     def has_joined(self) -> bool:
-        """Whether the controller has told this broker that it is a live member of the cluster."""
+        """Whether the controller's UpdateMetadata names this broker among the live ones."""
         return self.image.is_live(self.broker_id)
 
     def obey(
@@ -262,7 +262,7 @@ class BrokerCore:
         self._have_topics_changed |= shapes_before != [self._shape(name) for name in named]
 
     def _tell_of_topics(self) -> None:
-        """An order is obeyed: tell the groups once of all topics that it was about."""
+        """An order is obeyed: give the names of all its topics to the groups, once."""
         gone, self._gone_topics = self._gone_topics, []
         if gone:
             self.groups.on_topics_gone(gone)

@@ -1,4 +1,4 @@
-"""Calls that tell their outcome to a callback, perhaps before they return, as calls that return it.
+"""Turns calls that give their outcome to a callback, perhaps before they return, into calls that return it.
 
 A coordinator's ports never call back before they return. What they stand on here may: an append of the only
 replica is replicated at once, a producer id is there at once.

@@ -1,8 +1,8 @@
 """Group commit: one trip to the disk for all acks that wait for it (`odradek.log.flush.before.ack`).
 
-Law: at most one group is on its way; whoever asks meanwhile goes with the next. A failed flush is never tried
-again (L7): its directory goes offline. A log that was deleted meanwhile, and perhaps made anew under that
-name, has nothing to do with the outcome; that its directory is not there any more is no failure.
+Invariant: at most one group is on its way; acks that come meanwhile wait for the next. A failed flush is
+never tried again (L7): its directory goes offline. A log that was deleted meanwhile, and perhaps made anew
+under that name, has nothing to do with the outcome; that its directory is not there any more is no failure.
 
     turn 1    append to A, append to B     both wanted
     turn 2    A and B are flushed in the background; an append to A is wanted again

@@ -1,8 +1,8 @@
 """The group coordinator in its broker: its topic, its leaderships, its log.
 
-Law: it joins parts. What members and offsets may do is the coordinator's to decide, who leads which partition
-the controller's. The coordinator is made, and its code loaded, when the first request or leadership needs it:
-that would be a good part of every start.
+It joins parts and decides nothing: the coordinator decides what members and offsets may do, the controller
+which broker leads a partition. The coordinator is made, and its code loaded, when the first request or
+leadership needs it: that would be a good part of every start.
 """
 
 import logging
@@ -83,7 +83,7 @@ class GroupHost:
         )
         return coordinator, topics
 
-    # --- what nobody need be told of who has never had a group
+    # --- without effect in a broker that never had a group
 
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
         """Everything in which members wait."""

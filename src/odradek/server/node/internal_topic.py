@@ -31,9 +31,9 @@ from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.timer import Purgatory
 
 CREATION_TIMEOUT_MS: Final = 5_000
-"""How long askers wait for the topic; the creation itself goes on."""
+"""How long requests wait for the topic; the creation itself goes on."""
 ASKERS_MAX: Final = 10_000
-"""How many askers wait at once; the others are told to come again."""
+"""How many requests wait at once; others are answered COORDINATOR_NOT_AVAILABLE."""
 
 Found = Callable[[str, BrokerId | ErrorCode], None]
 """Takes a key, and the broker that coordinates it or why there is none."""
@@ -53,7 +53,7 @@ class InternalTopicSpec:
 
 
 class ControllerPort(Protocol):
-    """Who makes topics."""
+    """The controller, as far as making topics needs it."""
 
     def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
         """Ask the controller; `answered` is called once."""

@@ -4,8 +4,8 @@ This is the one composition. A broker's process, the tests and the simulator mak
 differ in the `Surroundings` that they give it. Nothing here waits: events come in, effects go out through the
 ports.
 
-    node = Node(surroundings, layers, image, logs, handlers)     complete, and nobody knows of it
-    node.join(registration, joined)                              the controller tells it what it leads
+    node = Node(surroundings, layers, image, logs, handlers)     complete; not registered yet
+    node.join(registration, joined)                              it registers, and gets its orders
     node.serve()                                                 periodic work begins
     node.dispatcher.dispatch(connection, frame)                  requests
     node.let_go()                                                it stops: what waits is answered
@@ -76,7 +76,7 @@ class Node:
 
     @property
     def cleaner(self) -> CleanerHost:
-        """Compaction; made, and its code loaded, when somebody first looks for work."""
+        """Compaction; made, and its code loaded, when housekeeping first looks for work."""
         if self._cleaner is None:
             from odradek.server.cleaning.cleaner_host import CleanerHost
 
@@ -95,8 +95,8 @@ class Node:
     def join(self, endpoints: tuple[Endpoint, ...], joined: Callable[[OdradekError | None], None]) -> None:
         """Join the cluster under these addresses.
 
-        `joined` is called when the controller has told this broker all that it is to lead, or with the error
-        that keeps it from joining.
+        `joined` is called with None when this broker has obeyed the orders for all that it is to lead, or
+        with the error that keeps it from joining.
         """
         core, logs = self.core, self.core.logs
         registration = BrokerImage(
@@ -128,7 +128,7 @@ class Node:
         )
 
     def let_go(self) -> None:
-        """The broker stops: end the periodic work and answer whatever waits, with what there is."""
+        """The broker stops: end the periodic work and answer every parked request with what there is."""
         self.schedule.close()
         core = self.core
         core.groups.resign_all()
@@ -145,7 +145,7 @@ class Node:
 
 
 def known_at_start(loaded: ClusterImage) -> ClusterImage:
-    """What a broker knows at first: settings; topics and brokers it hears of from the controller."""
+    """What a broker knows at first: settings. Topics and brokers come with UpdateMetadata."""
     return ClusterImage(
         cluster_id=loaded.cluster_id,
         topic_configs=loaded.topic_configs,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
 
 
 class Orders(Protocol):
-    """The way to the other brokers, for what the controller tells them."""
+    """The way to the other brokers for the controller's orders."""
 
     def send(
         self,
@@ -41,7 +41,7 @@ class Surroundings:
     background: Background
     defer: Defer
     cleaner_runner: "Callable[[], CleanerRunner]"
-    """Makes whoever does the work of compaction; called when there first may be some."""
+    """Makes what does the work of compaction; called when there first may be some."""
     orders: Orders | None
     """None where the cluster is this one broker."""
     store: MetadataStore

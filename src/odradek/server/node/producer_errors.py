@@ -1,4 +1,4 @@
-"""How producers of different ages are told that another has taken their place (KIP-588)."""
+"""The error of a fenced producer, by the version of its request (KIP-588)."""
 
 from odradek.base.error_codes import ErrorCode
 

@@ -1,7 +1,7 @@
 """Producer ids for idempotent producers: unique in the cluster, given out from blocks (KIP-730).
 
-Law: an id is given once. Blocks come from the controller; the next one is asked for when this one is nearly
-used up, so that producers wait only for the very first.
+Invariant: an id is given once. Blocks come from the controller; the next one is asked for when this one is
+nearly used up, so that producers wait only for the very first.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ Taken = Callable[[ProducerId | ErrorCode], None]
 
 
 class ProducerIds:
-    """This broker's supply."""
+    """This broker's supply of producer ids."""
 
     def __init__(self, broker_id: BrokerId, controller: ControllerHost) -> None:
         self._broker_id = broker_id
@@ -33,7 +33,7 @@ class ProducerIds:
         # When fewer than this are left, another block is asked for.
         self._low = 0
         self._asked = False
-        # Callers for whom there was none, oldest first.
+        # Callers that wait for an id, oldest first.
         self._waiting: deque[Taken] = deque()
 
     def take(self, taken: Taken) -> None:

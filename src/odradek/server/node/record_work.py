@@ -27,7 +27,7 @@ from odradek.server.node.slices import Slices
 T = TypeVar("T")
 
 STEPS_AT_ONCE: Final = 4
-"""How many steps a work gets when it comes: together a millisecond."""
+"""How many steps a work is given at once: together a millisecond at most."""
 USUAL_AT_ONCE: Final = 4
 LARGE_AT_ONCE: Final = 1
 
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True, order=True)
 class _Job:
-    """One work on its way; ordered by who is next."""
+    """One work on its way; ordered by which is next."""
 
     steps: int
     """How many steps it has had."""
@@ -50,7 +50,7 @@ class _Job:
     error: Exception | None = field(compare=False, default=None)
     """What that call raised."""
     row: "_Row | None" = field(compare=False, default=None)
-    """In whose room it holds memory."""
+    """The row in which it takes room while it holds memory."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Row:
 
 
 class RecordWork:
-    """Runs the works of one node."""
+    """Runs all work on records of one node."""
 
     def __init__(self, slices: Slices, background: Background) -> None:
         self._slices = slices
@@ -112,7 +112,7 @@ class RecordWork:
         self._is_sliced = False
 
     def _advance(self, job: _Job) -> bool:
-        """Do one step; whether the job has a next one by now."""
+        """Run one step; returns whether the job has a next one now."""
         given, error = job.given, job.error
         job.given = job.error = None
         try:
@@ -139,7 +139,7 @@ class RecordWork:
             job.failed(mistake)
 
     def _free(self, job: _Job) -> None:
-        """Take its memory back."""
+        """Give the room of its memory back."""
         if job.row is not None:
             job.row.room += 1
             job.row = None

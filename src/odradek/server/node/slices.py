@@ -1,7 +1,7 @@
 """Work that grows with what a request names, in slices of a millisecond between which others are served.
 
 Work is an iterator of steps. A step ends at a `yield`, takes well below a millisecond, and leaves the state
-whole: whoever is served between two steps may look at everything.
+whole: a request that is served between two steps may look at everything.
 
     run(A), 3 ms of steps      turn 1: the first slice of A
     run(B), 20 µs              turn 2: all of B, then the second slice of A
@@ -62,7 +62,7 @@ class Slices:
             self._ask_for_turn()
 
     def _run_slice(self, steps: Steps, failed: Failed, slice_ns: int) -> bool:
-        """Run steps until they are done, which is returned, or the time is used up."""
+        """Run steps until they are done or the time is used up; returns whether they are done."""
         deadline_ns = 0
         try:
             for _ in steps:

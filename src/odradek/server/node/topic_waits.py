@@ -62,7 +62,7 @@ class DelayedTopicOperation(DelayedOperation, Generic[G]):
 
 
 class DelayedCreateTopics(DelayedTopicOperation[TopicId]):
-    """Waits until every partition of new topics, told by their ids, has a leader that this broker knows."""
+    """Waits until every partition of new topics, by their ids, has a leader that this broker knows."""
 
     __slots__ = ()
 
@@ -98,7 +98,7 @@ class DelayedCreatePartitions(DelayedTopicOperation[int]):
 
 
 class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
-    """Waits until this broker knows nothing of deleted topics, told by their ids, any more."""
+    """Waits until deleted topics, by their ids, are gone from this broker's image."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Transactional writes before they are appended: is their partition part of the transaction (KIP-890)?
 
-Law: a log that has the producer's transaction open already lets its writes through at no cost. Otherwise the
+A log that has the producer's transaction open already lets its writes through at no cost. Otherwise the
 coordinator is asked, or no marker would ever end what is written here. By the version of the request:
 
     Produce   TxnOffsetCommit
@@ -9,7 +9,7 @@ coordinator is asked, or no marker would ever end what is written here. By the v
     12        5         the partition is added now; the transaction may begin by that
 
 There each transaction has an epoch of its own, so that a log that does not know the producer has to get its
-sequence 0 first: else an earlier batch was told to come again, and would now be too late.
+sequence 0 first: else an earlier batch was refused with a retriable error, and would now be too late.
 
 Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every producer tries again.
 """
@@ -26,7 +26,7 @@ from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, Buffer, read
 from odradek.server.node.core import BrokerCore
 
 Refused = Mapping[TopicPartition, ErrorCode]
-"""The partitions that must not be written to, with what their producer is told."""
+"""The partitions that must not be written to, with their errors."""
 
 _ATTRIBUTES_LOW_AT: Final = 22
 """The byte of a batch header that holds the transactional bit."""
@@ -67,8 +67,9 @@ def admit_batches(
 ) -> None:
     """Admit what a produce is about to append; see `admit`.
 
-    Batches of nobody's transaction are TRANSACTIONAL_ID_AUTHORIZATION_FAILED, as in Kafka; those of several
-    producers INVALID_PRODUCER_ID_MAPPING; a first one without the sequence 0 OUT_OF_ORDER_SEQUENCE_NUMBER.
+    Refusals, as in Kafka: transactional batches without a transactional id with
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of several producers with INVALID_PRODUCER_ID_MAPPING, a
+    first one without the sequence 0 with OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
     if transactional_id is None:
         admitted(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))

@@ -1,8 +1,8 @@
 """The transaction coordinator in its broker: its topic, its leaderships, its markers, and what it is due.
 
-Law: it joins parts. What a transactional id may do is the coordinator's to decide, who leads which partition
-the controller's; a marker is an append like any other. As with groups, the coordinator is made, and its code
-loaded, when it is first needed.
+It joins parts and decides nothing: the coordinator decides what a transactional id may do, the controller
+which broker leads a partition. A marker is an append like any other. As with groups, the coordinator is made,
+and its code loaded, when it is first needed.
 """
 
 import logging
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 class TransactionHost:
-    """What a broker has of transactions."""
+    """The transaction coordinator of one broker, when there is one, and what it uses."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class TransactionHost:
         slices: Slices,
     ) -> None:
         self.topic = InternalTopic(making, _topic_spec(settings()))
-        """By which coordinators are found."""
+        """The topic whose partition leaders coordinate transactional ids."""
         self._surroundings = surroundings
         self._image = making.image
         self._replicas = replicas
@@ -66,12 +66,12 @@ class TransactionHost:
         self._groups = groups
         self._slices = slices
         self._made: TransactionCoordinator | None = None
-        # Whether the controller has told this broker which topics there are.
+        # Whether an UpdateMetadata has named the topics that there are.
         self._knows_topics = False
 
     @property
     def coordinator(self) -> "TransactionCoordinator":
-        """Who decides; made when it is first needed."""
+        """The transaction coordinator; made when it is first needed."""
         if self._made is None:
             self._made = self._make()
         return self._made
@@ -134,7 +134,7 @@ class TransactionHost:
             self._made.abort_timed_out()
 
     def remove_expired(self) -> None:
-        """Forget the transactional ids that nobody has used for long."""
+        """Forget the transactional ids that have not been used for `transactional.id.expiration.ms`."""
         if self._made is not None:
             self._made.remove_expired()
 
@@ -143,8 +143,8 @@ class TransactionHost:
     def is_gone(self, topic_partition: TopicPartition) -> bool:
         """See `MarkerWriter.is_gone`.
 
-        A broker that starts is told what it leads before it is told which topics there are: until then a
-        partition that it does not know is one that it has not heard of, not one that was deleted.
+        A broker that starts gets LeaderAndIsr before its first UpdateMetadata: until then a partition that it
+        does not know may exist, and does not count as deleted.
         """
         is_known = self._image.partition(topic_partition) or self._replicas.partition(topic_partition)
         return self._knows_topics and not is_known

@@ -1,1 +1,1 @@
-"""The broker as a process or a thread: composition root, loop, executor, start and stop."""
+"""The broker as a process or a thread: loop, executor, timer driver, start and stop."""

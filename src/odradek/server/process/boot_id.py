@@ -8,7 +8,7 @@ _LINUX = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_id() -> str:
-    """The id, or "" where the system has none to tell."""
+    """The id, or "" where the system has none."""
     try:
         if sys.platform == "darwin":
             asked = ["sysctl", "-n", "kern.bootsessionuuid"]

@@ -55,7 +55,7 @@ class Broker:
         open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
         on_failure: Callable[[str], None] = lambda reason: None,
     ) -> None:
-        """`on_failure` is told why the broker can no longer do its work; the owner then stops it.
+        """`on_failure` is called with the reason why the broker can no longer work; the owner then stops it.
 
         A clock or a disk that is given is one that no other process has: compaction then runs in this one.
         """

@@ -1,4 +1,4 @@
-"""A broker on a thread and a loop of its own, for whoever has neither: fixtures, notebooks, scripts."""
+"""A broker on a thread and a loop of its own, for callers without either: fixtures, notebooks, scripts."""
 
 import asyncio
 import threading

@@ -1,7 +1,7 @@
 """The embedded metadata store of a broker: where its file is, and whether it belongs to our log directories.
 
-Law: whoever is refused has changed nothing on disk. So the directories' `meta.properties` and the file's
-cluster are read before the file is opened as a store, which makes it when it is missing.
+Invariant: a start that is refused has changed nothing on disk. So the directories' `meta.properties` and the
+file's cluster are read before the file is opened as a store, which makes it when it is missing.
 """
 
 import os

@@ -36,7 +36,7 @@ class Executor:
         self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> None:
         """See `Background.submit`; calls may overtake each other (see `Lane`)."""
-        assert self._pending < CALLS_WAITING_MAX, "somebody submits work without waiting for any"
+        assert self._pending < CALLS_WAITING_MAX, "work is submitted without waiting for any of it"
         self._pending += 1
 
         def run() -> None:

@@ -4,8 +4,8 @@
             metadata store      whose cluster this is and every topic's settings, before any log is touched
             log directories     locked, checked to be this cluster's, recovered
             controller          joins, becomes active, says what we lead
-            clients             let in only now: whoever connects finds the partitions there
-    stop    clients             nobody new; parked requests are answered with what there is
+            clients             let in only now: a client that connects finds the partitions there
+    stop    clients             no new ones; parked requests are answered with what there is
             controller          its session ends, so that the next broker need not wait for its expiry
             logs                checkpoints, flush, `.kafka_cleanshutdown`: the mark comes last
 
@@ -130,7 +130,7 @@ def _cleaner_runner(broker: Broker) -> "CleanerRunner":
 
 
 def _discard(handle: asyncio.Handle) -> None:
-    """A turn of the loop that nobody will cancel."""
+    """A turn of the loop that is never cancelled."""
 
 
 async def _join_cluster(broker: Broker) -> None:

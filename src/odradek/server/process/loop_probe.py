@@ -1,9 +1,9 @@
-"""Finds the stalls of the loop that nobody measured, by looking how late it comes itself.
+"""Finds the stalls of the loop that are not measured, by looking how late it comes itself.
 
     looks at 0, 50, 100, 150 ms; the one due at 150 comes at 390      240 ms late
 
 It tells `LoopStalls`, which knows what was named meanwhile, how late it came and how long the thread computed
-since its last look. What nobody named is many short pieces of work in one turn, or work that is not the
+since its last look. A stall without a name is many short pieces of work in one turn, or work that is not the
 broker's own (the admin listener). Where the thread computed nothing, the process did not run.
 """
 
@@ -28,7 +28,7 @@ class LoopProbe:
         stalls: LoopStalls,
         thread_time_ns: Callable[[], int] = time.thread_time_ns,
     ) -> None:
-        """`thread_time_ns` tells what the loop's thread has computed so far."""
+        """`thread_time_ns` returns the CPU time of the loop's thread so far."""
         self._loop = loop
         self._thread_time_ns = thread_time_ns
         self._stalls = stalls
@@ -39,12 +39,12 @@ class LoopProbe:
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Look from now on."""
+        """Begin to look every `LOOK_EVERY_NS`."""
         self._computed_ns = self._thread_time_ns()
         self._arm()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None

@@ -55,7 +55,7 @@ async def _run(layers: SettingLayers) -> int:
     def on_signal(number: signal.Signals) -> None:
         if ended.done():
             _log.warning(
-                "stopping at once, as told by a second signal: logs will be verified at the next start"
+                "stopping at once, because of a second signal: logs will be verified at the next start"
             )
             os._exit(EXIT_STOPPED_TWICE)
         else:
@@ -74,7 +74,7 @@ async def _run(layers: SettingLayers) -> int:
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
-    print(f"odradek: listening {broker.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for whoever started it
+    print(f"odradek: listening {broker.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
     _warm_up(loop, broker.stalls, broker.handlers.load_by_and_by())
     reason = await ended
     if reason:

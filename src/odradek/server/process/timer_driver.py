@@ -1,7 +1,7 @@
 """Drives the broker's timer with one `call_at`, for the next bucket due (T6).
 
 Invariant: the loop's own clock only decides when to look; what is due, the timer decides by the broker's
-clock. So a virtual clock needs no loop of its own: whoever moves it advances the timer, this driver follows.
+clock. So a virtual clock needs no loop of its own: moving it advances the timer, and this driver follows.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from odradek.base.clock import Clock
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.timer import Timer, TimerTask
 
-# Loops compute with floats and fixed sleeps; whoever waits longer than this looks again.
+# Loops compute with floats and fixed sleeps; a wait longer than this is cut, and looks again.
 LOOK_AGAIN_MS: Final = 60_000
 
 
@@ -44,7 +44,7 @@ class TimerDriver:
         self.timer = Timer(clock, on_earlier=self._arm, run=self._run)
 
     def close(self) -> None:
-        """Let the timer stand still."""
+        """Disarm: no timer fires any more."""
         if self._handle is not None:
             self._handle.cancel()
         self._handle = self._armed_ms = None

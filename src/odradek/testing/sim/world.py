@@ -1,4 +1,4 @@
-"""The world that simulated brokers share: one clock, one metadata store, and who does something next.
+"""The world that simulated brokers share: one clock, one metadata store, and the choice of what happens next.
 
     world = World(seed=7)
     one, two = world.node(1), world.node(2)     whole brokers, joined, in one cluster
@@ -57,7 +57,7 @@ class World:
         return self._disks.setdefault(broker_id, MemoryFileSystem(now_ms=self.clock.wall_ms))
 
     def open_sessions(self) -> list[int]:
-        """The sessions that the metadata store takes for alive."""
+        """The sessions that the metadata store counts as alive."""
         return self.store.table.sessions()
 
     # --- what happens next
@@ -122,7 +122,7 @@ class World:
         message: BrokerMessage,
         answered: Callable[[Mapping[TopicPartition, ErrorCode]], None],
     ) -> None:
-        """See `Orders.send`: orders to one broker arrive in order, at whichever life it is in then."""
+        """See `Orders.send`: orders to one broker arrive in order, at the life that it is in then."""
         way = self._on_their_way.setdefault(broker_id, deque())
 
         def arrive() -> None:
