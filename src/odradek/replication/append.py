@@ -1,6 +1,7 @@
 """Appending to one partition led here: the checks before, the log's errors as codes, HW after (R6, R7).
 
-Law: one partition's error never affects another's. Nothing is written unless the status says so.
+Invariant: one partition's error never affects another partition. Nothing is written unless the returned
+status says so.
 """
 
 from collections.abc import Callable, Mapping
@@ -58,7 +59,7 @@ class Appender:
         self._on_storage_failure = on_storage_failure
 
     def check(self, entries: Mapping[TopicPartition, Buffer]) -> Work[Mapping[TopicPartition, Batches]]:
-        """Validate what a client wants to append; where that fails, `append` gets the reason to answer."""
+        """Validate a client's batches; if that fails, the result makes `append` answer with the reason."""
         now_ms = self._clock.wall_ms()
         checked: dict[TopicPartition, Batches] = {}
         for topic_partition, batches in entries.items():

@@ -1,7 +1,7 @@
 """A DeleteRecords that waits until every live replica has dropped the records (KIP-107).
 
-Law: like a produce, it is answered when no partition is pending; each is closed by its own low watermark, the
-least log start over the leader and the live followers, or by its own error.
+Like a produce, the request is answered when no partition is pending. Each partition is closed by its own low
+watermark, the least log start over the leader and the live followers, or by its own error.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,18 +1,18 @@
 """A fetch that waits until there is enough to read (F1-F7).
 
-Law: it looks at positions, not at data: whether to complete is subtraction, and only on completion is
-anything read. It completes by the *sum* over its partitions (S2, S3): contrast a produce. By partition:
+Invariant: `try_complete` compares positions and reads no records; they are read only on completion. A fetch
+completes by the *sum* of bytes over its partitions (S2, S3), unlike a produce. The cases, by partition:
 
     A  led elsewhere by now (leader-only fetches)    at once
     B  no replica here                               at once
     C  unknown                                       at once
     D  its log directory is offline                  at once
-    E  the fetcher's leader epoch is not ours        at once
-    F  start and end lie in two segments             at once: bytes between them cannot be told by subtraction
+    E  the fetcher's leader epoch is not this one's  at once
+    F  start and end lie in two segments             at once: subtraction does not give the bytes between
        a fetch offset above the log's end            at once: truncated
        the fetcher's last epoch diverged (F9)        at once
     G  the sum of bytes over all partitions ≥ min    now
-    H  a follower that has not been told of HW yet   at once, where `replica.selector.class` is set
+    H  a follower that does not have this HW yet     at once, where `replica.selector.class` is set
 
 A consumer fetches p1 at 0 and p2 at 4, min bytes 100:
 
@@ -152,4 +152,4 @@ class DelayedFetch(DelayedOperation):
 
 
 def _answer_nobody() -> None:
-    """The answer of a fetch whose client is gone."""
+    """Answer nothing: the client of this fetch has disconnected."""

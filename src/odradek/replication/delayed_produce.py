@@ -1,7 +1,7 @@
 """A produce that waits for its records to be replicated, or to be on disk (P1-P4).
 
-Law: it is answered when *no* partition is pending any more, each by itself: contrast a fetch, which is
-answered by the sum over its partitions (S3).
+The request is answered when *no* partition is pending any more. Each partition is closed by itself, unlike in
+a fetch, which is answered by the sum over its partitions (S3).
 
     acks=all to p1 and p2, appended below 42 and below 7; three in-sync replicas each
       HW of p1 → 42          p1 closed: NONE; p2 pending → still open
@@ -65,7 +65,7 @@ class DelayedProduce(DelayedOperation):
             self._meters.note_produce_expiration(status.topic_partition)
 
     def waits_for(self) -> str:
-        """D7: per pending partition, how far HW is and who is behind."""
+        """D7: for each pending partition, how far HW is and which followers are behind."""
         now_ms = self._clock.monotonic_ms()
         return "; ".join(
             f"{status.topic_partition}: {replication_gap(status, self._hosted, now_ms)}"

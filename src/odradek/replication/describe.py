@@ -1,6 +1,6 @@
-"""What waits for what, and how partitions stand, in words and numbers for a person (D7).
+"""Describes delayed operations and partitions for a person: what each waits for, and its offsets (D7).
 
-Law: read-only; the same words in tests, CLI and console.
+Invariant: nothing here changes state. Tests, the admin listener and the CLI show the same text.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """A fetch as replication sees it: limits for the whole, and one line per partition (F1).
 
-Law: plain data, the same for a consumer, a follower and a session's answer; no wire versions here.
+Plain data, the same for a consumer, a follower and a fetch session. It must not know wire versions.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Isolation(Enum):
 
 @dataclass(slots=True)
 class ClientMetadata:
-    """Who fetches, for choosing a replica near to it (R13)."""
+    """Describes the fetching client, so that a replica near to it can be chosen (R13)."""
 
     rack_id: str = ""
     client_id: str = ""
@@ -41,7 +41,7 @@ class ClientMetadata:
 
 @dataclass(slots=True)
 class FetchParams:
-    """What holds for a fetch as a whole. Nobody changes it; freezing it would cost a small fetch 1 µs."""
+    """The parameters of a fetch. Never changed; not frozen, as that would cost a small fetch 1 µs."""
 
     replica_id: BrokerId = CONSUMER_ID
     """R9: >= 0 a follower, -1 a consumer, -2 a debugging consumer."""
@@ -61,7 +61,7 @@ class FetchParams:
 
     @property
     def is_from_follower(self) -> bool:
-        """Whether the fetch moves the leader's picture of a replica (R10)."""
+        """Whether the fetch updates what the leader knows of a replica (R10)."""
         return self.replica_id >= 0
 
 

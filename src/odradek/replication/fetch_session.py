@@ -1,7 +1,7 @@
 """Fetch sessions: a fetch says what changed since the last one, and so does the answer (F10, KIP-227).
 
-Law: sessions know what was asked and what was sent, never a log. How a client's request is taken, by the
-session id and epoch that it carries:
+Invariant: a session knows what was requested and what was sent; it must not know logs. How a request is
+handled depends on the session id and epoch that it carries:
 
     epoch 0            full: all partitions are listed; a session is opened if there is room
                        (id not 0: and that session is closed)
@@ -47,7 +47,7 @@ def epoch_after(epoch: int) -> int:
 
 @dataclass(slots=True)
 class SessionPartition:
-    """One partition of a session: what is asked for, and what its client was told last."""
+    """One partition of a session: what the client requests, and what was last sent to it."""
 
     fetch: PartitionFetch
     high_watermark: Offset = NO_OFFSET
@@ -68,7 +68,7 @@ class SessionPartition:
         )
 
     def note_sent(self, outcome: FetchOutcome) -> None:
-        """The client is told this outcome."""
+        """Record that this outcome is sent to the client."""
         failed = outcome.error_code is not ErrorCode.NONE
         self.high_watermark = NO_OFFSET if failed else outcome.high_watermark
         self.last_stable_offset = outcome.last_stable_offset
@@ -82,7 +82,7 @@ class FetchSession:
     session_id: int
     """Random, in [1, 2^31): a client cannot come upon another's by counting."""
     is_follower: bool
-    """Followers are worth more than consumers when the cache is full."""
+    """When the cache is full, a follower's session may evict a consumer's."""
     uses_topic_ids: bool
     created_ms: int
     last_used_ms: int
@@ -104,7 +104,7 @@ class FetchSession:
             self.partitions.pop(key, None)
 
     def move_to_end(self, partition: SessionPartition) -> None:
-        """Let the others be read first next time; nothing for one that was forgotten meanwhile."""
+        """Move the partition to the end of the read order; does nothing if the session no longer has it."""
         key = key_of(partition.fetch)
         if self.partitions.get(key) is partition:
             del self.partitions[key]

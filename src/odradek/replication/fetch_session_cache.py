@@ -1,14 +1,14 @@
 """The fetch sessions of a broker, at most so many, of at most so many partitions (F10, KIP-227).
 
-Law: a session is a favour; without one a client is served just as well with full fetches. When all slots are
-taken a new session may push out another, the first of these that there is:
+A session is an optimization: without one, a client is served correctly by full fetches. When all slots are in
+use, a new session may evict another one, the first of these that exists:
 
-    one not used for 2 minutes                           for anybody
+    one not used for 2 minutes                           for any client
     a consumer's, with the fewest partitions             for a follower
     a consumer's older than 2 minutes, with the fewest   for a consumer that fetches more than it
     and else                                             no session is made
 
-The two minutes keep clients that outnumber the slots from pushing each other out with every request. A
+The two minutes keep clients that outnumber the slots from evicting each other with every request. A
 session that would grow beyond what all may hold together is closed: its client goes on with a full fetch.
 """
 
@@ -75,7 +75,7 @@ class FetchSessionCache:
         self.partitions = 0
         """How many partitions all sessions hold together, at most `partitions_max`; a metric."""
         self.evictions = 0
-        """How many sessions were pushed out; a metric."""
+        """How many sessions were evicted; a metric."""
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -90,7 +90,7 @@ class FetchSessionCache:
         is_follower: bool,
         uses_topic_ids: bool,
     ) -> FetchContext | ErrorCode:
-        """How to take a fetch that carries this session id and epoch."""
+        """Returns how to handle a fetch that carries this session id and epoch."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._close(session_id)
             if epoch == FINAL_EPOCH:

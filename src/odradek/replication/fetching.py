@@ -1,12 +1,12 @@
 """A fetch from its arrival to its answer: read, note the follower, answer or park (R9, R10, F1, F7).
 
-Law: the order matters, and is the file's whole content.
+Invariant: these steps happen in this order.
 
     1  read every partition         HW in the answer is the one from before (R10)
     2  note where the follower is   its LEO, its time caught up; it may join the ISR, then HW may rise
     3  wake what that completes     produces wait for this fetch; it itself is not parked yet
     4  answer, or park              a parked fetch tries first: step 3 may have brought it data
-    5  when it completes            read again, note nothing: its offset is old news by then (F7)
+    5  when it completes            read again, note nothing: its offset is outdated by then (F7)
 """
 
 from collections.abc import Callable, Sequence
@@ -78,7 +78,7 @@ class Fetching:
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
     ) -> list[TopicPartition]:
-        """R10, R3: take the fetch as news of the follower; the partitions whose HW or low watermark rose."""
+        """R10, R3: update the follower's state; returns the partitions whose HW or low watermark rose."""
         now_ms = self._clock.monotonic_ms()
         risen = []
         for fetch, outcome in zip(fetches, outcomes, strict=True):

@@ -1,13 +1,13 @@
 """The partitions hosted here, and the lookup that every operation begins with (P3 case A, R6, R9).
 
-Law: a lookup gives the partition or the error that says why not; it is a dict access when all is well. Why a
-partition is not to be had, in this order:
+A lookup returns the partition, or the error code that says why it cannot serve; without an error it costs one
+dict access. The errors, in the order in which they are checked:
 
     its log directory has failed                        KAFKA_STORAGE_ERROR
     not here, but somewhere in the cluster              NOT_LEADER_OR_FOLLOWER
     nowhere                                             UNKNOWN_TOPIC_OR_PARTITION
-    the asker's leader epoch is older than ours         FENCED_LEADER_EPOCH
-    the asker's leader epoch is newer than ours         UNKNOWN_LEADER_EPOCH
+    the request's leader epoch is older than this one's FENCED_LEADER_EPOCH
+    the request's leader epoch is newer than this one's UNKNOWN_LEADER_EPOCH
     here, led elsewhere, and only the leader will do    NOT_LEADER_OR_FOLLOWER
 """
 
@@ -48,7 +48,7 @@ class HostedPartitions:
         self._topics[topic] = self._topics.get(topic, 0) + 1
 
     def remove(self, topic_partition: TopicPartition) -> None:
-        """Host it no longer: stopped, deleted, or lost with its directory."""
+        """Stop hosting a partition: it was stopped, deleted, or lost with its directory."""
         if self._online.pop(topic_partition, None) is None:
             return
         topic = topic_partition.topic
@@ -67,7 +67,7 @@ class HostedPartitions:
         leader_only: bool = True,
         current_leader_epoch: LeaderEpoch = NO_EPOCH,
     ) -> Partition | ErrorCode:
-        """The partition, or why it cannot serve an asker that believes in that leader epoch (-1: any)."""
+        """Returns the partition, or why it cannot serve a request with that leader epoch (-1: any)."""
         partition = self._online.get(topic_partition)
         if partition is None:
             return self._absence(topic_partition)

@@ -1,7 +1,7 @@
-"""Who belongs in the in-sync replica set: pure decisions (R2, R3); and what to do after a lost race.
+"""Decides which replicas belong in the in-sync replica set (R2, R3), and what to do after a lost race.
 
-Law: nothing here changes anything. ISRs are tuples in the order of their assignment, so that equal histories
-give equal writes; they have a handful of members, and nobody iterates over a set.
+Invariant: the functions change no state. ISRs are tuples in the order of the assignment, never sets, so that
+equal histories give equal writes; an ISR has only a few members.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class IsrChange:
 
     @property
     def is_expansion(self) -> bool:
-        """Whether somebody joins; a change either joins one replica or drops some."""
+        """Whether a replica joins; a change either adds one replica or drops some."""
         return len(self.new_isr) > len(self.old_isr)
 
 
@@ -45,9 +45,9 @@ class StoredState:
 class LostRace(Enum):
     """What a failed conditional write turned out to be (R2)."""
 
-    ALREADY_WRITTEN = "our own data is there: the first answer was lost"
-    TRY_NEXT_ROUND = "somebody wrote in our epoch: take the version, decide again next round"
-    SUPERSEDED = "a newer leader or controller decides: no change of ours until LeaderAndIsr"
+    ALREADY_WRITTEN = "the store holds this change: the answer to its first write was lost"
+    TRY_NEXT_ROUND = "another write came first in this epoch: take its version, decide again next round"
+    SUPERSEDED = "a newer leader or controller decides: no ISR change until LeaderAndIsr"
 
 
 def settle_lost_race(change: IsrChange, stored: StoredState, controller_epoch: int) -> LostRace:
@@ -79,7 +79,7 @@ def replicas_out_of_sync(
 def may_join(
     replica: RemoteReplica, isr: tuple[BrokerId, ...], high_watermark: Offset, epoch_start_offset: Offset
 ) -> bool:
-    """R3: whether it has all that is committed and all that was written before this epoch."""
+    """R3: whether the follower has all that is committed and all that was written before this epoch."""
     return (
         replica.broker_id not in isr
         and replica.log_end.offset >= high_watermark

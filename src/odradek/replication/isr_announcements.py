@@ -1,7 +1,7 @@
 """Collecting ISR changes until it is worth telling the controller (R4).
 
-Law: it counts time and partitions; who writes the announcement is the caller's business. Changes come in
-bursts, therefore they are held until they have stopped for a while, though never for ever:
+It only collects partitions and times; the caller writes the announcement. Changes come in bursts, therefore
+they are held until no more have come for a while, though at most for a limited time:
 
     changes at 0, 1, 2, 3 s, then quiet           announced at 10 s: the first round over 5 s after the last
     a change every second, last announced at 0    announced at 62.5 s: the first round over 60 s

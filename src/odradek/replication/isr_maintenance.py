@@ -1,7 +1,7 @@
 """Keeping the stored ISRs true: shrinking, expanding, and taking the store's answers (R2, R3, R4).
 
-Law: it decides through `Leadership` and writes through `Effects.write_isr`; an answer that comes after its
-epoch has passed is ignored, for LeaderAndIsr has said since what holds.
+It decides through `Leadership` and writes through `Effects.write_isr`. An answer for an earlier leader epoch
+is ignored, since a LeaderAndIsr has brought the current state meanwhile.
 """
 
 from odradek.base.clock import Clock
@@ -48,10 +48,10 @@ class IsrMaintenance:
         self._announcements = IsrAnnouncements()
 
     def expire(self) -> None:
-        """R2, every half `replica.lag.time.max.ms`: drop who is out of sync, for every partition led here.
+        """R2, every half `replica.lag.time.max.ms`: drop replicas out of sync, for every partition led here.
 
-        HW is looked at again too: a replica that was about to join and has died since holds it back no longer
-        (R7), and nothing else would say so on a partition without traffic.
+        HW is recomputed too: a replica that was about to join and has died since holds it back no longer
+        (R7), and on a partition without traffic nothing else would recompute it.
         """
         now_ms = self._clock.monotonic_ms()
         risen = []
@@ -107,7 +107,7 @@ class IsrMaintenance:
                 leadership.settle_unwritten(leadership.state_version, freeze=True)
 
     def on_failed(self, change: IsrChange) -> None:
-        """The store was not to be reached: nothing changed; the next round decides again."""
+        """The store could not be reached: nothing changed; the next round decides again."""
         leadership = self._leadership_of(change)
         if leadership is not None:
             leadership.settle_unwritten(leadership.state_version)

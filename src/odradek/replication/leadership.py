@@ -1,14 +1,14 @@
-"""What a broker knows and decides as the leader of one partition, within one leader epoch (R5b, R7, R10).
+"""The state and decisions of the leader of one partition, within one leader epoch (R5b, R7, R10).
 
-Law: it exists only while this broker leads, and is made anew for every epoch. It knows the followers and the
-ISR; the log's own offsets are handed to it. One ISR write is in flight at most (R2):
+Invariant: it exists only while this broker leads, and is created anew for every leader epoch. It knows the
+followers and the ISR; callers pass in the log's offsets. At most one ISR write is in flight (R2):
 
     settled    propose_shrink, propose_expansion  →  in flight    a joining member counts at once for HW,
                                                                   a leaving one until the write is known
     in flight  written                            →  settled      the new ISR, the new version
     in flight  lost the race, same epoch          →  settled      the old ISR, the version found
     in flight  superseded                         →  frozen       until LeaderAndIsr brings the next epoch
-    in flight  the store was not to be reached    →  settled      nothing changed, decide again next round
+    in flight  the store could not be reached     →  settled      nothing changed, decide again next round
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class Leadership:
         self.epoch_start_offset = epoch_start_offset
         """LEO when the epoch began: a follower that has less has not seen all of the epochs before (R3)."""
         self.isr: tuple[BrokerId, ...] = state.isr
-        """The ISR as it is known to stand in the store; always holds the leader."""
+        """The ISR as last known in the store; always contains the leader."""
         self.state_version = state.state_version
         """The version of the stored state that holds `isr`."""
         self.pending: IsrChange | None = None

@@ -1,6 +1,6 @@
-"""Offsets by timestamp, and the five that have a negative number for a name (L6, KIP-207, KIP-734).
+"""Offsets by timestamp, and the five special ones that a negative timestamp asks for (L6, KIP-207, KIP-734).
 
-Law: a reader is never told of an offset that its isolation does not let it read.
+Invariant: a reader never gets an offset that its isolation level does not let it read.
 
     -1 latest          how far the reader may see: LEO, HW or LSO
     -2 earliest        log start
@@ -36,7 +36,7 @@ def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -
         return ListedOffset()
     readable_end = partition.bound(isolation).offset
     leadership = partition.leadership
-    # A new leader's HW may still lag behind what readers were told before it was elected (KIP-207). LSO may
+    # A new leader's HW may still be below the one that readers got before it was elected (KIP-207). LSO may
     # too, for as long as a transaction of before is open; that is nothing to wait for.
     is_behind_epoch = (
         leadership is not None

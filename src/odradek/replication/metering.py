@@ -1,7 +1,7 @@
 """Counts of what went through replication (R8), for the server to export and to turn into rates.
 
-Law: plain integers that only rise; adding to one is all that the hot paths pay. Totals are sums over the
-topics, made when somebody asks.
+Plain integers that only rise: the hot paths pay one addition. Totals are sums over the topics, computed when
+they are read.
 """
 
 from collections.abc import Iterable
@@ -71,7 +71,7 @@ class TopicMeter:
 
 
 class Meters:
-    """All counts of one broker. Only topics hosted here are counted: no name from the wire alone grows it."""
+    """All counts of one broker. Only hosted topics are counted, so a name in a request adds no entry."""
 
     __slots__ = (
         "_topics",

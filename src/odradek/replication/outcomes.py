@@ -1,6 +1,6 @@
-"""What each operation answers per partition: plain data, which the handlers turn into wire messages.
+"""The outcomes of operations per partition: plain data, which the handlers turn into wire messages.
 
-Law: no behaviour. A new outcome says that all went well and nothing was found; errors are set over it.
+Data without behaviour. A new outcome means success with an empty result; errors are set afterwards.
 """
 
 from dataclasses import dataclass

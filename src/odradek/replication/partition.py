@@ -1,7 +1,7 @@
 """One partition hosted here: its log, its role, and what the role may do (R5b, R5c, R7, R10, R11).
 
-Law: it changes state and says what changed; who waits for the change is the caller's business (R14). The log
-holds log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
+It changes state and returns what changed; the caller wakes the operations that wait for the change (R14). The
+log keeps the invariant log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
 """
 
 from odradek.base.error_codes import ErrorCode
@@ -46,9 +46,9 @@ class Partition:
         """This broker."""
         self.log = log
         self.leader_id: BrokerId = NO_BROKER
-        """Who leads, as the controller said last; -1 while nobody does."""
+        """The leader that the controller named last; -1 while there is none."""
         self.leader_epoch: LeaderEpoch = NO_EPOCH
-        """The epoch of that; never falls."""
+        """The epoch of that leader; never falls."""
         self.replicas: tuple[BrokerId, ...] = ()
         """The assignment, the preferred leader first."""
         self.leadership: Leadership | None = None
@@ -107,7 +107,7 @@ class Partition:
     def raise_high_watermark(self, now_ms: int) -> bool:
         """R7, R11: move HW as far as it may go; True when it moved.
 
-        On a disk that has failed it stays; whoever reads or writes next says so (R6).
+        On a disk that has failed HW stays; the next read or write reports the failure (R6).
         """
         leadership = self.leadership
         if leadership is None:

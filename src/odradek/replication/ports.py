@@ -1,7 +1,7 @@
-"""What replication needs of its surroundings: logs, the cluster as this broker sees it, and somebody to act.
+"""The ports of replication: logs, the cluster as this broker sees it, and the effects it asks for.
 
-Law: everything here is a Protocol. `storage.Log`, `storage.LogManager` and `metadata`'s `ClusterImage`
-satisfy the first three, the server the others; tests and the simulator bring their own.
+Everything here is a Protocol. `storage.Log`, `storage.LogManager` and `metadata`'s `ClusterImage` implement
+the first three, the server the others; tests and the simulator implement their own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -122,7 +122,7 @@ class ReplicatedLog(Protocol):
         """Lead under `epoch`, which begins at LEO; returns that offset."""
 
     def describe(self) -> Mapping[str, Any]:
-        """The log in words and numbers."""
+        """Returns a description of the log for a person."""
 
 
 class Logs(Protocol):
@@ -156,7 +156,7 @@ class Logs(Protocol):
 
 
 class ClusterView(Protocol):
-    """The cluster image, as far as replication asks it anything."""
+    """The part of the cluster image that replication reads."""
 
     def partition(self, topic_partition: TopicPartition) -> PartitionImage | None:
         """The partition, when it exists anywhere in the cluster (P3)."""
@@ -166,7 +166,7 @@ class ClusterView(Protocol):
 
 
 class Effects(Protocol):
-    """What the replica manager wants done elsewhere; none of these may call back before it returns."""
+    """The effects that the replica manager requests; none of them may call back before it returns."""
 
     def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
         """Run the log's `pending_flush` soon, together with others, then `on_flushed`: acks may wait."""
@@ -185,4 +185,4 @@ class ReplicationQuota(Protocol):
         """Whether the limit is used up at present."""
 
     def throttles(self, topic_partition: TopicPartition, replica_id: BrokerId) -> bool:
-        """Whether the replica stands in the list of those throttled."""
+        """Whether the replica is in the list of throttled ones."""

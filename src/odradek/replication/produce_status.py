@@ -1,6 +1,7 @@
-"""What a produce still waits for, partition by partition (P2, P3).
+"""The status of a produce by partition: what it still waits for (P2, P3).
 
-Law: decided by looking at the partitions, never by remembering events. With acks=all on two partitions:
+Invariant: it is decided by the partitions' present state, never by remembered events. With acks=all on two
+partitions:
 
     p1  appended 40, 41  required 42  pending, error pre-set to REQUEST_TIMED_OUT
     p2  refused                       not pending, its error stands
@@ -32,7 +33,7 @@ class ProduceStatus:
     waits_for_disk: bool = False
     """acks other than 0, and `odradek.log.flush.before.ack` or `flush.messages` asks for it."""
     flush_due: bool = False
-    """The log wants to be flushed, whether acks wait for it or not."""
+    """The log is to be flushed, whether acks wait for it or not."""
     high_watermark_rose: bool = False
     """Whether this append alone raised HW (R7)."""
     acks_pending: bool = False

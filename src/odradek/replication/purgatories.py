@@ -1,6 +1,6 @@
-"""The purgatories of replication, and the one way to wake what waits on a partition (D9, R14).
+"""The purgatories of replication, and the only function that wakes what waits on a partition (D9, R14).
 
-Law: `wake` is called after a change is whole, never from within one.
+Invariant: `wake` is called after a change is complete, never during one.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Reading the partitions of a fetch, in their order, within its limits (R9, F7, F9).
 
-Law: it reads and moves nothing: neither a follower's picture (R10 comes after the first read, never after the
-second) nor the log. With max bytes 100 over all and 60 for each partition, batches of 40 bytes:
+Invariant: reading changes no state, neither of a follower (R10 comes after the first read, never after the
+second) nor of the log. With max bytes 100 over all and 60 for each partition, batches of 40 bytes:
 
     p1  holds 80   limit 60   → 40    what is left: 60
     p2  holds 40   limit 60   → 40    what is left: 20

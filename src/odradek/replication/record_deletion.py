@@ -1,7 +1,7 @@
 """DeleteRecords from its arrival to its answer (KIP-107).
 
-Law: the leader raises its own log start at once; followers hear of it in their fetches' answers and tell
-theirs in the next fetch, by which the low watermark rises.
+The leader raises its own log start at once. Followers learn it from the responses to their fetches and send
+their own log start in the next fetch, which raises the low watermark.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,6 +1,6 @@
-"""What a leader knows of one follower, learned from its fetches alone (R5b, R10).
+"""The leader's state of one follower, taken from its fetches alone (R5b, R10).
 
-Law: it moves only by `start_epoch` and `note_fetch`. Whether a replica is in sync is decided elsewhere.
+Invariant: only `start_epoch` and `note_fetch` change it. `isr` decides whether a replica is in sync.
 
 A follower is *caught up* at the time of a fetch that reaches the leader's end. Under a steady stream it never
 does: when it asks for 100, the leader is at 110 already. It is therefore also taken as caught up at its

@@ -1,7 +1,7 @@
-"""The front door of replication: what the server's handlers may ask of the partitions hosted here (R1).
+"""The entry point of replication: the operations that handlers call on the partitions hosted here (R1).
 
-Law: it finds partitions, starts operations and wakes those that wait. What a leader knows and decides stands
-in `partition` and `leadership`; when an operation is complete, in the `delayed_*` files.
+It looks partitions up, starts operations and wakes those that wait. What a leader knows and decides is in
+`partition` and `leadership`; when an operation is complete is in the `delayed_*` files.
 
 A produce with acks=all and three in-sync replicas, and the fetches that complete it (S1 is the long form):
 
@@ -78,7 +78,7 @@ class ReplicaManager:
         self.isr_maintenance = IsrMaintenance(
             self._hosted, self._role_changer, self.purgatories, self.meters, clock, effects
         )
-        """Whose tasks the server runs, and to whom it brings the store's answers."""
+        """The server runs its periodic tasks, and passes it the results of ISR writes."""
         self._appender = Appender(self._hosted, clock, self.meters, self._on_storage_failure)
         self._fetching = Fetching(
             self._hosted,
@@ -96,7 +96,7 @@ class ReplicaManager:
     # --- records in and out
 
     def check(self, entries: Mapping[TopicPartition, Buffer]) -> Work[Mapping[TopicPartition, Batches]]:
-        """Validate what a client wants to append, for `append`, which then need not."""
+        """Validate a client's batches ahead of `append`, which then need not."""
         return self._appender.check(entries)
 
     def append(
@@ -129,7 +129,7 @@ class ReplicaManager:
         self._request_flushes(statuses)
         try:
             self.await_acks(statuses, timeout_ms=timeout_ms, respond=respond)
-        finally:  # Whatever befell this producer, readers must not wait for their deadlines.
+        finally:  # Even when this produce fails, readers must not wait until their deadlines.
             self._wake_readers(statuses)
         return statuses
 
@@ -206,7 +206,7 @@ class ReplicaManager:
     ) -> DelayedOperation | None:
         """R9, F1: read the partitions in order; answer in that order, now or when there is enough.
 
-        Returns what waits, to be abandoned when nobody wants its answer any more; None when it is answered.
+        Returns the delayed fetch, to be abandoned when its client is gone; None when it is answered.
         """
         return self._fetching.fetch(params, fetches, respond)
 
@@ -277,7 +277,7 @@ class ReplicaManager:
         return self._hosted.all()
 
     def describe(self) -> Sequence[Mapping[str, Any]]:
-        """Every hosted partition in words and numbers, by name."""
+        """Returns a description of every hosted partition for a person, by name."""
         now_ms = self._clock.monotonic_ms()
         by_name = sorted(self._hosted.all(), key=lambda partition: partition.topic_partition)
         return [describe_partition(partition, now_ms) for partition in by_name]
@@ -286,7 +286,7 @@ class ReplicaManager:
 
     @property
     def controller_epoch(self) -> int:
-        """The epoch of the controller last obeyed; 0 at start (R1)."""
+        """The epoch of the controller whose message was applied last; 0 at start (R1)."""
         return self._role_changer.controller_epoch
 
     def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
@@ -309,7 +309,7 @@ class ReplicaManager:
     ) -> None:
         """R11, for a fetcher: write what the leader of a partition followed here answered.
 
-        Raises what the log refuses (X5); whoever waits here is woken when HW or the log start moved.
+        Raises what the log refuses (X5). Wakes the operations that wait here if HW or the log start moved.
         """
         partition = self._hosted.get(topic_partition)
         if partition is None or partition.leadership is not None:

@@ -1,9 +1,9 @@
-"""Obeying the controller: leading, following and stopping partitions as it says (R5a-R5d).
+"""Applies the controller's LeaderAndIsr and StopReplica: leading, following, stopping (R5a-R5d).
 
-Law: orders come as `metadata`'s messages, what the broker must do next goes out as `RoleChanges`. The
-transitions of a partition, by what the order says and what is here:
+The messages are `metadata`'s values; `RoleChanges` is the result, what the broker must do next. The
+transitions of a partition, by its role here and by the message:
 
-    here          order                        becomes
+    here          message                      becomes
     anything      leader epoch not above ours  unchanged: STALE_CONTROLLER_EPOCH for it
     absent        leader is this broker        leading, HW from the checkpoint
     absent        leader is another, or none   following, HW from the checkpoint
