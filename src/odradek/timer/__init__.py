@@ -1,4 +1,7 @@
-"""Hierarchical timing wheels, delayed operations and their purgatory. Knows nothing of Kafka."""
+"""Hierarchical timing wheels, delayed operations and their purgatory.
+
+The package must not know Kafka's protocol.
+"""
 
 from odradek.timer.delayed_operation import DelayedOperation
 from odradek.timer.purgatory import Purgatory

@@ -1,15 +1,15 @@
 """The buckets of all wheels that have an expiration, the earliest first (T3).
 
-Law: buckets wait here, never tasks. The queue grows with the number of buckets in use, wheels times buckets
-per wheel, so that a million tasks cost it no more than a handful.
+Invariant: the queue holds buckets, never tasks. Its size is bounded by the number of buckets, wheels times
+buckets per wheel, so that a million tasks cost it no more than a handful.
 
 A bucket is in the heap exactly while its `expiration_ms` is set, and once. Cancelling tasks may empty it
 where it stands: digging it out would cost O(buckets), so it stays, useful again should a task of the same
 tick arrive, and is dropped when it comes to the front:
 
     offer(5: [A])  offer(8: [B])     heap 5 8      next_expiration_ms() = 5
-    A.cancel()                       heap 5 8      5 is empty now, nobody looked yet
-    next_expiration_ms() = 8         heap 8        dropped, and forgot its expiration
+    A.cancel()                       heap 5 8      5 is empty now and still in the heap
+    next_expiration_ms() = 8         heap 8        dropped, its expiration is cleared
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class DelayQueue:
             self._on_new_head()
 
     def poll(self, now_ms: int) -> tuple[int, TimerTaskList] | None:
-        """Take out the next bucket due at `now_ms`, with the expiration that it forgot; None if none is."""
+        """Take out the next bucket due at `now_ms`, with its expiration; returns None if there is none."""
         heap = self._heap
         while heap and heap[0][0] <= now_ms:
             expiration_ms, _, bucket = heappop(heap)

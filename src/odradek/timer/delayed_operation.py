@@ -1,7 +1,7 @@
 """An operation that cannot be answered yet: completed exactly once, by an event or by its deadline (D1, D2).
 
-Law: it knows when it is complete and what to do then. Who watches it, and under which keys, is not its
-business.
+It knows when it is complete and what to do then. It must not know the purgatory that watches it, nor its
+keys.
 
     open ── force_complete() ──► completed: out of the timer, on_complete() ran    the first caller gets True
       │                               ▲
@@ -22,7 +22,7 @@ from typing import ClassVar, Final
 from odradek.timer.timer_task import PendingCount, TimerTask
 
 TRIES_MAX: Final = 1_000
-"""How often the holder tries again before we take it for an operation that wakes itself for ever."""
+"""After so many repeated attempts, the operation counts as one that wakes itself for ever."""
 
 
 class DelayedOperation(TimerTask):
@@ -39,13 +39,13 @@ class DelayedOperation(TimerTask):
     def __init__(self, deadline_ms: int) -> None:
         super().__init__(deadline_ms)
         self.is_completed = False
-        """Whether some caller won; never False again."""
+        """Whether it is completed; never False again."""
         self.watched_at_ms = deadline_ms
         """When a purgatory began to watch it, on the monotonic clock; set by the purgatory."""
         self._trying = False
         """Whether a `safe_try_complete` is at work further up the stack."""
         self._try_again = False
-        """Whether another one came in meanwhile."""
+        """Whether another one was called meanwhile."""
         self._delayed_in: PendingCount | None = None
         """The purgatory's count of its operations in the timer, while this one is among them."""
 
@@ -61,7 +61,7 @@ class DelayedOperation(TimerTask):
 
     @abstractmethod
     def on_complete(self) -> None:
-        """Answer. Called exactly once, when the operation has left the timer (D1)."""
+        """Called exactly once, when the operation has left the timer: do what was delayed, or answer (D1)."""
         raise NotImplementedError
 
     def on_expiration(self) -> None:
@@ -69,11 +69,11 @@ class DelayedOperation(TimerTask):
 
     @abstractmethod
     def waits_for(self) -> str:
-        """Say the condition that is still open, in words and for a person (D7)."""
+        """Returns a description of the condition that is still open, for a person (D7)."""
         raise NotImplementedError
 
     def force_complete(self) -> bool:
-        """Complete, whatever the condition: True for the caller who did it, False for all later ones (D1).
+        """Complete, whatever the condition: True for the call that did it, False for all later ones (D1).
 
         What `on_complete` raises goes to the caller; the operation is completed all the same.
         """
@@ -85,7 +85,7 @@ class DelayedOperation(TimerTask):
         return True
 
     def abandon(self) -> None:
-        """End without an answer, because nobody waits for one any more; never called by the operation itself.
+        """End without an answer, since no client waits for it any more; never called by the operation itself.
 
         It leaves the timer, counts as completed, and gives back what it holds; its keys' lists drop it when
         they are next looked at (D6).
@@ -96,7 +96,7 @@ class DelayedOperation(TimerTask):
             self.on_abandoned()
 
     def on_abandoned(self) -> None:
-        """Called in place of `on_complete`, to let go of what only an answer needs."""
+        """Called in place of `on_complete`, to drop what only an answer needs."""
 
     def safe_try_complete(self) -> bool:
         """Try to complete on behalf of an event: True when this call did it (D2).

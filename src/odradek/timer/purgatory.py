@@ -1,6 +1,7 @@
 """The purgatory: delayed operations, watched under the keys whose events may complete them (D3 to D8).
 
-Law: it brings operations and events together and knows nothing of either. Keys are anything hashable.
+It tries operations when events occur for their keys. It must not know what an operation does or what a key
+means: keys are any hashable values.
 
 The life of a produce to p1 and p2 that waits for its followers, Op, in a purgatory that already holds DF
 under p2:
@@ -15,9 +16,9 @@ under p2:
 Re-entrance. Completing an operation may cause further events, for this key too, before `check_and_complete`
 returns. Each call goes through the operations watched when it began, skips those that others have completed
 meanwhile, and stops if its key is dropped; an operation watched meanwhile was tried after it was watched,
-by whoever did that.
+by the call that watched it.
 
-Errors. An operation that raises is our own mistake and must not become another's misfortune:
+Errors. An operation that raises is a programming error and must not keep others from completing:
 `check_and_complete` tries the others first. What was raised is then raised as one ExceptionGroup, in a turn
 of its own where there is a `defer` (for the loop's exception handler: the caller's own work goes on), else
 at the end of the call. An operation whose `try_complete` raised stays watched, and its deadline still

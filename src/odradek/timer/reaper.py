@@ -1,8 +1,8 @@
 """The reaper: drops from the lists what completed through another key (D6).
 
-Law: it decides when a sweep is worth its cost, and sweeps. It completes nothing.
+It decides when a sweep is worth its cost, and sweeps. Invariant: it completes no operation.
 
-Nobody counts the completed operations that still stand in some list. The estimate is an upper bound:
+The completed operations that are still in some list are not counted. The estimate is an upper bound:
 operations watched since the last sweep began, plus those pending then, minus those in the timer now. With
 `purge_interval` 2:
 
@@ -10,9 +10,9 @@ operations watched since the last sweep began, plus those pending then, minus th
     Op1 and Op2 complete      counted 3, delayed 1, estimate 2     not above 2
     watch Op4, Op4 completes  counted 4, delayed 1, estimate 3     above: sweep; counted := 1, estimate 0
 
-It is looked at after every advance of the clock. Where operations complete long before their deadlines,
-nothing else would advance it soon; so the watching that lifts the estimate above the interval asks the
-timer for an advance.
+The estimate is checked after every advance of the clock. Where operations complete long before their
+deadlines, nothing else would advance it soon; so the call that lifts the estimate above the interval asks
+the timer for an advance.
 
 A sweep examines at most `SLICE_ENTRIES` entries, then lets the loop turn. In between lists may change as
 they like: an entry that a slice misses for that is one that was open a moment ago, and the next sweep finds
@@ -88,14 +88,14 @@ class Reaper(Generic[K]):
         return self.counted - self._delayed.value
 
     def count_watched(self) -> None:
-        """Take note of one more operation, and have the clock advanced soon if that makes a sweep due."""
+        """Count one more operation, and have the clock advanced soon if that makes a sweep due."""
         self.counted += 1
         if self.counted - self._delayed.value > self._purge_interval and not self._advance.is_pending:
             self._advance.deadline_ms = self._timer.clock.monotonic_ms() + CHECK_DELAY_MS
             self._timer.add(self._advance)
 
     def uncount_watched(self) -> None:
-        """Take note that an operation just counted is not watched after all."""
+        """Undo `count_watched` for an operation that is not watched after all."""
         self.counted -= 1
 
     def check(self) -> None:

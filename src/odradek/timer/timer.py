@@ -1,10 +1,10 @@
 """The timer: wheels and a delay queue behind `add` and `advance` (T1 to T6).
 
-Law: it runs what is due when it is told that time has passed. It never waits, never reads a clock but the
-one it is given, and never calls a task from within `add`, whose caller may be half-way through a change.
+Invariant: tasks run only within `advance`, never within `add`, whose caller may be half-way through a change.
+The timer never waits and reads no clock but the one it is given.
 
-A driver (the server's one `call_at`, a test, the simulator) needs two things of it: when `advance` is next
-worth calling, and to be told when that became earlier. With ticks of 1 ms and 20 buckets, the clock at 0:
+A driver (the server's one `call_at`, a test, the simulator) needs two things of it: the time at which to call
+`advance` next, and a callback when that becomes earlier. With ticks of 1 ms and 20 buckets, the clock at 0:
 
     add A at 5        on_earlier()   next_expiration_ms() = 5
     add B at 450      -              5                          B in wheel 3 (tick 400), bucket 1
@@ -33,7 +33,7 @@ def _run_task(task: TimerTask) -> None:
 
 
 def _drop_task(task: TimerTask) -> None:
-    """Whoever it was to call is gone."""
+    """Do nothing: the timer is closed, the owner of the task is gone."""
 
 
 class Timer:

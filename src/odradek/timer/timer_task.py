@@ -1,6 +1,6 @@
 """A timer task and the entry that holds it in a list.
 
-Law: a task knows its deadline and its two neighbours, never a wheel, a clock or a purgatory.
+A task knows its deadline and its two neighbours. It must not know a wheel, a clock or a purgatory.
 
 The entry is the task's own base class, so that a task cannot have two of them, adding one allocates nothing,
 and cancelling one touches its neighbours only (T2). With S the sentinel of a bucket that holds A, B and C:
@@ -56,7 +56,7 @@ class TimerTask(TimerTaskEntry):
 
     @property
     def label(self) -> str:
-        """What warnings call it."""
+        """Returns the name of the task in warnings."""
         return type(self).__qualname__
 
     @property

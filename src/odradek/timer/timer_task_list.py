@@ -1,8 +1,8 @@
 """A bucket of a timing wheel: the tasks that share one expiration (T2).
 
-Law: a bucket knows its tasks and its expiration, never the wheel it belongs to or what time it is.
+A bucket knows its tasks and its expiration. It must not know the wheel it belongs to, nor the time.
 
-It is a circular doubly linked list and its own sentinel, so that no operation has an end to look out for:
+It is a circular doubly linked list and its own sentinel, so that the ends need no special case:
 
     empty                 L ⇄ L
     add A, add B          L ⇄ A ⇄ B ⇄ L
@@ -14,7 +14,7 @@ from typing import Final
 from odradek.timer.timer_task import PendingCount, TimerTask, TimerTaskEntry
 
 NO_EXPIRATION: Final = -1
-"""What `TimerTaskList.expiration_ms` says of a bucket that is not in the delay queue."""
+"""The `TimerTaskList.expiration_ms` of a bucket that is not in the delay queue."""
 
 
 class TimerTaskList(TimerTaskEntry):

@@ -1,6 +1,6 @@
 """One timing wheel, and the coarser one above it for what lies beyond its horizon (T1).
 
-Law: a wheel turns deadlines into buckets. It runs nothing, and its clock moves only when it is told.
+Invariant: a wheel only places tasks in buckets. It runs no task, and its clock moves only in `advance_clock`.
 
 A wheel with tick t, n buckets and clock c (a multiple of t) covers [c, c + t·n): the task with deadline d
 waits in bucket (d // t) mod n, due at (d // t)·t. What lies in the current tick is due and enters no

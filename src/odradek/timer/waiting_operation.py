@@ -1,4 +1,4 @@
-"""What a person is told about one delayed operation (D7), the same in the CLI, the console and tests.
+"""The description of one delayed operation for a person (D7), the same in the admin listener, CLI and tests.
 
 fetch  p1, p2  waiting 312 ms, 188 ms left: 100 of 1024 bytes
 """
@@ -20,13 +20,13 @@ class WaitingOperation(Generic[K]):
 
     kind: str
     keys: tuple[K, ...]
-    """The keys under which it is still watched, in the order in which the purgatory came to know them."""
+    """The keys under which it is still watched, in the order in which the purgatory first watched them."""
     age_ms: int
     """How long it has been watched."""
     time_left_ms: int
     """Until its deadline; 0 when that has passed and the timer has not run yet."""
     waits_for: str
-    """The condition that is still open, in words."""
+    """A description of the condition that is still open."""
 
     @classmethod
     def of(cls, operation: DelayedOperation, keys: Sequence[K], now_ms: int) -> WaitingOperation[K]:
