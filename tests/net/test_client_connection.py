@@ -101,7 +101,7 @@ async def test_an_answer_to_nothing_that_was_asked_ends_the_connection() -> None
         await reader.read()
 
     async with connected(confuse) as connection:
-        with pytest.raises(ConnectionFailed, match="an answer to no request of ours"):
+        with pytest.raises(ConnectionFailed, match="an answer to no request"):
             await connection.ask(DescribeClusterRequest(), DescribeClusterResponse)
 
 

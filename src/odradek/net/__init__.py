@@ -1,9 +1,13 @@
-"""Connections in and out: framing, order of answers, correlation, limits. Knows frames, not requests.
+"""Inbound and outbound connections: framing, order of answers, correlation ids, limits.
+
+The package must not know what a request means.
 
 - `framing`: where one frame ends and the next begins, without any I/O.
-- `server_connection`: one client of ours; its requests are handled one at a time, in order.
-- `connection_table`: all of them: who may connect, who is idle for too long, and counts.
+- `server_connection`: the connection of one client; its requests are handled one at a time, in order.
+- `ready_queue`: which connection's next request is handled when.
+- `connection_table`: all client connections: which are admitted, which are idle for too long, and counts.
+- `spin`: polling without sleeping for a moment after a request.
 - `request_pipeline`: the requests of one connection to a broker, without I/O: versions, order, deadlines.
 - `client_connection`: a connection to a broker on a loop, with many requests in flight.
-- `blocking_connection`: the same for whoever has a thread to wait on.
+- `blocking_connection`: the same for callers that may block their thread.
 """

@@ -1,4 +1,4 @@
-"""A blocking connection to one broker, for those with a thread to wait on: the shell of a `RequestPipeline`.
+"""A blocking connection to one broker, for callers that may block: the shell of a `RequestPipeline`.
 
 Requests may be sent ahead of their answers, which are taken in the order of the requests.
 """
@@ -41,7 +41,7 @@ class BrokerConnection:
         self._timeout_ms = int(timeout_s * 1000)
         self._clock = SystemClock()
         self._pipeline = RequestPipeline(self.address, self._clock, client_id=client_id)
-        # Outcomes that nobody has taken yet, the oldest first.
+        # Outcomes that no call has returned yet, the oldest first.
         self._outcomes: deque[Outcome] = deque()
         try:
             self._pipeline.learn_versions(self.call(ApiVersionsRequest(), ApiVersionsResponse, 0))

@@ -1,7 +1,7 @@
 """A connection to a broker on a running loop: the shell of a `RequestPipeline`.
 
-Invariant: it moves bytes and wakes callers; what they mean, the pipeline says. What to ask, and whether to
-ask again, is its user's.
+It moves bytes and wakes callers; the pipeline decodes the bytes. The caller decides what to request and
+whether to retry.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._pipeline = RequestPipeline(address, SystemClock(), client_id=client_id)
         # None before the connection is made and after it is lost.
         self._transport: asyncio.Transport | None = None
-        # Who waits for which answer, by correlation id.
+        # The futures that wait for answers, by correlation id.
         self._answers: dict[int, asyncio.Future[Answer]] = {}
         # Armed for the pipeline's next deadline.
         self._expiry: asyncio.TimerHandle | None = None

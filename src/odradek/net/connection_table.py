@@ -1,6 +1,6 @@
-"""All connections of a broker: who may come in, who has been idle for too long, and what they did.
+"""All connections of a broker: which are admitted, which have been idle for too long, and their counts.
 
-Law: it counts and decides; sockets are the connections' own, times are given.
+It counts and decides. It must not touch sockets, which the connections own, nor read a clock.
 
 Idle connections are found by one sweep over all of them, not by a timer each: a connection only sets a flag
 when bytes move. A sweep clears the flag, or, finding it cleared, compares the time since it did.
@@ -61,7 +61,7 @@ class ConnectionTable:
     """The open connections, in the order in which they came."""
 
     def __init__(self, limits: Callable[[], ConnectionLimits]) -> None:
-        """`limits` is asked whenever they matter: they may change while the broker runs."""
+        """`limits` is called each time they are needed: they may change while the broker runs."""
         self._limits = limits
         # Counts since the start.
         self.opened = 0
@@ -82,7 +82,7 @@ class ConnectionTable:
         return iter(list(self._open))
 
     def admit(self, connection: TrackedConnection) -> str | None:
-        """Take a connection in, or say which limit is reached."""
+        """Admit a connection and return None, or return which limit is reached."""
         host = connection.peer_host
         here = self._per_host.get(host, 0)
         limits = self._limits()
@@ -98,7 +98,7 @@ class ConnectionTable:
         return None
 
     def forget(self, connection: TrackedConnection) -> None:
-        """A connection was lost; one that was refused is unknown here, and stays so."""
+        """Remove a lost connection; one that was refused was never added, and nothing happens."""
         if connection not in self._open:
             return
         del self._open[connection]
@@ -145,7 +145,7 @@ class ConnectionTable:
         )
 
     def describe(self) -> list[Mapping[str, Any]]:
-        """Every open connection in words and numbers."""
+        """Returns a description of every open connection."""
         return [
             {
                 "client": f"{connection.peer_host}:{connection.peer_port}",

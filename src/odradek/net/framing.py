@@ -1,6 +1,6 @@
 """Frames: four bytes of length, big-endian, then as many bytes of payload.
 
-Invariant: it is told where bytes were put and hands out whole frames; it reads no socket and no payload.
+It cuts bytes that its owner received into whole frames. It must not read sockets or payloads.
 
 The owner asks where to put the next bytes, puts some there, and says how many:
 
@@ -12,7 +12,7 @@ The owner asks where to put the next bytes, puts some there, and says how many:
     received(1)       55                                  -> [b"11 22 33 44 55"]
 
 Every byte is copied out of the scratch buffer once, into a buffer that becomes the frame. So no frame shares
-memory with another, whoever keeps one keeps nothing else alive, and an idle connection holds no buffer.
+memory with another, a frame that is kept keeps nothing else alive, and an idle connection holds no buffer.
 
 A length is a claim, for which no memory is set aside: what a peer has begun occupies what it has sent, and an
 eighth more, however long it says the frame is.
@@ -34,7 +34,7 @@ JOINED_BYTES_MAX: Final = 4096
 
 _LENGTH: Final = struct.Struct(">i")
 
-# What people point at a broker by mistake, by the first bytes that it sends.
+# Protocols of clients that connect to a broker by mistake, by the first bytes that they send.
 _OTHER_PROTOCOLS: Final = (
     (b"GET ", "an HTTP request"),
     (b"POST", "an HTTP request"),
@@ -48,7 +48,7 @@ _OTHER_PROTOCOLS: Final = (
 
 
 class FrameRefused(OdradekError):
-    """A length that no frame may have; whatever follows on this connection means nothing."""
+    """A length that no frame may have; the rest of the connection cannot be read."""
 
 
 class FrameReader:

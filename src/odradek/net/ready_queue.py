@@ -11,9 +11,10 @@ A, B and C have 3, 1 and 2 requests of 0.4 ms each; a slice is 1 ms:
     sockets, timers         nothing
     a turn of the loop      a3
 
-A request that comes while nobody waits is handled within the callback that read it: it pays no turn of the
-loop. What such requests take is counted too, since one poll of the sockets may bring one of each of thousands
-of clients: when they have used up a slice, the next ones queue. Time without any work gives the slice back.
+A request that comes while no connection waits is handled within the callback that read it, without waiting
+for a turn of the loop. The time of such requests is counted too, since one poll of the sockets may bring one
+of each of thousands of clients: when they have used up a slice, the next ones queue. Time without any work
+gives the slice back.
 """
 
 from collections import deque
@@ -56,7 +57,7 @@ class ReadyQueue:
     ) -> None:
         """`schedule` runs a callback in the next turn of the loop, after sockets were looked at.
 
-        `spin` is told of every request that nobody had to wait for.
+        `spin.after_request` is called for every request that was handled at once.
         """
         self._schedule = schedule
         self._now_ns = now_ns
@@ -74,7 +75,7 @@ class ReadyQueue:
         return len(self._waiting)
 
     def serve_or_add(self, connection: Servable) -> bool:
-        """Serve a connection's request at once when nobody waits and the slice allows, else add it.
+        """Serve a connection's request at once when no other waits and the slice allows, else add it.
 
         Returns whether the connection is in the queue now. Called by what reads the connection's socket.
         """

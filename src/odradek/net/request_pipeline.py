@@ -1,4 +1,4 @@
-"""Requests on one connection to a broker, without the connection: what to write, and what arrived means.
+"""Requests on one connection to a broker, without I/O: the bytes to write, and the meaning of those received.
 
 Invariant: each request that was sent has exactly one outcome, an answer or a failure, in their order.
 A broker answers the requests of one connection in their order, so an answer belongs to the oldest request;
@@ -8,8 +8,8 @@ one that carries another correlation id means that the two sides disagree, and e
     received(70)                  [Answer(A)]
     expire() after B's deadline   [Failure(B, REQUEST_TIMED_OUT)], and the pipeline is closed: an answer to B
                                   would come between later ones
-    lost("...")                   [Failure(..., NETWORK_EXCEPTION)] for all in flight: whether they were done,
-                                  nobody knows
+    lost("...")                   [Failure(..., NETWORK_EXCEPTION)] for all in flight: whether they were done
+                                  is unknown
 
 Under every outgoing connection: the asyncio shell, the blocking shell, the links between brokers.
 """
@@ -40,7 +40,7 @@ R = TypeVar("R", bound=Message)
 
 
 class ConnectionFailed(ApiError):
-    """A request had no answer that means anything; `code` says why, as a broker's own error code would.
+    """A request has no valid answer; `code` is the error code that says why.
 
     NETWORK_EXCEPTION: the broker could not be reached, or the connection ended. REQUEST_TIMED_OUT: no answer
     came in time; the request may have been carried out. UNSUPPORTED_VERSION: the two sides know no common
@@ -122,7 +122,7 @@ class RequestPipeline:
     # --- versions
 
     def learn_versions(self, answer: ApiVersionsResponse) -> None:
-        """Take what the broker serves."""
+        """Store the versions that the broker serves."""
         self._served = {api.api_key: Versions(api.min_version, api.max_version) for api in answer.api_keys}
 
     def serves(self, request: type[Message]) -> bool:
@@ -146,7 +146,7 @@ class RequestPipeline:
         """The bytes of a request, to be written now. Raises ConnectionFailed when it is closed."""
         if self._closed_because:
             raise ConnectionFailed(f"the connection to {self.address} is closed: {self._closed_because}")
-        assert len(self._in_flight) < self._in_flight_max, "somebody sends without waiting for any answer"
+        assert len(self._in_flight) < self._in_flight_max, "a caller sends without waiting for any answer"
         self._last_correlation_id = (self._last_correlation_id + 1) & CORRELATION_ID_MAX
         sent = SentRequest(
             self._last_correlation_id,
@@ -176,7 +176,7 @@ class RequestPipeline:
         for frame in frames:
             correlation_id = _CORRELATION.unpack_from(frame)[0] if len(frame) >= _CORRELATION.size else None
             if not self._in_flight or self._in_flight[0].correlation_id != correlation_id:
-                reason = f"an answer to no request of ours, or out of order: correlation id {correlation_id}"
+                reason = f"an answer to no request, or out of order: correlation id {correlation_id}"
                 return [*outcomes, *self.lost(reason, ErrorCode.CORRUPT_MESSAGE)]
             outcomes.append(Answer(self._in_flight.popleft(), frame))
         return outcomes

@@ -1,6 +1,6 @@
 """One client's connection: its requests are handled one at a time and answered in order.
 
-Invariant: it moves frames and knows nothing of what is in them. It never blocks, makes no task and no future.
+Invariant: it never blocks and creates no task and no future. It must not know what frames contain.
 
 As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection. However
 many requests one read brought, the connections of other clients are served between any two of them: the
@@ -41,7 +41,7 @@ PIECE_BYTES: Final = 512 * 1024
 
 
 class FrameHandler(Protocol):
-    """What a listener's connections report to; called on the loop's thread, and must not raise."""
+    """The port that a listener's connections call; on the loop's thread, and it must not raise."""
 
     def connection_made(self, connection: "ServerConnection") -> bool:
         """A client connected; False refuses it."""
@@ -117,7 +117,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._write_buffer_bytes = write_buffer_bytes
         # None before connection_made and after connection_lost; nothing is sent or handled then.
         self._transport: asyncio.Transport | None = None
-        # A frame is with the handler, unanswered.
+        # The handler has a frame that it has not answered yet.
         self._handling = False
         # Ends what the frame at work has parked, when the connection is lost; None when there is nothing.
         self._abandon: Callable[[], None] | None = None
@@ -132,7 +132,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._choked = False
         # No more frames are handled; the transport closes when nothing is left to send.
         self._is_closing = False
-        # It waits in the ready queue, or `serve_next` is further up the stack and will tell the queue.
+        # It waits in the ready queue, or `serve_next` is further up the stack and its result tells the queue.
         self._is_queued = False
         # Whether the transport reads; False exactly while frames wait or the peer is choked.
         self._is_reading = True
@@ -177,7 +177,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         if not frames:
             return
         waiting = self._waiting
-        if waiting:  # the transport had read more before it was told to stop
+        if waiting:  # the transport had read more before `pause_reading`
             waiting[:0] = reversed(frames)
         else:
             self._waiting = frames
@@ -207,7 +207,7 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether answers still have somewhere to go."""
+        """Whether answers can still be sent."""
         return self._transport is not None and not self._is_closing and not self._transport.is_closing()
 
     @property

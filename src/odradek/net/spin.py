@@ -1,4 +1,4 @@
-"""Polling the sockets without sleeping for a moment after a request, while requests come one upon the other.
+"""Polling the sockets without sleeping for a moment after a request, while requests come close together.
 
 A loop that sleeps pays for its waking up: the system schedules the thread anew, and its caches are cold. A
 client that sends its next request as soon as it has the last answer makes the loop pay that for every
@@ -10,8 +10,8 @@ together than that:
     the client stops                  it polls for 150 us once, and sleeps
     a turn takes 1 ms                 another process had the processor: no polling for the next 100 ms
 
-The last case is a machine that has something better to do than to poll. A thread that polls there uses up its
-share of the processor, and waits longer when it has work.
+The last case is a machine whose processor other processes need. A thread that polls there uses up its share
+of the processor, and waits longer when it has work.
 
 Invariant: at most `spin_max_ns` pass between a request and the sleep, and without requests nothing is polled.
 
