@@ -1,1 +1,1 @@
-"""Consumer, producer and admin clients."""
+"""The admin clients, over blocking connections: topics, settings, offsets, groups and transactions."""

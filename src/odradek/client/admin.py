@@ -1,7 +1,7 @@
 """The admin client: topics, partitions and settings, over a blocking connection.
 
-It sends what it is asked to the first bootstrap address that answers; a broker that is not the controller
-passes it on. Every refusal is an ApiError with the broker's code and words.
+It sends each request to the first bootstrap address that answers; a broker that is not the controller
+forwards it. Every refusal is an ApiError with the broker's error code and message.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ class ConfigEntry:
 
 
 class Admin(AdminConnection):
-    """One connection; raises ApiError for refusals, ConnectionFailed when nobody answers."""
+    """One connection. Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     def list_topics(self, names: Sequence[str] | None = None) -> list[TopicDescription]:
         """Describe `names`, or all topics, by name. Raises ApiError for the first that is unknown."""
@@ -106,7 +106,7 @@ class Admin(AdminConnection):
         replication_factor: int = -1,
         configs: Mapping[str, str] | None = None,
     ) -> None:
-        """Make a topic; -1 leaves partitions or replicas to the broker's defaults."""
+        """Create a topic; -1 leaves partitions or replicas to the broker's defaults."""
         topic = CreatableTopic(
             name=name,
             num_partitions=partitions,
@@ -153,7 +153,7 @@ class Admin(AdminConnection):
         return sorted(entries, key=lambda entry: entry.name)
 
     def alter_configs(self, resource_type: int, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set each setting to its text, or take it back to its default where the text is None."""
+        """Set each setting to its text, or reset it to its default where the text is None."""
         resource = AlterConfigsResource(
             resource_type=resource_type,
             resource_name=name,

@@ -1,4 +1,4 @@
-"""What all admin clients begin with: a connection to the first bootstrap address that answers."""
+"""The common base of all admin clients: a connection to the first bootstrap address that answers."""
 
 from enum import IntEnum
 from types import TracebackType
@@ -21,7 +21,7 @@ class CoordinatorKey(IntEnum):
 
 
 class AdminConnection:
-    """Raises SettingError for bootstrap servers that are none, ConnectionFailed when nobody answers."""
+    """Raises SettingError for malformed bootstrap servers, ConnectionFailed when no broker answers."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self._connection = connect_any(parse_bootstrap_servers(bootstrap_servers))
@@ -39,7 +39,7 @@ class AdminConnection:
         self.close()
 
     def _coordinator(self, kind: CoordinatorKey, key: str) -> BrokerConnection:
-        """A connection of its own to the coordinator of a group or transactional id."""
+        """Open a separate connection to the coordinator of a group or transactional id."""
         request = FindCoordinatorRequest(key=key, key_type=kind)
         answer = self._connection.ask(request, FindCoordinatorResponse, _FIND_COORDINATOR_VERSION_MAX)
         about = f"no coordinator of {kind.name.lower()} {key!r}"

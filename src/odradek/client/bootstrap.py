@@ -1,4 +1,4 @@
-"""From the text of `bootstrap.servers` to a connection."""
+"""Parses `bootstrap.servers` and connects to one of them."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What a reader needs to know of the cluster: topics, their leaders, and where offsets begin and end."""
+"""Queries of a reader about the cluster: topics, their leaders, and their first and last offsets."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ class Leaders:
 
 
 def fetch_leaders(connection: BrokerConnection, topics: Sequence[str] | None) -> Leaders:
-    """Ask for `topics`, or for all of them; unknown ones are left out."""
+    """Returns the leaders of `topics`, or of all topics; unknown ones are left out."""
     version = connection.version_of(MetadataRequest, METADATA_VERSION_MAX)
     wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
     request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
@@ -61,7 +61,7 @@ def fetch_leaders(connection: BrokerConnection, topics: Sequence[str] | None) ->
 def list_offsets(
     leaders: Leaders, timestamp: int, partitions: Sequence[TopicPartition], isolation: str
 ) -> Offsets:
-    """The offset of `timestamp` (or EARLIEST, LATEST) in each partition, asked of its leader.
+    """The offset of `timestamp` (or EARLIEST, LATEST) in each partition, requested from its leader.
 
     Raises OdradekError for a partition without a leader, or when a leader refuses.
     """

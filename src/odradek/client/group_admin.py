@@ -1,7 +1,7 @@
-"""Groups as an administrator sees them: who is in them, what they have committed, how far behind they are.
+"""The admin client for groups: their members, committed offsets and lag.
 
-Requests about a group go to its coordinator, which FindCoordinator names; lists are asked of the broker that
-the bootstrap address leads to.
+Requests about a group go to its coordinator, which FindCoordinator names; ListGroups goes to the broker at
+the bootstrap address.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ _DESCRIBE_VERSION_MAX = 5
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """One group of a list; state and type are empty where the broker does not tell them."""
+    """One group of a list; state and type are empty where the broker does not return them."""
 
     group: str
     state: str
@@ -56,7 +56,7 @@ class Lag:
     # None where a member has the partition and nothing is committed yet.
     committed: int | None
     end: int
-    # Who has the partition now, if anybody.
+    # The member that the partition is assigned to, if any.
     member: str | None
     client: str | None
 
@@ -67,7 +67,7 @@ class Lag:
 
 
 class GroupAdmin(AdminConnection):
-    """Raises ApiError for refusals, ConnectionFailed when nobody answers."""
+    """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     def list_groups(self) -> list[GroupListing]:
         """The groups that this broker coordinates, by name."""
@@ -98,7 +98,7 @@ class GroupAdmin(AdminConnection):
         }
 
     def lag(self, group: str) -> list[Lag]:
-        """What a group has yet to read of each partition that it has committed, or that a member has."""
+        """Returns the lag of each partition that the group has committed or that is assigned to a member."""
         members = {
             partition: member for member in self.describe(group).members for partition in member.partitions
         }
@@ -159,7 +159,7 @@ class GroupAdmin(AdminConnection):
 
 
 def _consumer_group(connection: BrokerConnection, group: str) -> GroupDescription | None:
-    """A group of the consumer protocol; None when it is of another, or the broker knows no such protocol."""
+    """Returns a group of the consumer protocol; None if it uses another, or the broker does not serve it."""
     if not connection.serves(ConsumerGroupDescribeRequest):
         return None
     request = ConsumerGroupDescribeRequest(group_ids=[group])

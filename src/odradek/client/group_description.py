@@ -1,6 +1,6 @@
 """A group with its members, of either protocol, as an administrator reads it.
 
-Law: answers in, descriptions out; who asks for them is `group_admin`.
+It only converts responses to descriptions; `group_admin` sends the requests.
 """
 
 from collections.abc import Sequence

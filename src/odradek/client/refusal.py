@@ -1,4 +1,4 @@
-"""What admin clients make of a broker's error codes: one exception, with words that a person can use."""
+"""Turns a broker's error codes into one exception with a readable message."""
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -7,7 +7,7 @@ from odradek.base.errors import ApiError
 def raise_for(error_code: int, message: str | None = None, *, about: str = "") -> None:
     """Raise ApiError unless the code is NONE.
 
-    In the broker's own words where it has any, else in the code's: "group g: not coordinator".
+    The message is the broker's where it sent one, else the code's name: "group g: not coordinator".
     """
     if error_code == ErrorCode.NONE:
         return

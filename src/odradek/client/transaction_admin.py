@@ -1,4 +1,4 @@
-"""Transactions as an administrator sees them: which are known, which are open and since when."""
+"""The admin client for transactions: which are known, which are open and since when."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ class TransactionDescription:
 
 
 class TransactionAdmin(AdminConnection):
-    """Raises ApiError for refusals, ConnectionFailed when nobody answers."""
+    """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     def list_transactions(self) -> list[TransactionListing]:
         """The transactional ids that this broker coordinates, by name."""
@@ -51,7 +51,7 @@ class TransactionAdmin(AdminConnection):
         return sorted(found, key=lambda one: one.transactional_id)
 
     def describe(self, transactional_id: str) -> TransactionDescription:
-        """One transactional id. Raises ApiError when nobody has used it."""
+        """One transactional id. Raises ApiError if the coordinator does not know it."""
         request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
         with self._coordinator(CoordinatorKey.TRANSACTION, transactional_id) as connection:
             (found,) = connection.ask(request, DescribeTransactionsResponse).transaction_states
