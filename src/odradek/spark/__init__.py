@@ -1,1 +1,1 @@
-"""The PySpark source, sink and pipelines."""
+"""The PySpark data source `odradek`: batch reads of topics."""

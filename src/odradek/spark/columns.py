@@ -1,4 +1,4 @@
-"""Record batches as they lie in a fetch response, turned into Arrow columns without a loop over records.
+"""Decodes the record batches of a fetch response into Arrow columns without a loop over records.
 
 A record is a row of variable-length integers ("varints") and two byte strings:
 
@@ -13,8 +13,8 @@ record at once). From there each field is decoded for all records together:
     keys         entries 0, 4, 8, ... of a binary array whose offsets are
     values       entries 2, 6, 10, ...      [key start, key end, value start, value end, next key start, ...]
 
-so that no byte of a key or value is touched before Arrow gathers it. Stored bytes are taken as hostile:
-whatever does not add up is CorruptRecord, nothing is read outside the buffer.
+so that no byte of a key or value is touched before Arrow gathers it. Stored bytes are not trusted:
+inconsistent lengths raise CorruptRecord, nothing is read outside the buffer.
 """
 
 from dataclasses import dataclass

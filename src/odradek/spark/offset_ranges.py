@@ -1,4 +1,4 @@
-"""What a read is asked to cover, and the offset ranges that cover it: pure planning, no sockets.
+"""Parses the options of a read and plans its offset ranges. It must not open connections.
 
 Options are those of Spark's Kafka source, by the same names:
 
@@ -36,7 +36,7 @@ class OffsetRange:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Which partitions are read: exactly one of the three ways to say it."""
+    """Which partitions are read: exactly one of the three options."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None

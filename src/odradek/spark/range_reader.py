@@ -41,7 +41,7 @@ from odradek.wire.messages.fetch import (
 FETCH_VERSION_MAX = 11
 FETCH_BYTES_MAX = 8 << 20
 FETCH_WAIT_MAX_MS = 500
-# A batch may decompress to at most so much; more is taken for a bomb.
+# The most that a batch may decompress to; one that takes more is refused as a decompression bomb.
 DECOMPRESSED_BYTES_MAX = 1 << 30
 # How often in a row a range may fail to be fetched before the task fails and Spark retries it.
 ATTEMPTS_MAX = 5
@@ -73,7 +73,7 @@ class DataLost(OdradekError):
 
 @dataclass(slots=True)
 class _Aborted:
-    """Follows which producers are inside an aborted transaction, in the order of offsets (read_committed)."""
+    """Tracks which producers are inside an aborted transaction, in the order of offsets (read_committed)."""
 
     # First offsets of aborted transactions still ahead, per producer, ascending.
     ahead: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -171,7 +171,7 @@ def _fetch_all(
 def _after_loss(
     connection: BrokerConnection, wanted: OffsetRange, position: int, options: ReadOptions
 ) -> int:
-    """Where the log begins now that it no longer has `position`; raises DataLost unless loss is allowed."""
+    """Returns the start of a log that no longer has `position`; raises DataLost unless loss is allowed."""
     partition = wanted.topic_partition
     start = list_offsets_of_leader(connection, EARLIEST, [partition], options.isolation)[partition]
     if start <= position:

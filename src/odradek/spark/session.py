@@ -11,7 +11,7 @@ from odradek.spark.source import OdradekDataSource
 
 
 def cache_directory() -> Path:
-    """Where things that can be made again are kept: ODRADEK_CACHE, else the user's cache directory."""
+    """The directory for files that can be created again: ODRADEK_CACHE, else the user's cache directory."""
     given = os.environ.get("ODRADEK_CACHE")
     if given:
         return Path(given)
@@ -21,7 +21,7 @@ def cache_directory() -> Path:
 def spark_session(
     application: str, *, cores: int = 2, settings: dict[str, str] | None = None
 ) -> SparkSession:
-    """A local session with the source `odradek` registered; `settings` are Spark's own and win over ours.
+    """A local session with the source `odradek` registered; `settings` are Spark settings and override ours.
 
     Spark's workers must run the interpreter that has this package, so PYSPARK_PYTHON is set to it.
     """

@@ -1,10 +1,10 @@
-"""The PySpark data source `odradek`: batch reads of topics, as Spark's Kafka source has them.
+"""The PySpark data source `odradek`: batch reads of topics, like those of Spark's Kafka source.
 
     options = {"kafka.bootstrap.servers": "127.0.0.1:9092", "subscribe": "flights"}
     spark.read.format("odradek").options(**options).load()
 
-No jar is needed: offsets are planned on the driver, and each task fetches and decodes its own range (rule for
-the options: `offset_ranges`; for the reading: `range_reader`). Executors must be able to import this module.
+No jar is needed: offsets are planned on the driver, and each task fetches and decodes its own range (the
+options: `offset_ranges`; the reading: `range_reader`). Executors must be able to import this module.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
