@@ -1,4 +1,7 @@
-"""The log on disk: segments, indexes, producer state, recovery, retention. Knows files, not requests."""
+"""The log on disk: segments, indexes, producer state, recovery, retention.
+
+The package must not know requests.
+"""
 
 from odradek.storage.appending import AppendInfo
 from odradek.storage.checkpoint import CheckpointWrite

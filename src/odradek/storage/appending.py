@@ -1,4 +1,4 @@
-"""What an append says of itself, and the checks on what a leader sent (X2, X5)."""
+"""The result of an append, and the checks on batches that a leader sent (X2, X5)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from odradek.storage.producer_state import RememberedBatch
 
 @dataclass(slots=True)
 class AppendInfo:
-    """Where the batches of one append lie, or, for a duplicate, where they lay already."""
+    """Where the batches of one append are, or, for a duplicate, where the first copy is."""
 
     first_offset: Offset
     """Offset of the first record; -1 when nothing was appended."""
@@ -31,9 +31,9 @@ class AppendInfo:
     size_bytes: int
     """Bytes written; 0 for a duplicate."""
     duplicate: bool = False
-    """The producer sent again what is already here: nothing was written, the offsets are the first ones'."""
+    """The producer repeated a batch: nothing was written, the offsets are those of its first append."""
     rolled: bool = False
-    """A new segment was begun: the one before wants to be flushed."""
+    """A new segment was begun: the one before is to be flushed."""
     flush_due: bool = False
     """`pending_flush` has work by now: a roll, or `flush.messages` reached."""
 
@@ -66,7 +66,7 @@ def leader_info(
 
 
 def duplicate_info(batch: RememberedBatch, log_start_offset: Offset, leader_epoch: LeaderEpoch) -> AppendInfo:
-    """The answer to a batch that is here already: the offsets that it got the first time."""
+    """The answer to a batch that the log has already: the offsets of its first append."""
     return AppendInfo(
         batch.first_offset,
         batch.last_offset,

@@ -1,6 +1,6 @@
-"""From batch to batch through a segment's file, a chunk at a time, without reading more than is looked at.
+"""Iterates over the batches of a segment's file, a chunk at a time, reading no more than is needed.
 
-A walk trusts nothing: a header that cannot be one ends it with CorruptRecord, which names the byte.
+File content is not trusted: an invalid header raises CorruptRecord, which names the byte.
 
     for position, header in walk_headers(file, 0, size): ...            61 bytes of each batch
     for position, header, batch in walk_batches(file, 0, size): ...     all of it, for CRCs and markers

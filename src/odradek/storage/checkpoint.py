@@ -18,7 +18,7 @@ _DIGITS_MAX = 18  # all of which fit in 64 bits
 
 @dataclass(slots=True)
 class Damage:
-    """A file that is not as it should be, and what was done about it."""
+    """A damaged file, and what was done about it."""
 
     path: str
     reason: str

@@ -1,4 +1,4 @@
-"""Where each leader epoch began: the memory by which two diverged logs find their common past (KIP-101).
+"""The start offset of each leader epoch, by which two diverged logs find their common prefix (KIP-101).
 
 0 0        epoch 0 began at offset 0
 3 120      epoch 3 at 120: epochs 1 and 2 wrote nothing here
@@ -32,7 +32,7 @@ class EpochCache:
         return list(zip(self._epochs, self._starts, strict=True))
 
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> bool:
-        """Note that `epoch` begins at `start_offset`; True when that is news.
+        """Note that `epoch` begins at `start_offset`; True when that is new.
 
         An epoch known already keeps its start. Older entries that begin at or behind the new one wrote
         nothing that is still here, and go.
@@ -70,7 +70,7 @@ class EpochCache:
         return changed
 
     def truncate_from_start(self, start_offset: Offset) -> bool:
-        """The log now begins at `start_offset`, as does the epoch in force there; True if that is news."""
+        """The log now begins at `start_offset`, as does the epoch in force there; True if that is new."""
         number = bisect_right(self._starts, start_offset)
         if number == 0 or (number == 1 and self._starts[0] == start_offset):
             return False

@@ -1,4 +1,4 @@
-"""What the metadata store says of a broker's logs, to hold against what lies on its disks (R15)."""
+"""The logs that a broker should have by the metadata store, to compare with those on its disks (R15)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ NO_BROKER_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLogs:
-    """The partitions of one broker, and how the store saw it last."""
+    """The partitions of one broker, and its last registration in the store."""
 
     topic_ids: Mapping[TopicPartition, UUID]
     """The partitions assigned to this broker, those being deleted included, with their topics' ids."""
@@ -22,6 +22,6 @@ class ExpectedLogs:
     directory_ids: tuple[UUID, ...] = ()
     """The log directories that it registered last."""
     missing_directory_ids: tuple[UUID, ...] = ()
-    """Those that it had before and missed at that time."""
+    """Those that it had before and that were missing at that time."""
     broker_epoch: int = NO_BROKER_EPOCH
     """The epoch of that registration."""

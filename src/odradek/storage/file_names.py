@@ -1,4 +1,4 @@
-"""What the files of a log directory are called (L1). Kafka's names, so that its tools find their way.
+"""The names of the files in a log directory (L1). They are Kafka's, so that its tools can read the directory.
 
 <log dir>/orders-3/00000000000000000042.log           one segment's batches, from offset 42
 <log dir>/orders-3/00000000000000000042.snapshot      producer state as of offset 42
@@ -66,12 +66,12 @@ def topic_partition_of(directory_name: str) -> TopicPartition | None:
 
 
 def deleted_directory(topic_partition: TopicPartition, unique: UUID) -> str:
-    """The name of a log on its way out; the topic is cut where the name would be too long for a disk."""
+    """The directory name of a deleted log; the topic is cut where the name would be too long for a disk."""
     return _set_aside(topic_partition, f"{unique.hex}-delete")
 
 
 def stray_directory(topic_partition: TopicPartition, unique: UUID) -> str:
-    """The name of a log whose topic is unknown; the topic is cut where the name would be too long."""
+    """The directory name of a log of an unknown topic; the topic is cut where the name would be too long."""
     return _set_aside(topic_partition, f"{unique.hex}-stray")
 
 

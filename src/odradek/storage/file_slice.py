@@ -1,4 +1,4 @@
-"""A part of a file that is read when it is sent, whatever becomes of the file's name meanwhile.
+"""A part of a file that is read when it is sent, also if the file was renamed or removed meanwhile.
 
 A fetch of 50 MB is answered with slices: the answer holds a descriptor, not 50 MB. What may happen before the
 last byte is sent:
@@ -7,7 +7,7 @@ last byte is sent:
     by its compacted successor
     the log is appended to                  behind the slice: no matter
     the log is truncated                    bytes that were cut off are gone, also when others were written in
-                                            their place: whoever sends the slice has to give up
+                                            their place: the sender of the slice has to give up
 
 Consumers never see the last case, for they read below HW, and nothing below HW is ever truncated; a follower
 may, when its leader loses an election.
@@ -19,7 +19,7 @@ from odradek.base.stored_bytes import StoredBytes
 from odradek.storage.files import PinnedFile
 
 SLICE_BYTES_MIN: Final = 4096
-"""Less than this is not worth a slice; the codec copies what is smaller."""
+"""The least size of a slice; the codec copies smaller parts."""
 
 
 class FileSlice(StoredBytes):

@@ -1,4 +1,4 @@
-"""The file-system port: all that storage may ask of a disk.
+"""The file-system port: every operation of storage on a disk.
 
 Paths are strings with `/`. Every failure is an OSError, also from the fakes, with the errno that the
 system gives (ENOSPC, EIO, ENOENT, EROFS). What is written is visible at once and on disk only after
@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 
-# What the system says of one file or of this process, not of the disk.
+# Error codes that concern one file or this process, not the disk.
 _NOT_OF_THE_DISK = frozenset(
     {
         errno.EACCES,
@@ -34,7 +34,7 @@ _NOT_OF_THE_DISK = frozenset(
 
 def is_of_the_disk(error: OSError) -> bool:
     """Whether a failed read means that the disk fails (EIO, EROFS, ...), not only that one file cannot be
-    opened. Of a failed write nobody knows what it left behind: it always counts as the disk's."""
+    opened. What a failed write left behind is unknown: it always counts as a failure of the disk."""
     return error.errno not in _NOT_OF_THE_DISK
 
 
@@ -83,7 +83,7 @@ class File(Protocol):
     def pin(self) -> PinnedFile | None:
         """Keep what is written now readable after the file is removed, replaced or closed.
 
-        None when too many files are pinned already. All who pin a file share one descriptor; what is appended
+        None when too many files are pinned already. All pins of a file share one descriptor; what is appended
         later may be seen, what `truncate` cuts off is not, also when it is written anew.
         """
 

@@ -1,11 +1,11 @@
-"""Forcing a log to disk, as an effect: the log says what to sync, somebody else waits for the disk.
+"""Forcing a log to disk, as an effect: the log returns what to sync, and the caller waits for the disk.
 
     flush = log.pending_flush()      # on the owning thread: what is written and not yet on disk
     flush.run()                      # on any thread; blocks; raises OSError
     log.mark_flushed(flush)          # on the owning thread again
 
-A failed `run` is never tried again: the pages are gone from the cache although they never reached the
-disk, so a second fsync would lie. The caller takes the directory offline (L7).
+A failed `run` is never repeated: the pages are gone from the cache although they never reached the disk, so
+a second fsync would report success wrongly. The caller takes the directory offline (L7).
 
 What is synced: the batches of every segment that was written since, and the indexes of those that are
 complete. The active segment's indexes are not: recovery makes them again from the batches (L4).

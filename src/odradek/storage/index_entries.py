@@ -7,7 +7,7 @@ kilobytes of memory however large it is:
     file:    e0 e1 e2 ... e511 | window: e512 e513 ... e640       search 5xx -> window, else
              ^ bisected by single reads, the last 512 entries at once
 
-An entry that is lost with the window is no harm: recovery builds the index of every segment that was not
+An entry that is lost with the window does no harm: recovery builds the index of every segment that was not
 flushed whole again from the log (L4). An index that Kafka preallocated ends in entries of zeros, which
 are no entries: the first entry of a segment never lies at byte 0 of the log.
 """
@@ -183,6 +183,6 @@ class IndexEntries:
     def _read_page(self, number: int, count: int) -> bytes:
         size = self._struct.size
         data = self._file.read_at(count * size, number * size)
-        if len(data) % size:  # the file was cut by somebody else; what is whole still counts
+        if len(data) % size:  # another process cut the file; the whole entries still count
             data = data[: len(data) - len(data) % size]
         return data

@@ -1,4 +1,4 @@
-"""From a partition's directory to its segments: what a stop left behind is finished or cleared away first.
+"""Loads the segments of a partition's directory, after finishing or removing what a stop interrupted.
 
 .deleted                 its delay is cut short: removed
 .cleaned, .tmp           written by halves: removed
@@ -37,7 +37,7 @@ class Cut:
 
 @dataclass(slots=True)
 class LogRecovery:
-    """What opening one log found and did (L4)."""
+    """The result of opening one log: what was found and repaired (L4)."""
 
     topic_partition: TopicPartition
     clean: bool

@@ -1,7 +1,7 @@
 """One partition's log: it owns the segments and every offset that describes them.
 
-Its offsets are in `log_offsets`, which holds them in order. The log knows nothing of
-requests, replicas or leaders: who may append and how far a reader may see is the caller's to say.
+Its offsets are in `log_offsets`, which holds them in order. The log must not know
+requests, replicas or leaders: the caller decides who may append and how far a reader may see.
 Every OSError comes out as StorageFailure, after which the log's whole directory is offline.
 
     append_as_leader   validate (records) -> check producers -> give offsets -> roll -> write -> remember
@@ -81,7 +81,7 @@ def _reads_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Conca
 
 
 def _unreadable(log: "Log", error: OSError) -> LogError:
-    """What a failed read means: the directory is offline, or one file is not to be had."""
+    """Returns the error for a failed read: the directory is offline, or one file cannot be read."""
     if is_of_the_disk(error):
         return log.place.fail(error)
     return FileUnavailable(f"{log.topic_partition} cannot be read: {error}")
@@ -174,7 +174,7 @@ class Log:
 
     @property
     def directory(self) -> str:
-        """The log directory (one of `log.dirs`) that this log lives in."""
+        """The log directory (one of `log.dirs`) that holds this log."""
         return self.place.path
 
     @property
@@ -230,7 +230,7 @@ class Log:
     ) -> AppendInfo:
         """Validate, give offsets and write. A batch that the producer repeats is answered as a duplicate.
 
-        Raises what the tree under LogError names; nothing is written then.
+        Raises a LogError; nothing is written then.
         """
         if isinstance(batches, ValidatedRecords):
             records = batches
@@ -596,5 +596,5 @@ class Log:
         self._segments.move_to(path)
 
     def describe(self) -> Mapping[str, Any]:
-        """The log in words and numbers, for tests, CLI and console."""
+        """Returns a description of the log, for tests, the admin listener and the CLI."""
         return describe_log(self)

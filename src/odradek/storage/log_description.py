@@ -1,4 +1,4 @@
-"""A log in words and numbers, the same for tests, CLI and console."""
+"""Describes a log for a person, the same in tests, the admin listener and the CLI."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def describe_log(log: "Log") -> Mapping[str, Any]:
-    """What `Log.describe` returns."""
+    """Returns the description of `log`; see `Log.describe`."""
     return {
         "partition": str(log.topic_partition),
         "topic_id": None if log.topic_id is None else str(log.topic_id),

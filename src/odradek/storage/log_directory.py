@@ -1,4 +1,4 @@
-"""One of `log.dirs`: the disk below its logs, whose it is, and whether it still works.
+"""One of `log.dirs`: its disk, the broker and cluster it belongs to, and whether it still works.
 
 A directory that has failed once stays offline until the broker starts again (L7): every log in it answers
 StorageFailure, and nothing is written to it any more.
@@ -29,7 +29,7 @@ _REMEDIES = {
 
 
 def explain(error: OSError) -> str:
-    """What the disk refused, and what a person can do about it."""
+    """Describes what the disk refused, and what a person can do about it."""
     reason = error.strerror or str(error)
     if error.filename is not None:
         reason += f" ({error.filename})"
@@ -77,10 +77,10 @@ class LogDirectory:
         self.removals = Removals(file_system, clock)
         # What was found damaged in an index and made again, one sentence each, until `take_repairs`.
         self.repairs: list[str] = []
-        # Why it is offline and what to do, in words; None while it is online.
+        # Why it is offline and what to do about it; None while it is online.
         self.failure: str | None = None
         self.log_count = 0  # logs in it that are hosted; new ones go where the fewest are
-        # Writes `recovery-point-offset-checkpoint`, now, on this thread; set by who knows all logs (X6).
+        # Writes `recovery-point-offset-checkpoint`, now, on this thread; set by the log manager (X6).
         self.write_recovery_points: Callable[[], None] = lambda: None
         self.lock: DirectoryLock | None = None  # held from opening to closing
         self.is_new = False  # it had no id before this start
@@ -109,7 +109,7 @@ class LogDirectory:
         return taken
 
     def take_clean_shutdown_mark(self) -> None:
-        """Note how the last stop was, and forget it on disk: from here on only a clean stop is clean."""
+        """Read how the last stop was, and remove the mark: only another clean stop writes it again."""
         mark = f"{self.path}/{file_names.CLEAN_SHUTDOWN}"
         self.stopped_cleanly = self.file_system.exists(mark)
         if self.stopped_cleanly:
@@ -118,7 +118,7 @@ class LogDirectory:
             self.file_system.sync_directory(self.path)
 
     def leave_clean_shutdown_mark(self, broker_epoch: int | None) -> None:
-        """Everything in the directory is on disk: say so to whoever opens it next.
+        """Write the mark for the next start: everything in the directory is on disk.
 
         None for a broker that never joined its cluster: the mark is again what it was.
         """

@@ -153,7 +153,7 @@ class LogManager:
         return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Take a log away: renamed at once, its files removed after `file.delete.delay.ms`.
+        """Delete a log: renamed at once, its files removed after `file.delete.delay.ms`.
 
         One that lies in a missing directory is given up; it is a stray when the directory is back.
         """
@@ -192,7 +192,7 @@ class LogManager:
         return [directory.path for directory in self.directories if directory.failure is None]
 
     def why_offline(self, directory: str) -> str | None:
-        """What made a log directory fail and what to do about it; None while it works."""
+        """Returns what made a log directory fail and what to do about it; None while it works."""
         return next((one.failure for one in self.directories if one.path == directory), None)
 
     def update_config(self, topic: str, config: TopicConfig) -> None:
@@ -293,7 +293,7 @@ class LogManager:
             directory.release_lock()
 
     def describe(self) -> Mapping[str, Any]:
-        """Directories and logs in words and numbers."""
+        """Returns a description of the directories and their logs."""
         return {
             "directories": [
                 {
@@ -354,7 +354,7 @@ class LogManager:
                 self.report.logs.append(loaded.report)
 
     def _logs_in(self, directory: LogDirectory, expected: ExpectedLogs | None) -> list[TopicPartition]:
-        """The partitions that have a log in a directory, by name; what is none of ours is noted."""
+        """The partitions that have a log in a directory, by name; other entries are reported."""
         found: list[TopicPartition] = []
         report, path = self.report, directory.path
         for name, size_bytes in directory.file_system.list_directory(path):
@@ -505,5 +505,5 @@ class LogManager:
             try:
                 total += count(log)
             except StorageFailure:
-                continue  # its directory is offline now and says so; the others go on
+                continue  # its directory is offline now, which is reported; the others go on
         return total

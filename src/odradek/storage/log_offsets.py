@@ -5,8 +5,8 @@
     10        14      15    20
     |---------|-------|-----|         read-committed readers see up to LSO, others up to HW, replicas to LEO
 
-Invariant: this order holds after every method, each of which asserts it. Where an offset lies is the caller's
-to know; nothing here reads a file.
+Invariant: this order holds after every method, each of which asserts it. The caller knows
+where an offset lies; nothing here reads a file.
 """
 
 from odradek.base.ids import Offset

@@ -1,6 +1,6 @@
-"""What a log consists of, and the changes that concern several of its parts at once.
+"""The parts of a log, and the changes that concern several of them at once.
 
-`Log` is what others see; `truncation` cuts; both work on these parts.
+`Log` is the public class, `truncation` cuts the end off; both work on these parts.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class LogParts:
     offsets: LogOffsets
     flushes: FlushState
     transaction_sums: Sums | None
-    """What is written down of the transaction indexes; None: no transaction ever ended here."""
+    """The sums stored for the transaction indexes; None: no transaction ever ended here."""
 
     def locate(self, offset: Offset) -> LogPosition:
         """Where an offset of the log lies, LEO included."""
@@ -70,7 +70,7 @@ class LogParts:
         return current if current.offset == stable else self.locate(stable)
 
     def relocate(self, below: Offset) -> None:
-        """The segments based below that offset are others now: where HW and LSO lie in them has changed."""
+        """Recompute the positions of HW and LSO, after the segments based below that offset were replaced."""
         offsets = self.offsets
         high_watermark, last_stable = offsets.high_watermark, offsets.last_stable
         if high_watermark.segment_base_offset < below:

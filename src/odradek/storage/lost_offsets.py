@@ -2,7 +2,7 @@
 
 A log that ends below what its checkpoints say has lost records: a segment that vanished, a tail that was cut,
 a power cut. Consumers have seen those offsets and have committed them. The next leader therefore fills the
-hole with batches that have offsets and no records, as compaction leaves them:
+gap with batches that have offsets and no records, as compaction leaves them:
 
     checkpointed up to 100:  ... 38 39 | 40-99, no records | 100 the next record
 

@@ -2,7 +2,7 @@
 
 It keeps two pictures, what programs see and what is on disk. `sync` and `sync_directory` carry the one
 into the other; `crash` goes back to the second. What was written since the last sync is then lost, kept
-or torn, write by write, as `chance` has it, because that is what a page cache does:
+or torn, write by write, as `chance` decides, because that is what a page cache does:
 
     write "aa" at 0, sync, write "bb" at 2, write "cc" at 4, crash
         no chance given: "aa"          with chance: "aa", "aab", "aabb", "aa\\0\\0cc", "aabbc", ...
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from odradek.base.chance import Chance
 from odradek.storage.files import Buffer
 
-# The size of a disk without end, where somebody asks.
+# The size that `space` returns for an unlimited disk.
 _ENDLESS_BYTES = 1 << 62
 
 
@@ -299,7 +299,7 @@ class MemoryFileSystem:
         self._locked.add(path)
         return MemoryDirectoryLock(path, self._locked)
 
-    # What only tests and the simulator do.
+    # Only for tests and the simulator.
 
     def inject(self, fault: Fault) -> None:
         """Let an operation fail."""

@@ -20,7 +20,7 @@ from odradek.storage.partition_metadata import parse_uuid, render_uuid
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties:
-    """What the file says; None for what it does not."""
+    """The fields of the file; None for missing ones."""
 
     cluster_id: str | None = None
     node_id: BrokerId | None = None
@@ -28,7 +28,7 @@ class MetaProperties:
 
 
 def read_meta_properties(file_system: FileSystem, directory: str) -> MetaProperties | None:
-    """What a log directory says of itself; None for a new one, DataDirectoryError for a strange one."""
+    """Returns what `meta.properties` holds, None without the file. Raises DataDirectoryError if invalid."""
     path = f"{directory}/{file_names.META_PROPERTIES}"
     if not file_system.exists(path):
         return None

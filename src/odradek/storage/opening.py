@@ -1,7 +1,7 @@
-"""Taking possession of the log directories, and opening a single log.
+"""Checks, locks and marks the log directories of a broker, and opens a single log.
 
-Nothing is changed on disk before every directory has been found to be ours: a broker that is refused
-leaves no trace.
+Invariant: nothing is changed on disk before every directory has been checked to belong to this broker, so a
+broker that is refused leaves them as they were.
 """
 
 from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ def open_log(
 
 
 def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_id: BrokerId) -> str | None:
-    """The cluster that the directories say they belong to, None when none says so; only looks.
+    """Returns the cluster id in the directories' `meta.properties`, or None; changes nothing.
 
     DataDirectoryError when two of them disagree, when one belongs to another broker, or when one holds logs
     and does not say whose they are. Those that cannot be read are left out.
@@ -116,9 +116,10 @@ def open_directories(
     chance: Chance,
     producer_expiration_ms: Callable[[], int],
 ) -> list[LogDirectory]:
-    """Check, lock and mark as ours every directory of `log.dirs`; one that the disk refuses is offline.
+    """Check, lock and mark every directory of `log.dirs`; one that the disk refuses is offline.
 
-    DataDirectoryError when one is in use or another's, or when none works; nothing has been changed then.
+    DataDirectoryError when one is in use or belongs to another broker, or when none works; nothing has been
+    changed then.
     """
     paths = list(dict.fromkeys(path.rstrip("/") or "/" for path in settings.log_dirs))
     directories = [

@@ -1,4 +1,4 @@
-"""What was found when the log directories were opened, in sentences for the person who started the broker."""
+"""Reports what was found when the log directories were opened, for the operator."""
 
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -90,7 +90,7 @@ class OpeningReport:
         ]
         lines += [
             f"{path} still holds logs of topics that the metadata store does not have: {some_of(names)};"
-            " remove them when nobody wants their records"
+            " remove them if their records are not needed"
             for path, names in self.strays_left.items()
         ]
         lines += [

@@ -1,10 +1,10 @@
-"""Who writes to a log."""
+"""The kinds of writers of a log."""
 
 from enum import Enum
 
 
 class Origin(Enum):
-    """Who wrote the batches of an append; it decides which checks apply."""
+    """The writer of the batches of an append; it decides which checks apply."""
 
     CLIENT = "client"
     """A producer: sequence numbers, epochs and record rules are checked."""

@@ -45,7 +45,7 @@ class OsFile:
         self._flags = flags
         self._descriptor = _CLOSED
         self._descriptors = descriptors
-        # What is pinned now, for the next who pins it; nothing keeps it alive but its users.
+        # The present pin, shared by further callers of `pin`; only its users keep it alive.
         self._pinned: ReferenceType[OsPinnedFile] | None = None
 
     def read_at(self, size_bytes: int, position: int) -> bytes:
@@ -173,7 +173,7 @@ def _is_in_memory(descriptor: int, size_bytes: int, position: int) -> bool:
         return False
     except OSError as error:
         if error.errno != errno.EOPNOTSUPP:
-            raise  # a file system that does not tell is taken for one that does not wait
+            raise  # a file system that does not tell counts as one that does not wait
     return True
 
 
@@ -193,7 +193,7 @@ class _Descriptors:
         self._limit = limit
         self._open: dict[OsFile, None] = {}
         self.pinned: set[int] = set()
-        """Descriptors that are pinned; they are closed by their users and by nobody else."""
+        """Descriptors that are pinned; only their users close them."""
 
     def __len__(self) -> int:
         return len(self._open) + len(self.pinned)
@@ -268,7 +268,7 @@ class OsFileSystem:
                 try:
                     found.append((entry.name, -1 if entry.is_dir() else entry.stat().st_size))
                 except FileNotFoundError:
-                    continue  # removed while we looked: a reader beside a living broker
+                    continue  # removed meanwhile: a reader beside a running broker
         return sorted(found)
 
     def modified_ms(self, path: str) -> int:

@@ -1,4 +1,4 @@
-"""`partition.metadata`: which topic, of all that may ever bear this name, a log belongs to (KIP-516).
+"""`partition.metadata`: the id of the topic that a log belongs to, since names may be reused (KIP-516).
 
 version: 0
 topic_id: kLtQrzhAQF2QbFeMyfaFQg

@@ -1,4 +1,4 @@
-"""The producer state beside the batches of the log: before and after an append, a truncation, an opening.
+"""Keeps the producer state in step with the log's batches: at an append, a truncation, an opening.
 
 snapshot 400 | batches 400-520 | LEO 521        load the snapshot, apply the batches behind it
 """
@@ -144,7 +144,7 @@ def write_snapshot(
 
 
 def remove_stray_snapshots(segments: Segments, file_system: FileSystem, end: Offset) -> None:
-    """Keep the snapshots that stand at a segment's base, and the latest one up to `end`."""
+    """Keep the snapshots at a segment's base offset, and the latest one up to `end`."""
     bases = {segment.base_offset for segment in segments}
     offsets = snapshot_offsets(file_system, segments.directory)
     latest = max((offset for offset in offsets if offset <= end), default=None)

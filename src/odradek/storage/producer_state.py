@@ -1,10 +1,10 @@
-"""What a log remembers of its producers: enough to recognise a repeated batch, refuse a gap, fence an old
+"""The state of a log's producers: enough to recognise a repeated batch, refuse a gap, fence an old
 epoch, and know which transactions are open (KIP-98).
 
     producer 7, epoch 0 sends sequences 0-4, 5-9            both are remembered, next must be 10
     it sends 5-9 again (the answer was lost)                duplicate: answered with the first offsets
     it sends 15-19                                          OutOfOrderSequence: 10-14 are missing
-    epoch 1 sends 0-4                                       a new life: sequences begin at 0 again
+    epoch 1 sends 0-4                                       a new epoch: sequences begin at 0 again
     epoch 0 sends 10-14                                     InvalidProducerEpoch: fenced
 
 The table changes only through `apply`, after the bytes are written; `check` never changes it. Of a
@@ -105,7 +105,7 @@ class ProducerStates:
     __slots__ = ("_entries", "_expiration_ms", "_ongoing", "_unreplicated", "has_seen_markers")
 
     def __init__(self, expiration_ms: Callable[[], int]) -> None:
-        """`expiration_ms` is asked whenever it matters: it may change while the broker runs."""
+        """`expiration_ms` is called each time it is needed: it may change while the broker runs."""
         self._expiration_ms = expiration_ms
         self._entries: dict[ProducerId, ProducerEntry] = {}
         # First offset -> producer of every open transaction, in rising order of offsets.

@@ -1,4 +1,4 @@
-"""Reading a broker's log directory from outside: without locks or changes, beside a living broker.
+"""Reading a broker's log directory from another process: without locks or changes, while the broker runs.
 
 For `odradek log dump` and for Spark. What is being written at this moment may be seen up to any byte, so a
 batch that is not whole yet ends the log instead of being an error.

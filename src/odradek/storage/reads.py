@@ -105,7 +105,7 @@ def _read_from(
 def _take(
     segment: Segment, at: LogPosition, size_bytes: int, held_bytes_max: int, *, at_least_one: bool
 ) -> bytes | StoredBytes:
-    """The bytes, or a slice of the file; fewer bytes where no slice can be had, but the first batch whole.
+    """The bytes, or a slice of the file; fewer bytes where no slice can be made, but the first batch whole.
 
     What would have to be waited for is a slice too, unless it is little or the caller holds all.
     """

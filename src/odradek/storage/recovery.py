@@ -1,4 +1,4 @@
-"""Opening a log: from the files of a partition's directory to the state that appends and reads need (L4).
+"""Opens a log: builds the state that appends and reads need from the files of a partition's directory (L4).
 
 After a clean stop everything is taken as it is. After any other, every segment from that of the recovery
 point on is verified batch by batch, its indexes made anew:

@@ -1,4 +1,4 @@
-"""Which segments a log no longer has to keep (L5). Decides; deletes nothing.
+"""Decides which segments a log no longer has to keep (L5). It deletes nothing.
 
 Oldest first, and never behind HW: what is not yet on every replica in sync stays.
 

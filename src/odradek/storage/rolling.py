@@ -1,4 +1,4 @@
-"""When a segment is full and the next batch begins a new one (L2)."""
+"""Decides when a segment is full and the next batch begins a new one (L2)."""
 
 from odradek.base.ids import Offset
 from odradek.base.settings import TopicConfig

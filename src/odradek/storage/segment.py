@@ -1,12 +1,12 @@
 """One segment of a log: a file of batches, with the indexes that find an offset, a time, an abort in it.
 
-The segment's size is what has been written whole; bytes behind it, left by a write that failed, do not
-exist for anybody. Its newest batches' positions are kept in memory, because that is where consumers that
+The segment's size counts complete writes only; bytes behind it, left by a failed write, are never read. Its
+newest batches' positions are kept in memory, because that is where consumers that
 keep up read and where followers' offsets point to.
 
 Index files may be damaged. So an index entry is only a hint: it is used when the batch that it names is
-where it says, with the timestamp that it says. Otherwise both indexes are made again from the batches, which
-is told in `repairs`.
+where the entry says, with its timestamp. Otherwise both indexes are built again from the batches, and
+`repairs` gets a sentence about it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -91,7 +91,7 @@ class Segment:
         # Base offset -> byte of the newest batches, oldest first.
         self._recent: dict[Offset, int] = {}
         # One sentence for each time that the indexes were found damaged and made again; shared by all
-        # segments of a log directory, emptied by whoever reports it.
+        # segments of a log directory, emptied by `LogDirectory.take_repairs`.
         self._repairs: list[str] = [] if repairs is None else repairs
         self._was_repaired = False  # a second time would find nothing else: the batches are damaged
 

@@ -28,7 +28,7 @@ class Segments:
     ) -> None:
         self._file_system = file_system
         self._removals = removals
-        self.repairs = repairs  # of indexes, one sentence each, for whoever reports them
+        self.repairs = repairs  # of indexes, one sentence each, until they are reported
         self.directory = directory
         self.config = config
         self._list: list[Segment] = []

@@ -1,4 +1,4 @@
-"""From a time to a record (L6): segment by its largest timestamp, batch by the time index, then inside it.
+"""Finds a record by time (L6): segment by its largest timestamp, batch by the time index, then the record.
 
 Timestamps need not rise with offsets, so the answer is the record with the smallest offset among those at
 or after the time, not the one nearest to it.

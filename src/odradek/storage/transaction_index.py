@@ -1,4 +1,4 @@
-"""Which transactions were rolled back: Kafka's `.txnindex` (L1), one file per segment that has any.
+"""The transactions that were rolled back: Kafka's `.txnindex` (L1), one file per segment that has any.
 
 An entry is written when the abort marker is: (producer, first offset, offset of the marker, LSO at that
 moment). A read-committed consumer gets those that touch what it reads. Since no transaction that is
@@ -22,7 +22,7 @@ ENTRY_BYTES = _ENTRY.size
 
 
 class AbortedTransaction(NamedTuple):
-    """A transaction that was rolled back: who wrote it, the offsets of its first record and of its marker."""
+    """A transaction that was rolled back: its producer, the offsets of its first record and its marker."""
 
     producer_id: ProducerId
     first_offset: Offset
@@ -71,13 +71,13 @@ class TransactionIndex:
         entries.append(aborted)
 
     def entries(self) -> list[AbortedTransaction]:
-        """All of them, in order; CorruptRecord when the file is none of ours."""
+        """All of them, in order; CorruptRecord when the file is invalid."""
         if self._entries is None:
             self._entries = list(self._read())
         return self._entries
 
     def checksum(self) -> IndexSum:
-        """What the index can be known by; CorruptRecord as for `entries`."""
+        """The number of entries and the CRC of the file; CorruptRecord as for `entries`."""
         entries = self.entries()
         if self._crc is None:
             self._crc = crc32c(b"".join(_ENTRY.pack(_VERSION, *aborted) for aborted in entries))

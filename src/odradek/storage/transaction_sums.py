@@ -1,4 +1,4 @@
-"""`transaction-index-checkpoint`: by what a log knows its `.txnindex` files again.
+"""`transaction-index-checkpoint`: the entry counts and CRCs by which a log verifies its `.txnindex` files.
 
 A `.txnindex` has no checksum, and one that is empty looks like one of a segment without aborts. What is
 missing in it would show aborted records to read-committed consumers, so each is written down beside it when

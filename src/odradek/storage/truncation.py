@@ -1,10 +1,11 @@
-"""Cutting the end off a log: whole batches, and everything that the log remembers of them (X4, X6).
+"""Cuts the end off a log: whole batches, and all state that comes from them (X4, X6).
 
     batches 0-4 5-9 10-14 | truncate to 7 -> 0-4, LEO 5: the batch that holds 7 goes as a whole
 
 Segments, indexes, producers, leader epochs, transaction sums and offsets are cut together. The next append
 waits until the cut is on disk, the recovery point included: else a power cut could bring back what was cut
-and put it beside what was appended. Who must not block runs `Log.pending_flush` before, in the background.
+and put it beside what was appended. A caller that must not block runs
+`Log.pending_flush` before, in the background.
 """
 
 from odradek.base.ids import Offset

@@ -9,11 +9,11 @@
     kept of what is below 8   4: j=2, 5: k=- (a tombstone, for delete.retention.ms from now), 6: i=2, 7: l=1
     afterwards                [ segment 0: 4 5 6 7 ] clean up to 8; no offset has changed
 
-- `selection`: which log is worth cleaning, and how far it may be.
-- `job`: all that whoever cleans has to know, and what comes back; plain enough to go to another process.
-- `cleaning`: the work itself: over files, beside a broker that goes on reading and appending.
+- `selection`: which log is due for cleaning, and up to which offset it may be cleaned.
+- `job`: the cleaner's input and its results, as plain values that can be sent to another process.
+- `cleaning`: the work itself, on files, while the broker goes on reading and appending.
 - `offset_map`, `transactions`, `batch_filter`, `record_walk`: its parts.
 
-What is made lies in `.cleaned` files until `Log.swap_in` renames it into the log. A crash at any point is
+The results are in `.cleaned` files until `Log.swap_in` renames it into the log. A crash at any point is
 finished or undone by `storage.loading`: all results of one segment named `.swap` -> finished, else undone.
 """

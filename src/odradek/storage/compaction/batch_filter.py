@@ -1,4 +1,4 @@
-"""What stays of one batch.
+"""Decides which records of one batch compaction keeps.
 
                                     stays
     a record with a value           while it is the last of its key

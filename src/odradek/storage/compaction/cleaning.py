@@ -4,8 +4,8 @@
     2. all up to there       several small segments become one, as large as `segment.bytes` allows:
                              what stays (`batch_filter`) goes to `.cleaned` files, synced, then announced
 
-Reads files that nobody changes any more and makes files that nobody knows yet; what the log looks like by
-the time they are ready is for `Log.swap_in` to see. A cleaning that stops half-way has done no harm.
+It reads closed segments, which no longer change, and writes files that are not part of the log yet.
+`Log.swap_in` checks whether the log has changed meanwhile. A cleaning that stops half-way does no harm.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +39,7 @@ def clean(
 ) -> CleaningReport:
     """Do a job; `on_segment` is called for each segment that is ready, in the order of their offsets.
 
-    `pace` is told of all bytes read and written, and may wait. CorruptRecord, InvalidRecord and
+    `pace` is called with all bytes read and written, and may wait. CorruptRecord, InvalidRecord and
     UnsupportedCompression when the log is damaged, OSError when the disk refuses; what was announced before
     may be swapped in all the same.
     """
@@ -109,7 +109,7 @@ class _Cleaning:
         return report
 
     def _remove_leftovers(self) -> None:
-        """What a cleaning before this one wrote by halves, or announced for nothing."""
+        """Remove what an earlier cleaning did not finish, or announced without being swapped in."""
         directory = self._job.directory
         for name, _ in self._file_system.list_directory(directory):
             if name.endswith(file_names.CLEANED):

@@ -1,4 +1,4 @@
-"""What a compacted log waits for before it is cleaned, in words: `/describe/compaction` and the console."""
+"""Describes what a compacted log waits for before it is cleaned, for `/describe/compaction`."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""What a cleaning has to do and what it did: plain values that fit on a line to another process.
+"""The input and the results of a cleaning: plain values that can be sent to another process as JSON.
 
 broker -> cleaner     one CleaningJob
 cleaner -> broker     a CleanedSegment for each that is ready to be swapped in, then a CleaningReport

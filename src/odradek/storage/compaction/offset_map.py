@@ -8,8 +8,8 @@ five times as many keys (slots stay free), and a log is rewritten that many time
              digest|off  ........|.  digest|off  digest|off        put d, whose place is 2: 2 and 3 are
                                                                    others', 0 too, 1 is free -> there
 
-The digest is 128 bits of BLAKE2b: two keys that share one are not met by chance and cannot be made, so nobody
-can have somebody else's record taken for an outdated one of theirs.
+The digest is 128 bits of BLAKE2b: two keys with the same digest do not occur by chance and cannot be
+constructed, so no producer can have another one's record removed as outdated.
 """
 
 from hashlib import blake2b

@@ -1,4 +1,4 @@
-"""Which log is worth cleaning, and how much of it may be touched (L5). Decides; changes nothing.
+"""Decides which log is due for cleaning, and how much of it may be cleaned (L5). It changes nothing.
 
     segment 0 | segment 100 | segment 200 | segment 300 | segment 400 (active)      LSO 390, flushed 400
       clean up to 100         dirty: 200 KB               not yet: an open transaction may lie in it

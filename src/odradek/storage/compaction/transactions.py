@@ -1,4 +1,4 @@
-"""What became of the transactions that a cleaning comes across, from their batches and markers in order.
+"""Tracks how the transactions in a cleaned range ended, from their batches and markers in order.
 
     offsets      0  1  2  3  4  5  6          .txnindex: producer 7, first 1, marker 4
                  a  b7 c8 d7 A7 e7 C8
@@ -7,8 +7,9 @@
     read 6, C8   a batch of producer 8 was seen: the marker stays
 
 A marker may go once a cleaning meets no batch of its transaction, not even an empty one, and its delete
-horizon has passed: nobody can then be in the middle of reading it. The index entry goes no later than the
-marker; a consumer told of an abort whose marker never comes would skip that producer's later records too.
+horizon has passed: no consumer can then be in the middle of reading it. The index entry goes no later than
+the marker; a consumer that gets an abort whose marker never comes would skip that producer's later records
+too.
 """
 
 from collections import deque
