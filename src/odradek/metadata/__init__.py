@@ -1,14 +1,14 @@
 """The metadata store's port and engines, the cluster image, the controller's decisions.
 
-What the cluster agrees on, from the bottom up:
+The modules, from the bottom up:
 
 - `store`: the port: versioned nodes, watches, sessions; operations, results and events as values.
-- `tree`, `watches`: what the operations mean, for the engines that are ours.
+- `tree`, `watches`: the semantics of the operations, for Odradek's own engines.
 - `memory`, `embedded`: the engines: dictionaries, and one SQLite file.
 - `store_host`: sessions over an engine that blocks, as events.
 - `paths`, `codec`: Kafka's layout of the store, and the documents in it.
 - `image`: the cluster as a broker knows it, changed by `Change` values.
-- `messages`: what the controller tells brokers.
+- `messages`: the controller's messages to brokers.
 - `startup`: reading a store into an image.
 - `controller`: the decisions, and the core that takes one event after another.
 

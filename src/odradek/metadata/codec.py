@@ -1,8 +1,8 @@
 """What the metadata store's nodes hold: Kafka's JSON documents, to and from the image's values.
 
 Field names, versions and the types of numbers (some are strings) are Kafka's; unknown fields are skipped,
-as Kafka skips ours. What a node holds comes from others: anything that does not read as expected is a
-MalformedNode, never a crash.
+as Kafka skips Odradek's. A node's content is not trusted: anything unexpected raises MalformedNode, never
+another error.
 
     {"version":3,"topic_id":"AAAA...","partitions":{"0":[1,2]},"adding_replicas":{},"removing_replicas":{}}
     {"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2]}
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class MalformedNode(OdradekError):
-    """A node of the metadata store that does not hold what its path promises."""
+    """A node of the metadata store whose content does not fit its path."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The metadata store in one SQLite file of the cluster's own, outside every broker's log directories.
 
-The file is for one process at a time: whoever opens it takes a `flock` beside it, so all sessions of an
+One process at a time may have the file open: it holds a `flock` on a file beside it, so all sessions of an
 earlier process are dead and end at once. When several processes come to share the file, that is what
 changes: `_end_stale_sessions` will judge each session by its lease and lock instead, `begin` is already a
 write transaction across processes, and watches will be fired from what other processes wrote.
@@ -21,7 +21,7 @@ from odradek.metadata.store import NodeStat
 from odradek.metadata.tree import ROOT, Node, TableFailed, TreeEngine, name_of, parent_of
 
 SCHEMA_VERSION = 1
-# Marks the file as ours for file(1) and for `open`: the letters "odra".
+# Marks the file as Odradek's for file(1) and for `open`: the letters "odra".
 APPLICATION_ID = 0x6F647261
 
 _SCHEMA = """
@@ -49,7 +49,7 @@ class EmbeddedEngine(TreeEngine):
     """A `StoreEngine` over one file, for one process at a time.
 
     Calls may come from any thread, one at a time. Raises DataDirectoryError at construction when the file
-    is in use by another process, is none of ours, has a newer schema, or cannot be opened.
+    is in use by another process, is another program's, has a newer schema, or cannot be opened.
     """
 
     def __init__(self, file: Path) -> None:

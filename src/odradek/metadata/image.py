@@ -2,7 +2,7 @@
 
 It holds facts and answers lookups; it decides nothing and knows no store and no wire. Facts are frozen;
 the image changes only by `apply(change)`, at a cost that depends on the change and not on the cluster.
-Whoever needs what was before reads it before applying.
+A caller that needs the earlier state reads it before applying.
 
     image.apply(TopicCreated("flights", topic_id, {0: partition}))
     image.apply(PartitionChanged("flights", 0, partition_with_another_leader))
@@ -38,7 +38,7 @@ class BrokerImage:
     # In the order of advertised.listeners; never empty.
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
-    # Grows with every registration, over the whole store: tells two lives of one broker apart.
+    # Grows with every registration, over the whole store: tells two registrations of one broker apart.
     epoch: int = -1
     # The ids of its log directories (R15).
     log_dir_ids: tuple[UUID, ...] = ()
@@ -56,11 +56,11 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
-    """One partition: who holds it, who leads it, who is in sync."""
+    """One partition: its replicas, its leader, its ISR."""
 
     # The assigned brokers, the preferred leader first; never empty.
     replicas: tuple[BrokerId, ...]
-    # The in-sync replicas; a subset of `replicas`. Empty only when nobody left is known to hold all
+    # The in-sync replicas; a subset of `replicas`. Empty only when no remaining replica is known to hold all
     # acknowledged records (R15): then only an unclean election makes a leader.
     isr: tuple[BrokerId, ...]
     # The leader, or NO_BROKER while there is none.

@@ -2,7 +2,7 @@
 
     store = MemoryStore()
     session = store.connect(on_event)       open at once
-    session.submit(Create("/a"))            -> 0; nothing is executed before the store is told to
+    session.submit(Create("/a"))            -> 0; nothing is executed before `deliver`
     store.deliver()                         on_event(StoreReplied(0, Created("/a")))
 
 Operations of all sessions are executed in the order of submission.
@@ -137,7 +137,7 @@ class MemoryTable:
 
 
 class HeldCalls:
-    """A `Background` that runs each call when it is told to, on the caller's thread."""
+    """A `Background` that holds each call until a test runs it, on the caller's thread."""
 
     def __init__(self) -> None:
         # Submitted and not yet run, oldest first.
@@ -213,7 +213,7 @@ class MemoryStore(StoreHost):
         return Applied(_connection_loss(operation), applied.events) if loss else applied
 
     def expire(self, session_id: int) -> None:
-        """End a session as if its holder had fallen silent: it hears SessionEnded, others their watches."""
+        """Expire a session: its holder gets SessionEnded, other sessions the events of their watches."""
         self.tell(self.tree.close_session(session_id))
 
 
@@ -259,7 +259,7 @@ class MemorySession(HostedSession):
             self._report(Reconnected())
 
     def expire(self) -> None:
-        """Be found dead by the store."""
+        """End as an expired session does."""
         self._store.expire(self.session_id)
 
 

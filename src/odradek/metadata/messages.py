@@ -1,9 +1,9 @@
-"""What the controller tells brokers: LeaderAndIsr, StopReplica, UpdateMetadata, as plain values.
+"""The controller's messages to brokers: LeaderAndIsr, StopReplica, UpdateMetadata, as plain values.
 
 The wire has encodings of its own for them; a broker that is its own controller hands them over as they
 are. Every message carries the controller's id and epoch, by which a broker refuses an outdated controller
-(R5a), and the epoch of the registration that it was meant for, by which it refuses what an earlier life
-of it was told (KIP-380).
+(R5a), and the epoch of the registration that it was meant for, by which it refuses a message for an
+earlier registration (KIP-380).
 """
 
 from collections.abc import Iterator, Mapping
@@ -93,7 +93,7 @@ BrokerMessage: TypeAlias = LeaderAndIsr | StopReplica | UpdateMetadata
 
 
 def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Change]:
-    """The changes that bring a broker's own image to what the message says; apply each as it comes."""
+    """The changes that bring a broker's image to the state in the message; apply each as it comes."""
     yield ControllerChanged(message.controller_id, message.controller_epoch)
     live = {broker.broker_id for broker in message.live_brokers}
     for known in list(image.brokers):
@@ -117,10 +117,10 @@ TOPICS_PER_PART: Final = 20
 
 
 def parts_of(message: BrokerMessage) -> Iterator[BrokerMessage]:
-    """The same order as several that name little each: obeyed in turn they come to the same, at least one.
+    """Split a message into smaller ones, at least one, which applied in turn have the same result.
 
-    An order about roles becomes one per partition. Facts stay together by topic, so that a topic is known
-    whole or not at all.
+    LeaderAndIsr and StopReplica become one message per partition. UpdateMetadata is split between topics, so
+    that a topic is known whole or not at all.
     """
     match message:
         case LeaderAndIsr(partitions=partitions) if len(partitions) > 1:

@@ -1,7 +1,7 @@
-"""Where Kafka keeps what in its metadata store: paths and nothing else.
+"""The paths of nodes in the metadata store.
 
-Kafka's own layout, so that a cluster's ZooKeeper reads the same to its tools; what is ours alone stands
-below `/odradek`. A topic's name reaches a path only after `base.topic_names` has passed it.
+The layout is Kafka's, so that its tools can read a cluster's ZooKeeper; nodes of Odradek alone are below
+`/odradek`. A topic's name reaches a path only after `base.topic_names` has passed it.
 
     >>> partition_state("flights", 3)
     '/brokers/topics/flights/partitions/3/state'

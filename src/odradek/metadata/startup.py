@@ -1,4 +1,4 @@
-"""How a broker finds or founds its cluster: processes that read the store into an image.
+"""How a broker joins or creates its cluster: processes that read the store into an image.
 
 Each is a generator of store operations (`store.Process`), so it neither waits nor knows what engine there
 is. In order: `found_cluster` makes what a fresh store lacks, `register_broker` announces the broker, and
@@ -67,7 +67,7 @@ def found_cluster(chance: Chance) -> Process[str]:
         yield from ensure(path)
     yield from ensure(naming.path, naming.data)
     found = yield from read_document(paths.CLUSTER_ID, codec.decode_cluster_id)
-    assert found is not None, "the id is there, and nobody deletes it"
+    assert found is not None, "the id is there, and never deleted"
     return found.value
 
 
@@ -98,7 +98,7 @@ def document_in(path: str, found: ReadResult | None, decode: Callable[[bytes], T
 def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Process[BrokerImage]:
     """Announce a broker for as long as its session lives; returns it with its epoch.
 
-    A node that this session made already, with its answer lost, is ours. Raises
+    A node that this session created already, with its answer lost, counts as registered. Raises
     ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
     """
     path = paths.broker(broker.broker_id)
@@ -145,13 +145,13 @@ def load_image() -> Process[ClusterImage]:
 
 
 def load_last_registration(broker_id: BrokerId) -> Process[codec.LogDirsDocument | None]:
-    """How the controller last saw a broker (R15); None before its first registration."""
+    """The registration of a broker that the controller last processed (R15); None before the first."""
     found = yield from read_document(paths.known_log_dirs(broker_id), codec.decode_log_dirs)
     return None if found is None else found.value
 
 
 def load_brokers() -> Process[dict[BrokerId, BrokerImage]]:
-    """The live brokers; leaves a watch on their comings and goings."""
+    """The live brokers; leaves a watch on the list of them."""
     ids = [int(name) for name in (yield from read_children(paths.BROKER_IDS, watch=True))]
     found = yield from read_many([GetData(paths.broker(broker_id)) for broker_id in ids])
     brokers: dict[BrokerId, BrokerImage] = {}
@@ -195,7 +195,7 @@ def _with_state(named: TopicPartition, assigned: PartitionImage, result: ReadRes
 
 
 def _load_roots(image: ClusterImage) -> Process[None]:
-    """The cluster's id, and who its controller is."""
+    """The cluster's id, and its controller."""
     roots = (paths.CLUSTER_ID, paths.CONTROLLER_EPOCH, paths.CONTROLLER)
     found = dict(zip(roots, (yield from read_many([GetData(path) for path in roots])), strict=True))
     cluster_id = document_in(paths.CLUSTER_ID, found[paths.CLUSTER_ID], codec.decode_cluster_id)

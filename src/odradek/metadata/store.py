@@ -1,6 +1,6 @@
 """The metadata store's port: a small tree of versioned nodes that the cluster agrees on.
 
-It knows nothing of topics or brokers (`paths` and `codec` do), and it does no waiting of its own. What it
+It must not know topics or brokers (`paths` and `codec` do), and it never waits. What it
 offers is what ZooKeeper offers and Kafka uses:
 
 - nodes by path, each with bytes and a version that every write raises by one; the parent must exist;
@@ -15,13 +15,13 @@ Two shapes of one thing:
                     call; its result, what watches saw and the end of the session come as events
     StoreEngine     synchronous, what executes: `apply(session, operation)`. `store_host` makes sessions of it
 
-Errors are values. A `Failed` with CONNECTION_LOSS means that nobody knows whether the write was done.
-When the session has its connection back, `Reconnected` says so, before the result of any later operation:
-watches armed before are gone then. When the session is over, `SessionEnded` says so, and `open` begins
-another one.
+Errors are values. A `Failed` with CONNECTION_LOSS means that it is unknown whether the write was done.
+When the session has its connection back, the event `Reconnected` comes before the result of any later
+operation: watches armed before are gone then. When the session is over, the event `SessionEnded` comes, and
+`open` begins another one.
 
-Whoever sees an operation's result has seen every event of earlier operations before it, and the events
-that the operation itself fired.
+Before an operation's result, a session gets every event of earlier operations, and the events that the
+operation itself fired.
 
     >>> Create("/brokers/topics/flights", b"{}")        ->  Created("/brokers/topics/flights")
     >>> SetData("/controller_epoch", b"2", version=0)   ->  Written(1)
@@ -59,7 +59,7 @@ class Fault(Enum):
 
 
 class NodeStat(NamedTuple):
-    """What the store knows of a node besides its bytes."""
+    """The metadata of a node, besides its bytes."""
 
     # How often the data was set since the node was made.
     version: int
@@ -211,7 +211,7 @@ class Existence:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Nothing was done, except that after CONNECTION_LOSS nobody knows."""
+    """Nothing was done, except that it is unknown after CONNECTION_LOSS."""
 
     fault: Fault
     path: str
@@ -346,7 +346,7 @@ class StoreEngine(Protocol):
         """Execute one operation; when it returns, a write is as durable as the engine can make it."""
 
     def close(self) -> None:
-        """Let go of files and locks; sessions that are open end without a word."""
+        """Close files and release locks; open sessions end without an event."""
 
 
 # --- processes: several operations in a row
@@ -357,7 +357,7 @@ Process: TypeAlias = Generator[Operation, Result, T]
 
 
 class StoreRefused(OdradekError):
-    """Inside a process: a result that leaves nothing sensible to do but give up."""
+    """Raised inside a process for a result after which it cannot go on."""
 
     def __init__(self, failed: Failed) -> None:
         super().__init__(f"{failed.path}: {failed.fault.value}")

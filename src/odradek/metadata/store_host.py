@@ -1,12 +1,12 @@
 """Sessions over an engine: calls that may block run in a lane, what they led to comes back as events.
 
-Invariant: it keeps the port's promises, whatever the engine is. Calls of all sessions run one at a time, in
-the order of submission; before each result come the events of everything earlier. Policy is the users'.
+Invariant: calls of all sessions run one at a time, in the order of submission; before each result come the
+events of everything earlier. It must not depend on the engine, nor decide anything for its users.
 
     session.submit(Create("/a"))   -> 0
     the lane runs it               engine.apply(7, Create("/a"))
-    back on the owner's thread     another session hears WatchFired("/a", CREATED)
-                                   this one hears StoreReplied(0, Created("/a"))
+    back on the owner's thread     another session gets WatchFired("/a", CREATED)
+                                   this one gets StoreReplied(0, Created("/a"))
 """
 
 import logging
@@ -41,7 +41,7 @@ class StoreHost:
         self._open: dict[int, HostedSession] = {}
 
     def session(self) -> "HostedSession":
-        """Somebody who may open a session."""
+        """Returns a `MetadataStore` that is not open yet."""
         return HostedSession(self)
 
     def opened(self, session: "HostedSession", session_id: int) -> None:
@@ -62,7 +62,7 @@ class StoreHost:
                 session.on_engine_event(event)
 
     def end_session(self, session_id: int) -> None:
-        """End a session in its turn; its holder hears nothing, those who watch its nodes do."""
+        """End a session in its turn; its holder gets no event, sessions that watch its nodes do."""
         self._open.pop(session_id, None)
         self.lane.submit(lambda: self.engine.close_session(session_id), self.tell, _warn)
 
@@ -134,7 +134,7 @@ class HostedSession:
         self._report(StoreReplied(call_id, result))
 
     def on_engine_event(self, event: StoreEvent) -> None:
-        """Called with what the engine has to tell this session."""
+        """Called with an event of the engine for this session."""
         self._report(event)
 
     def _report(self, event: StoreEvent) -> None:

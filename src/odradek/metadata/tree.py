@@ -1,7 +1,7 @@
-"""What the store's operations mean, written once for every engine that keeps its own nodes.
+"""The semantics of the store's operations, written once for every engine that keeps its own nodes.
 
-An engine of ours is a `NodeTable`, which only keeps rows and can take a batch of them back, below a
-`TreeEngine`, which knows versions, parents, sessions and watches. (ZooKeeper brings its own meaning.)
+Such an engine is a `TreeEngine`, which implements versions, parents, sessions and watches, over a
+`NodeTable`, which only keeps rows and can roll a batch of them back. (ZooKeeper has its own implementation.)
 
     Create("/a"), Create("/a/b_", sequential)   ->  /a and /a/b_0000000000
     Multi(SetData("/a", ...), Delete("/x"))     ->  Failed(NO_NODE, "/x", index=1), and /a is as it was
@@ -107,7 +107,7 @@ class NodeTable(Protocol):
         """Whether the session is alive."""
 
     def remove_session(self, session: int) -> None:
-        """End a session; its nodes are the caller's business."""
+        """End a session; the caller removes its nodes."""
 
     def close(self) -> None:
         """Let go of files and locks."""

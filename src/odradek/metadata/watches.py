@@ -1,4 +1,4 @@
-"""One-shot watches: which session is to hear of the next change of which node. Lives beside an engine.
+"""One-shot watches: which sessions get an event for the next change of which node. Part of an engine.
 
     arm_data("/controller", 7)
     fire([("/controller", DELETED)])  ->  [(7, WatchFired("/controller", DELETED))]
@@ -32,7 +32,7 @@ class WatchTable:
         self._on_children.setdefault(path, {})[session] = None
 
     def fire(self, touched: Iterable[tuple[str, NodeChange]]) -> list[tuple[int, StoreEvent]]:
-        """Disarm what these changes concern, and say whom to tell; each session once per change."""
+        """Disarm the watches that these changes concern; returns their events, one per session and change."""
         events: list[tuple[int, StoreEvent]] = []
         for path, change in touched:
             waiting: dict[int, None] = {}

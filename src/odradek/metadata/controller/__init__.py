@@ -4,16 +4,16 @@
 - `active`, `answering`, `deletions`: what the elected controller does with an event, as processes.
 - `carrying_out`: decisions become writes, changes and messages.
 - `work`: the generators that all of these are; how they pause.
-- `controlled_cluster`: what these share: the image, the fenced writes, what brokers must hear.
+- `controlled_cluster`: what these share: the image, the fenced writes, the messages to brokers.
 - `events`: the events and effects themselves.
-- `requests`: what may be asked of it and what it answers.
+- `requests`: its requests and answers.
 - `topic_creation`, `partition_creation`, `topic_deletion`, `config_changes`, `producer_ids`: one kind of
   request each: (image, request) -> a `Decision` per subject.
 - `assignment`: which brokers hold a new partition.
 - `membership`: joining the cluster and competing for the controllership.
-- `election`: who leads, given who is alive and in sync.
+- `election`: the leader and ISR of a partition, given the live brokers.
 - `partition_states`, `replica_states`: Kafka's two state machines as tables.
-- `broker_messages`: who is to be told what, gathered into few messages of a kind per broker.
+- `broker_messages`: collects the changes for each broker into few messages.
 """
 
 from odradek.metadata.controller.answering import ControllerSettings

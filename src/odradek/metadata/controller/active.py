@@ -1,4 +1,4 @@
-"""What the elected controller does when the cluster changes around it: one process per event.
+"""What the elected controller does when the cluster changes: one process per event.
 
 A process is a generator of store operations, so it reads as if it waited, and the core drives it. What
 must be done outside goes to the effects in order: what the image took, then the messages, then the answer.
@@ -33,7 +33,7 @@ from odradek.metadata.store import (
 
 
 class ActiveController:
-    """The elected controller; made anew by every election won."""
+    """The elected controller; created anew at every election that this broker wins."""
 
     def __init__(self, cluster: ControlledCluster, settings: ControllerSettings, chance: Chance) -> None:
         self._cluster = cluster
@@ -45,7 +45,7 @@ class ActiveController:
         return self._answering.answer(request)
 
     def take_over(self) -> Work[None]:
-        """Bring the cluster in order after an election, and tell every broker everything."""
+        """Give every partition a valid leader after an election, and send every broker the whole state."""
         for broker in list(self._cluster.image.brokers.values()):
             yield from self._admit(broker)
         yield from self._cluster.start_new_partitions()
@@ -57,7 +57,7 @@ class ActiveController:
         yield from self._cluster.flush()
 
     def brokers_changed(self) -> Work[None]:
-        """Compare the registrations with the image: who went, who came, who came back."""
+        """Compare the registrations with the image: brokers that are gone, new, or registered again."""
         registered = yield from load_brokers()
         known = dict(self._cluster.image.brokers)
         gone = [
@@ -91,7 +91,7 @@ class ActiveController:
         yield from self._cluster.flush()
 
     def isr_changes(self) -> Work[None]:
-        """R4: leaders announced ISR changes: read the states again, tell all brokers, delete the notices."""
+        """R4: leaders announced ISR changes: read the states, update all brokers, delete the notices."""
         names = yield from read_children(paths.ISR_CHANGES, watch=True)
         notices = [f"{paths.ISR_CHANGES}/{name}" for name in names]
         found = yield from read_many([GetData(path) for path in notices])

@@ -1,4 +1,4 @@
-"""What the elected controller does with a request: has it decided, carries the decisions out, answers."""
+"""How the elected controller handles a request: decides it, carries the decisions out, answers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

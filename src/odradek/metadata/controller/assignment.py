@@ -1,4 +1,4 @@
-"""Which brokers hold a new partition: spread evenly, the leaders too, and over racks.
+"""Assigns brokers to new partitions: replicas and leaders spread evenly, and over racks.
 
 Without racks, brokers [0 1 2 3 4], start 0, shift 0, three replicas: the leaders go round, and the
 followers are shifted by one more after each whole round, so that no pair of brokers shares everything:

@@ -1,9 +1,9 @@
-"""Who is to be told what: gathers the consequences of decisions into few messages.
+"""Collects the changes that brokers must receive, and makes few messages of them.
 
-While a decision is carried out, everything that brokers must hear is noted here; `take` then makes of it, per
+While a decision is carried out, every change that brokers must receive is noted here; `take` then makes, per
 broker, LeaderAndIsr, UpdateMetadata and StopReplica, in that order, from what the image says at that moment:
 one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. A broker that is not
-live is told nothing: it learns all when it registers.
+live gets none: it gets the whole state when it registers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,9 +36,9 @@ class BrokerMessages:
         self._leader_and_isr: dict[BrokerId, dict[TopicPartition, bool]] = {}
         # By broker, the partitions whose facts it must learn (the values mean nothing).
         self._updates: dict[BrokerId, dict[TopicPartition, None]] = {}
-        # Whether every live broker hears of the live brokers, even without partitions.
+        # Whether every live broker gets the list of live brokers, even without partitions.
         self._updates_everyone = False
-        # Topics that everyone is to forget.
+        # Topics that every broker is to remove.
         self._gone_topics: dict[str, None] = {}
         # By broker, the replicas to stop, and whether to delete each.
         self._stops: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = {}
@@ -46,7 +46,7 @@ class BrokerMessages:
     def partition_changed(
         self, image: ClusterImage, topic_partition: TopicPartition, *, is_new: bool = False
     ) -> None:
-        """Tell the replicas to take their roles, and everyone the facts."""
+        """Note LeaderAndIsr for the replicas and UpdateMetadata for every broker."""
         partition = image.partition(topic_partition)
         assert partition is not None, f"{topic_partition} is not known"
         for replica in partition.replicas:
@@ -55,12 +55,12 @@ class BrokerMessages:
             self._updates.setdefault(broker_id, {})[topic_partition] = None
 
     def isr_known(self, image: ClusterImage, topic_partition: TopicPartition) -> None:
-        """Tell everyone the facts of a partition whose leader already acts on them."""
+        """Note UpdateMetadata for every broker, of a partition whose leader already knows its state."""
         for broker_id in image.brokers:
             self._updates.setdefault(broker_id, {})[topic_partition] = None
 
     def broker_came(self, image: ClusterImage, broker_id: BrokerId, topic_partition: TopicPartition) -> None:
-        """Tell a new broker of one partition; it is to hear of all of them."""
+        """Note one partition for a new broker, which must get all of them."""
         partition = image.partition(topic_partition)
         assert partition is not None, f"{topic_partition} is not known"
         self._updates.setdefault(broker_id, {})[topic_partition] = None
@@ -68,16 +68,16 @@ class BrokerMessages:
             self._leader_and_isr.setdefault(broker_id, {}).setdefault(topic_partition, False)
 
     def brokers_changed(self) -> None:
-        """Tell everyone which brokers are live."""
+        """Note the list of live brokers for every broker."""
         self._updates_everyone = True
 
     def topic_gone(self, name: str) -> None:
-        """Tell everyone to forget a topic."""
+        """Note for every broker that a topic is gone."""
         self._updates_everyone = True
         self._gone_topics[name] = None
 
     def stop(self, replica: Replica, partition: PartitionImage | None, *, delete: bool) -> None:
-        """Tell a broker to hold a replica no longer."""
+        """Note StopReplica for a broker."""
         epoch = NO_EPOCH if partition is None else partition.leader_epoch
         stops = self._stops.setdefault(replica.broker_id, {})
         stops[replica.topic_partition] = StopReplicaPartition(replica.topic_partition, epoch, delete)

@@ -1,9 +1,9 @@
-"""Carries decisions out: the writes in batches, then the changes to the image, then whom to tell of them.
+"""Carries decisions out: the writes in batches, then the image's changes, then the messages to brokers.
 
 Decisions that follow one another share a write, as long as it is small; when it fails, each of them is
 written alone, so that one subject's failure is only its own. What does not fit into one write, a topic with
-very many partitions, takes several: its own node first, so that whoever finds it half-written (the next
-controller) knows what is missing and makes it.
+very many partitions, takes several: its own node first, so that a controller that finds it half-written (the
+next one) knows what is missing and creates it.
 
     CreateTopics(a, b)     Multi(a, b)
     CreateTopics(a, b)     Multi(a, b) fails, for b is there; Multi(a), Multi(b): b answers the conflict
@@ -80,19 +80,19 @@ class CarryingOut:
         return outcomes
 
     def _finish(self, decision: Decision[Outcome]) -> Work[None]:
-        """Write what did not fit into the first write, then let the decision be true."""
+        """Write what did not fit into the first write, then apply the decision to the image."""
         rest = iter(decision.more_writes)
         while writes := tuple(islice(rest, WRITES_PER_BATCH)):
             failed = yield from self._cluster.commit(writes)
             if failed is not None:
-                # Half of the subject is in the store: what it is now, only reading it again can tell.
+                # Half of the subject is in the store: only reading it again shows its present state.
                 raise StoreRefused(failed)
         self._cluster.apply(*decision.changes)
         for change in decision.changes:
             yield from self._note(change)
 
     def _note(self, change: Change) -> Work[None]:
-        """Remember whom to tell of a change that was decided."""
+        """Note the brokers' messages for a change that was decided."""
         image, messages = self._cluster.image, self._cluster.messages
         match change:
             case TopicCreated(name, _, partitions):

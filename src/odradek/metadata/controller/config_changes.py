@@ -67,7 +67,7 @@ OVERRIDES_BYTES_MAX: Final = 262_144
 
 
 class _Resource(NamedTuple):
-    """What of the cluster a request's resource means."""
+    """The part of the cluster that a request's resource names."""
 
     # The overrides that it has now.
     overrides: Mapping[str, str]

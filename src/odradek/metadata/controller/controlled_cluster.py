@@ -1,8 +1,8 @@
-"""The cluster in one controller's hands: its image, its fenced writes, and who must hear of them.
+"""The state of one elected controller: the image, its fenced writes, and the messages that follow.
 
 Every write is one atomic batch that begins with a check of the controller epoch: a controller that was
 deposed without noticing changes nothing (Deposed). A partition's state is written on the condition of its
-version, since leaders write their ISR there too (R2); who loses that race reads again and decides again.
+version, since leaders write their ISR there too (R2); the loser of that race reads again and decides again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -83,7 +83,7 @@ class ControlledCluster:
         self._broker_id = broker_id
         # Whether unclean elections are allowed where the store does not say.
         self._unclean_by_default = unclean_by_default
-        # What brokers are to hear at the end of this process; empty between processes.
+        # The messages to send to brokers at the end of this process; empty between processes.
         self.messages = BrokerMessages()
         # Live brokers that asked to stop: they are given no leadership. A subset of the image's brokers.
         self.stopping: dict[BrokerId, None] = {}
@@ -179,7 +179,7 @@ class ControlledCluster:
         return changed
 
     def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> Work[bool]:
-        """Write states all or none; False when one of them was written by somebody else."""
+        """Write states all or none; False when a leader has written one of them meanwhile."""
         writes = tuple(
             SetData(
                 paths.partition_state(*named),
@@ -229,7 +229,7 @@ class ControlledCluster:
 
         `expect_new` makes the nodes that are likely new without a look; it fails when one is there.
 
-        Raises Deposed, and StoreRefused when nobody knows whether it was written.
+        Raises Deposed, and StoreRefused when it is unknown whether it was written.
         """
         resolved: list[WriteOperation] = [Check(paths.CONTROLLER_EPOCH, self._epoch_version)]
         for write in writes:
@@ -248,13 +248,13 @@ class ControlledCluster:
         return replace(result, index=result.index - 1)
 
     def apply(self, *changes: Change) -> None:
-        """Take changes into the image, and say so."""
+        """Apply changes to the image, and add the effect ImageChanged."""
         if changes:
             self.image.apply_all(changes)
             self._effects.append(ImageChanged(changes))
 
     def tell_everything(self, broker_id: BrokerId) -> Work[None]:
-        """Note all that a new broker must hear, and that everyone else must hear of it."""
+        """Note the whole state for the new broker, and the new broker for all others."""
         pace = Pace()
         for topic in list(self.image.live_topics()):
             for number in topic.partitions:
@@ -264,7 +264,7 @@ class ControlledCluster:
         self.messages.brokers_changed()
 
     def flush(self) -> Work[None]:
-        """End a process: send what brokers must hear."""
+        """End a process: send the messages to brokers."""
         pace = Pace()
         for broker_id, message in self.messages.take(self.image):
             message_id = next(self._message_ids)

@@ -1,6 +1,6 @@
-"""The controller's loop without the loop: one event in, the effects that must follow out.
+"""The controller's core without I/O: one event in, the effects that must follow out.
 
-It never waits and never calls anybody. Events are processed one after another: while an operation is with
+It never waits and makes no outside calls. Events are processed one after another: while an operation is with
 the store, or long work pauses for a turn of the loop, later events queue up (at most REQUESTS_WAITING_MAX
 requests), so every decision is made on an image that holds all earlier ones. A request's way:
 
@@ -10,7 +10,7 @@ requests), so every decision is made on an image that holds all earlier ones. A 
 Every broker has one of these; the one whose broker holds /controller is active, the others only keep their
 registration alive and wait for their turn, and refuse requests with NOT_CONTROLLER.
 
-Where nobody knows whether a write was done, the image may be wrong: it is read again before the next event.
+Where it is unknown whether a write was done, the image may be wrong: it is read again before the next event.
 """
 
 from collections import deque
@@ -152,7 +152,7 @@ class Controller:
             self._effects.append(wanted)
 
     def _process_of(self, event: ControllerEvent) -> Work[None]:
-        """What an event sets in motion."""
+        """Returns the process that handles an event."""
         if self._is_stale and not isinstance(event, Started):
             yield from self._read_again()
         match event:

@@ -1,6 +1,6 @@
-"""Deleting topics, from the mark to the last node: whom to ask, and what is done when all have answered.
+"""Deleting topics, from the mark to the last node: StopReplica to the brokers, then the nodes' removal.
 
-The brokers of a marked topic delete their replicas in their own time; a dead one is waited for.
+The brokers of a marked topic delete their replicas asynchronously; the deletion waits for a dead one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class TopicDeletions:
         self._deletions: dict[str, TopicDeletion] = {}
 
     def start(self, name: str) -> Work[None]:
-        """Begin to delete a topic that is marked; everyone forgets it now."""
+        """Begin to delete a topic that is marked; every broker removes it from its image now."""
         self._deletions[name] = TopicDeletion(replicas_of(self._cluster.image.topics[name]))
         self._cluster.messages.topic_gone(name)
         yield from self._continue(name)

@@ -1,4 +1,4 @@
-"""Who leads a partition, given who is alive and in sync. Pure functions from a partition to its successor.
+"""Elects leaders, given the brokers alive and in sync. Pure functions from a partition to its successor.
 
 Replicas 1 2 3, leader 1, ISR {1, 2}, leader epoch 4:
 
@@ -105,9 +105,9 @@ def readmit(
 ) -> PartitionImage | None:
     """What a partition must become when a replica's broker registered afresh; None for no change.
 
-    First it counts as dead, even when nobody saw it go: what it led gets another leader, or a new epoch,
-    since its log may be shorter than it was. Then R15, unless its stop was clean (`trusted`). Then it is
-    there. `online` holds it; the result is one step, written once.
+    First it counts as dead, even when no event reported that: what it led gets another leader, or a new
+    epoch, since its log may be shorter than it was. Then R15, unless its stop was clean (`trusted`). Then it
+    is there. `online` holds it; the result is one step, written once.
     """
     others = [member for member in partition.replicas if member in online and member != replica]
     after = settle(partition, others, unclean=False) or partition

@@ -1,4 +1,4 @@
-"""What happens to a controller, and what it wants done: the values on both sides of `core.Controller`."""
+"""The events that `core.Controller` takes and the effects that it returns, as values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from odradek.metadata.store import (
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The broker has a session with the store and wants to join; its epoch is still to be given."""
+    """The broker has a session with the store and is to join; it has no epoch yet."""
 
     registration: BrokerImage
     # The session, as the store numbers it: the owner of the nodes that say what this broker is.
@@ -124,7 +124,7 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True)
 class EventFailed:
-    """An event other than a request could not be dealt with; the words are for the operator.
+    """An event other than a request could not be dealt with; the message is for the operator.
 
     After `Started` the broker has not joined the cluster. After others the controller goes on.
     """

@@ -1,12 +1,12 @@
 """How a broker joins the cluster and competes for the controllership: processes, no state.
 
 The controllership is the ephemeral node `/controller`, taken in one write with the next controller epoch,
-so that no two controllers ever have the same epoch. Whoever loses watches the node and tries again when it
-is gone.
+so that no two controllers ever have the same epoch. A broker that loses watches the node and tries again when
+it is gone.
 
-Whose a node is, its owner says: the session that it lives and dies with. So a broker whose claim was done,
-while the answer was lost, recognises its own node; and it does not take the node of its own earlier life,
-which names the same broker and is about to vanish, for its own.
+A node's owner is the session that it lives and dies with. So a broker whose claim was done, while the answer
+was lost, recognises its own node; and it does not mistake the node of its own earlier session, which names
+the same broker and is about to vanish, for that of this one.
 """
 
 from odradek.base.chance import Chance
@@ -68,15 +68,15 @@ def compete(broker_id: BrokerId, session: int, timestamp_ms: int) -> Process[int
             return None
         if isinstance(result, Committed):
             return 0 if epoch is None else epoch.stat.version + 1
-        # An earlier claim of this session was done, and its answer was lost. Nobody else can have raised the
-        # epoch since: that is done together with making the node which we hold.
+        # An earlier claim of this session was done, and its answer was lost. No other broker can have raised
+        # the epoch since: that is done together with creating the node that this session holds.
         epoch = yield from read_document(paths.CONTROLLER_EPOCH, codec.decode_controller_epoch)
-        assert epoch is not None, "the epoch is written together with the claim, and nobody deletes it"
+        assert epoch is not None, "the epoch is written together with the claim, and never deleted"
         return epoch.stat.version
     raise StoreRefused(Failed(Fault.NODE_EXISTS, paths.CONTROLLER))
 
 
 def is_held_by(session: int) -> Process[bool]:
-    """Whether the broker of that session is the controller still; leaves a watch when somebody is."""
+    """Whether the broker of that session is the controller still; leaves a watch if there is a controller."""
     holder = yield from read_data(paths.CONTROLLER, watch=True)
     return holder is not None and holder.stat.owner == session

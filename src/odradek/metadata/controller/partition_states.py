@@ -1,4 +1,4 @@
-"""The life of a partition as the controller sees it; the table is the law.
+"""The state machine of a partition in the controller. Invariant: only the moves of the table happen.
 
     from \\ to        new   online   offline   non-existent
     non-existent     yes
@@ -56,5 +56,5 @@ def state_of(partition: PartitionImage | None, online: Container[BrokerId]) -> P
 
 
 def assert_move(before: PartitionState, after: PartitionState) -> None:
-    """Refuse, as our own mistake, a move that the table does not have."""
+    """Raise AssertionError for a move that the table does not have."""
     assert (before, after) in MOVES, f"a partition does not go from {before.value} to {after.value}"

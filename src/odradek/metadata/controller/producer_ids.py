@@ -3,7 +3,7 @@
     nothing in the store   -> the block 0..999
     last block 0..999      -> the block 1000..1999
 
-The block is written on the condition that the last one is still the last, before anybody uses it; a broker
+The block is written on the condition that the last one is still the last, before any broker uses it; a broker
 that dies leaves its rest unused.
 """
 

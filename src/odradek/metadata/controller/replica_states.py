@@ -1,4 +1,4 @@
-"""The life of one replica on its way to deletion; the table is the law.
+"""The state machine of one replica being deleted. Invariant: only the moves of the table happen.
 
     from \\ to       new  online  offline  started  successful  ineligible  non-existent
     non-existent    yes
@@ -26,13 +26,13 @@ class ReplicaState(Enum):
     """Where a replica is in its life."""
 
     NON_EXISTENT = "non-existent"
-    # Assigned, its broker not told yet.
+    # Assigned; its broker has not received it yet.
     NEW = "new"
     # Its broker serves it.
     ONLINE = "online"
-    # Its broker is dead, or was told to stop it.
+    # Its broker is dead, or was sent a StopReplica for it.
     OFFLINE = "offline"
-    # Its broker was told to delete it.
+    # Its broker was sent a StopReplica that deletes it.
     DELETION_STARTED = "deletion started"
     # Its broker has deleted it.
     DELETION_SUCCESSFUL = "deletion successful"
@@ -81,7 +81,7 @@ class TopicDeletion:
         return self._states.get(replica, ReplicaState.NON_EXISTENT)
 
     def move(self, replica: Replica, to: ReplicaState) -> None:
-        """Take a replica to its next state; a move that the table does not have is our own mistake."""
+        """Take a replica to its next state; raises AssertionError for a move that the table does not have."""
         before = self.state_of(replica)
         assert (before, to) in MOVES, f"{replica} does not go from {before.value} to {to.value}"
         self._states[replica] = to

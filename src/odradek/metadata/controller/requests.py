@@ -1,4 +1,4 @@
-"""What may be asked of the controller, and what it answers. Values only, in the terms of Kafka's APIs.
+"""The requests to the controller and its answers. Values only, in the terms of Kafka's APIs.
 
 A request names *subjects* (topics, resources, partitions); the answer has one outcome per subject, in the
 order of the request. `Refused` answers a request as a whole.

@@ -1,6 +1,6 @@
 """What the controller does for one event: a generator of store operations and pauses.
 
-A pause lets everybody else on the loop be served; the controller itself takes no other event meanwhile, so
+A pause lets the loop do other work; the controller itself takes no other event meanwhile, so
 the image stays as it is. Work counts its steps, and pauses when they fill a slice:
 
     pace = Pace()
