@@ -1,1 +1,1 @@
-"""Ids, errors and their codes, ports for clock and chance, settings and limits. Imports nothing of ours."""
+"""Ids, errors and their codes, ports for clock and chance, settings and limits. Imports no other package."""

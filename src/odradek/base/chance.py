@@ -1,4 +1,4 @@
-"""The randomness port: whatever a core decides by chance comes through here, so that a seed reproduces it."""
+"""The randomness port: cores take every random value from it, so that a seed reproduces a run."""
 
 import random
 from typing import Protocol

@@ -1,11 +1,11 @@
-"""The clock port. Cores never read the machine's clock: they are given one of these."""
+"""The clock port. Cores never read the machine's clock: the caller passes a `Clock` in."""
 
 import time
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Readings of one passage of time; a virtual clock moves them all together."""
+    """Readings of the time; a virtual clock moves them all together."""
 
     def wall_ms(self) -> int:
         """Milliseconds since the Unix epoch: record timestamps, retention, file ages."""
@@ -34,7 +34,7 @@ class SystemClock:
 
 
 class ManualClock:
-    """A clock that stands still until it is told to move: for tests and the simulator.
+    """A clock that moves only by `advance`: for tests and the simulator.
 
     The readings start at the values given and move by the same amount.
     """

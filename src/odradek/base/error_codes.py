@@ -145,7 +145,7 @@ class ErrorCode(IntEnum):
 
     @property
     def is_retriable(self) -> bool:
-        """Whether the same request may succeed when it is sent again, here or to whoever leads by then.
+        """Whether the same request may succeed when it is sent again, to this broker or to the new leader.
 
         As Kafka's protocol guide marks each code.
         """

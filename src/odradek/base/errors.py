@@ -1,10 +1,10 @@
 """The error tree: what can go wrong because of a peer, a disk or a user.
 
-Our own mistakes are assertions and crash; whatever stands here is handled. Every error that reaches a
-peer does so as a code, and `WIRE_CODES` is the one place that says which:
+Programming errors are assertions and crash; the errors here are handled. An error reaches a peer as an error
+code, and only `WIRE_CODES` maps errors to codes:
 
     OdradekError
-    ├── ApiError                   an answer that carries its code with it
+    ├── ApiError                   a refusal that carries its own error code
     ├── MalformedRequest           bytes that are not a request: the connection is closed
     ├── SettingError               a setting that a user wrote: one sentence, exit code 2
     ├── DataDirectoryError         a data directory that cannot be used: one sentence, exit code 2
@@ -67,7 +67,7 @@ class RecordError(LogError):
 
     def __init__(self, message: str = "", records: tuple[tuple[int, str], ...] = ()) -> None:
         super().__init__(message)
-        # Numbers of the records in the batch that are to blame, each with its fault; empty: all of it is.
+        # Indexes of the invalid records in the batch, each with its fault; empty: the whole batch is refused.
         self.records = records
 
 
@@ -108,7 +108,7 @@ class InvalidProducerEpoch(LogError):
 
 
 class UnknownProducer(LogError):
-    """A producer id of which this log remembers nothing."""
+    """A producer id that this log does not know."""
 
 
 class InvalidTransactionState(LogError):

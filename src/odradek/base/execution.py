@@ -1,4 +1,4 @@
-"""Where work runs that does not run at once: in a later turn of the owner's thread, or on other threads."""
+"""Ports that run work later: in a later turn of the owner's thread, or on other threads."""
 
 from collections import deque
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Defer: TypeAlias = Callable[[Callable[[], None]], None]
 
 
 class Background(Protocol):
-    """Runs calls that block on other threads, and reports on the thread that owns the state."""
+    """Runs blocking calls on other threads, and calls back on the thread that owns the state."""
 
     def submit(
         self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
@@ -47,7 +47,7 @@ class Lane:
             return finish
 
         if self._busy:
-            assert len(self._waiting) < CALLS_WAITING_MAX, "somebody submits work without waiting for any"
+            assert len(self._waiting) < CALLS_WAITING_MAX, "a caller submits work without waiting for any"
             self._waiting.append(begin)
         else:
             self._busy = True

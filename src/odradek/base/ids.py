@@ -1,4 +1,4 @@
-"""Identities that every layer shares."""
+"""The ids that every layer shares."""
 
 from typing import NamedTuple, TypeAlias
 from uuid import UUID

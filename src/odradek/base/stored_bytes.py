@@ -1,7 +1,7 @@
-"""Bytes that stay in a file until they are sent: what a large answer holds in place of a copy.
+"""Bytes that stay in a file until they are sent: a large answer holds them in place of a copy.
 
-`storage` makes them, `wire` and the handlers pass them on by their length alone, `net` reads them piece by
-piece as the peer takes what it was sent.
+`storage` creates them, `wire` and the handlers use only their length, and `net` reads them piece by piece, as
+the peer reads the answer.
 """
 
 

@@ -1,4 +1,4 @@
-"""Which names a topic may have: the only gate between a name from the wire and a path on disk."""
+"""Checks topic names: the only check between a name from a request and a path on disk."""
 
 import re
 

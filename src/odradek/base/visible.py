@@ -1,4 +1,4 @@
-"""Text from elsewhere, as a person may safely read it: what would steer a terminal is shown, not obeyed.
+"""Escapes text from clients before it is printed, so that it cannot control a terminal.
 
 Clients choose group ids, client ids, transactional ids, member ids, metadata and records as they like.
 Printed as they are, these could clear a screen, forge the next row of a table or turn a line around:

@@ -1,4 +1,4 @@
-"""Settings by Kafka's names, defaults and units: what exists, what it may be, and where a value came from.
+"""Settings by Kafka's names, defaults and units: their definitions, and the layer that a value comes from.
 
 - `definition`: one setting: its name, kind, default, bounds and how it may be changed.
 - `topic`: `TopicConfig`, the settings of one topic.

@@ -1,4 +1,4 @@
-"""Settings that are good each for itself and contradict each other: Kafka refuses to start with them.
+"""Settings that are valid one by one and contradict each other: Kafka refuses to start with them.
 
 group.consumer.min.session.timeout.ms=60000
 group.consumer.max.session.timeout.ms=45000      refused: nothing lies between them
@@ -21,7 +21,7 @@ _ORDERED = (
 
 
 def contradiction(settings: BrokerSettings) -> str | None:
-    """What is wrong with settings of a broker together, in one sentence; None if nothing is."""
+    """Returns which settings of a broker contradict each other, in one sentence; None if none do."""
     for lesser, greater in _ORDERED:
         least, most = getattr(settings, attribute_of(lesser)), getattr(settings, attribute_of(greater))
         if least > most:

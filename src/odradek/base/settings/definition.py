@@ -1,5 +1,5 @@
-"""What one setting is. A settings class declares each of its fields with `setting(...)`, and that is the
-only place where the name, the kind, the default, the bounds and the words about it stand."""
+"""The definition of one setting. A settings class declares each of its fields with `setting(...)`, the only
+place that has the name, the kind, the default, the bounds and the description."""
 
 import sys
 from collections.abc import Callable
@@ -67,17 +67,17 @@ class Setting:
     broker_names: tuple[tuple[str, int], ...] = ()
     # A check that bounds and choices cannot express: says what is wrong, or None.
     fault: Callable[[Any], str | None] | None = None
-    # Why nothing changes when the setting does, for a setting that is accepted for Kafka's sake alone.
+    # Why the setting has no effect; for settings accepted only because Kafka has them.
     no_effect: str = ""
 
     @property
     def is_secret(self) -> bool:
-        """Whether the value is never shown: a password, or what may be one, as nobody here knows the name."""
+        """Whether the value is never shown: a password, or a setting of an unknown name, which may be one."""
         return self.kind in (Kind.PASSWORD, Kind.UNKNOWN)
 
     @property
     def documentation(self) -> str:
-        """What DescribeConfigs says about the setting."""
+        """The documentation that DescribeConfigs returns."""
         if not self.no_effect:
             return self.doc
         return f"{self.doc} No effect here: {self.no_effect}.".lstrip()

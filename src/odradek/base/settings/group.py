@@ -38,12 +38,12 @@ GROUP_SETTINGS: Final = settings_of(GroupConfig)
 
 @dataclass(frozen=True, slots=True)
 class GroupBounds:
-    """What a broker allows its groups, as pairs of the least and the most, and what it gives them."""
+    """The bounds of group settings on a broker, as pairs of the least and the most, and their defaults."""
 
     heartbeat_interval_ms: tuple[int, int] = (5000, 15_000)
     session_timeout_ms: tuple[int, int] = (45_000, 60_000)
     defaults: GroupConfig = field(default_factory=GroupConfig)
-    """What is in force for a group that overrides nothing; within the bounds."""
+    """The settings in force for a group that overrides nothing; within the bounds."""
 
     @classmethod
     def of(cls, settings: BrokerSettings) -> "GroupBounds":
@@ -63,7 +63,7 @@ class GroupBounds:
         return cls(intervals_ms, timeouts_ms, defaults)
 
     def fault(self, overrides: Mapping[str, str]) -> str | None:
-        """What is wrong with overrides that are good each for itself, in one sentence; None if nothing is."""
+        """What is wrong with overrides that are valid one by one, in one sentence; None if nothing is."""
         for name, (least, most) in (
             (_HEARTBEAT, self.heartbeat_interval_ms),
             (_SESSION, self.session_timeout_ms),

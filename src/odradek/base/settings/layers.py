@@ -1,4 +1,4 @@
-"""Where a value comes from: the layers in which a setting may be given, the strongest first.
+"""The layers in which a setting may be given, the strongest first, and the value that they result in.
 
 For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`:
 
@@ -10,8 +10,8 @@ For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`
 
 What wins and what it hides are DescribeConfigs' sources and synonyms.
 
-`in_force` is the one view of what a broker's settings are now (R18). Whoever uses a setting reads it there
-when it is used; nobody keeps a copy of one that may change, and nobody is told that it has.
+Invariant: `in_force` is the only view of a broker's present settings (R18). Code reads a setting there each
+time it uses it; it keeps no copy of one that may change, and there is no notification of a change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from odradek.base.settings.topic import TOPIC_SETTINGS, TopicConfig
 
 
 class Source(IntEnum):
-    """Which layer gave a value; the numbers are those of DescribeConfigs responses."""
+    """The layer that gave a value; the numbers are those of DescribeConfigs responses."""
 
     DYNAMIC_TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -63,7 +63,7 @@ _BROKER_LAYERS = (Source.DYNAMIC_BROKER, Source.DYNAMIC_DEFAULT_BROKER, Source.S
 
 @dataclass(slots=True)
 class SettingLayers:
-    """What the layers of one broker hold, as text by Kafka's names; all texts have been parsed once."""
+    """The settings in the layers of one broker, as text by Kafka's names; all texts have been parsed once."""
 
     # From the settings file and the command line; never changes while the broker runs.
     static: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class SettingLayers:
 
     @classmethod
     def from_static(cls, properties: Mapping[str, str]) -> tuple["SettingLayers", list[str]]:
-        """Returns the layers that a file's properties give, and the names that nobody knows, which are kept.
+        """Returns the layers of a file's properties, and the unknown names in it, which the layers keep.
 
         Raises SettingError for the first value that its setting cannot take, for one that promises protection
         which is not served, and for two that contradict each other.
@@ -107,10 +107,10 @@ class SettingLayers:
         return self._in_force
 
     def let_in_force(self, of_all: Mapping[str, str], of_this: Mapping[str, str]) -> list[str]:
-        """Let what is set for all brokers, and for this one, be in force from now on.
+        """Put the settings for all brokers, and those for this one, in force from now on.
 
-        Returns what is to be said of it. A value that its setting cannot take any more, for it was set in an
-        earlier version, is left out, as Kafka does.
+        Returns warnings for the log. A value that an earlier version stored and that its setting no longer
+        accepts is left out, as Kafka does.
         """
         before = {**self.dynamic_default, **self.dynamic_broker}
         said: list[str] = []
@@ -121,18 +121,18 @@ class SettingLayers:
         return said + warnings_about(name for name, text in given.items() if before.get(name) != text)
 
     def warnings(self) -> list[str]:
-        """What was given in the settings file and changes nothing here, in one sentence for each reason."""
+        """Returns warnings about settings in the file that have no effect, one for each reason."""
         return warnings_about(self.static)
 
     def broker(self, name: str) -> Resolved:
-        """Resolve a broker setting. Raises SettingError for a name that is none."""
+        """Resolve a broker setting. Raises SettingError for an unknown name."""
         known = BROKER_SETTINGS.get(name)
         if known is None:
             raise SettingError(f"there is no broker setting named {name}")
         return _resolved(known, self._broker_synonyms(known, name))
 
     def beside(self) -> dict[str, Resolved]:
-        """What was given under names that are no settings of this broker: Kafka's others, and unknown."""
+        """Returns the given settings that this broker does not have: Kafka's others, and unknown ones."""
         given = {name: None for source in _BROKER_LAYERS for name in self._layer(source)}
         found: dict[str, Resolved] = {}
         for name in given:
@@ -219,7 +219,7 @@ class SettingLayers:
 
 
 def _without_faults(given: Mapping[str, str], said: list[str]) -> dict[str, str]:
-    """What of these settings can be in force; says why the others are not."""
+    """Returns the settings that can be in force, and why the others cannot."""
     taken: dict[str, str] = {}
     for name, text in given.items():
         try:

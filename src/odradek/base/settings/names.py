@@ -1,8 +1,8 @@
-"""What a name in a settings file or in AlterConfigs means to a broker; every name is taken, as in Kafka.
+"""The meaning of a name in a settings file or in AlterConfigs; as in Kafka, every name is accepted.
 
 num.partitions                              a setting of this broker
 num.io.threads                              one of this broker's that is accepted and has no effect
-ssl.keystore.location                       one of Kafka's that nothing here reads
+ssl.keystore.location                       one of Kafka's that Odradek does not read
 listener.name.client.ssl.keystore.location  the same for one listener
 foo.bar                                     unknown: kept, shown without its value, without effect
 """
@@ -35,14 +35,14 @@ PER_LISTENER: Final = frozenset(
     }
 )
 
-# What Kafka lets one say of a listener for all brokers of the cluster at once.
+# The settings of a listener that Kafka allows for all brokers of the cluster at once.
 _OF_ALL_BROKERS_LISTENERS: Final = frozenset(
     {"max.connections", "max.connection.creation.rate", "num.network.threads"}
 )
 
 
 def broker_setting(name: str) -> Setting:
-    """The setting that `name` means; one that nobody knows has the kind UNKNOWN and takes any text."""
+    """Returns the setting named `name`; an unknown one has the kind UNKNOWN and accepts any text."""
     known = BROKER_SETTINGS.get(name) or settings_without_effect().get(name)
     if known is not None:
         return known

@@ -1,13 +1,13 @@
-"""Settings that promise protection and are not served: a start with one is refused.
+"""Settings that ask for protection which is not served: a start with one is refused.
 
     authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer     refused
     authorizer.class.name=                                                            promises nothing
     max.connection.creation.rate=2147483647                                           promises nothing
     listener.name.client.max.connections=10                                           refused
 
-Were they ignored, the broker would run without the protection, and nobody would know. SSL and SASL settings
-beside listeners that use neither promise nothing in Kafka, nor here; listeners that use them are refused by a
-check of their own.
+If they were ignored, the broker would run without the protection, and the operator would not know. SSL and
+SASL settings beside listeners that use neither promise nothing in Kafka, nor here; listeners that use them
+are refused by a check of their own.
 """
 
 from typing import Final, NamedTuple
@@ -68,7 +68,7 @@ _PROMISES_OF_LISTENER: Final = {
 
 
 def unkept_promise(name: str, text: str) -> str | None:
-    """Why a setting cannot be taken, in one sentence; None when it asks for no protection that is missing."""
+    """Why a setting is refused, in one sentence; None when it asks for no protection that is missing."""
     base = name_below_listener(name)
     promise = PROMISES.get(name) if base is None else _PROMISES_OF_LISTENER.get(base)
     if promise is None or not text.strip() or text.strip() in promise.idle:

@@ -1,4 +1,4 @@
-"""The settings of a broker by Kafka's names; defaults are Kafka's except where the words say so."""
+"""The settings of a broker by Kafka's names; defaults are Kafka's except where a description says so."""
 
 from dataclasses import dataclass
 

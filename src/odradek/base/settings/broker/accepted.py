@@ -1,4 +1,4 @@
-"""Settings that stand in files written for Kafka and that change nothing here, or are not served yet."""
+"""Settings that occur in files written for Kafka and that have no effect, or are not served yet."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from odradek.base.settings.definition import Kind, Update, setting
 
 @dataclass(frozen=True)
 class AcceptedSettings:
-    """Settings that stand in files written for Kafka and that change nothing here, or are not served yet."""
+    """Settings that occur in files written for Kafka and that have no effect, or are not served yet."""
 
     background_threads: int = setting(
         Kind.INT,

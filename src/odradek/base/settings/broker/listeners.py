@@ -1,4 +1,4 @@
-"""Who this broker is, where it listens, and what its connections may do."""
+"""The identity of a broker, its listeners, and the limits of its connections."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from odradek.base.settings.definition import Kind, Update, setting
 
 @dataclass(frozen=True)
 class ListenerSettings:
-    """Who this broker is, where it listens, and what its connections may do."""
+    """The identity of a broker, its listeners, and the limits of its connections."""
 
     node_id: int = setting(Kind.INT, "node.id", 0, "This broker's id in the cluster.", least=0)
     broker_rack: str | None = setting(

@@ -1,5 +1,5 @@
-"""Settings of Apache Kafka 4.3 that nothing here reads: they are known so that a file written for Kafka is
-understood, a value of the wrong kind is refused, and whoever sets one learns that it has no effect here.
+"""Settings of Apache Kafka 4.3 that Odradek does not read. They are declared so that a file written for Kafka
+loads, a value of the wrong kind is refused, and the user is told that the setting has no effect.
 
 One line is one setting: its name, its kind, how it may change while the broker runs (nothing: it may not),
 and its bounds. They are parsed when the first of them is asked for; a start without them does not pay for it.
@@ -283,7 +283,7 @@ _FORMS: Final = {update.value: update for update in Update}
 
 @cache
 def settings_without_effect() -> dict[str, Setting]:
-    """Kafka's settings that nothing here reads, by name; each says why it has no effect."""
+    """Kafka's settings that Odradek does not read, by name; each says why it has no effect."""
     settings: dict[str, Setting] = {}
     for reason, lines in _AREAS.items():
         for line in lines.split("\n"):
