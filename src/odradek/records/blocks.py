@@ -1,11 +1,11 @@
-"""Counts the blocks of lz4 and zstd frames by their headers, so that hostile ones are never decompressed.
+"""Counts the blocks of lz4 and zstd frames by their headers, so that malicious ones are never decompressed.
 
 A block costs time whatever it holds: tables to build, calls to make. Compressors fill their blocks (64 KB
 with lz4, 128 KB with zstd); thousands of tiny ones are made to keep a broker busy.
 
     a frame   magic number, descriptor │ size, block │ size, block │ end mark
 
-Whatever is wrong with a frame is the decompressor's to say; only an unknown magic number is refused here.
+The decompressor reports other faults of a frame; only an unknown magic number is refused here.
 """
 
 from struct import Struct
@@ -20,7 +20,7 @@ BLOCK_BYTES_MIN: Final = 1024
 _INT32: Final = Struct("<I").unpack_from
 _INT24_BYTES: Final = 3
 _MAGIC_BYTES: Final = 4
-# Frames of either format that hold nothing for us; the last four bits are free.
+# Skippable frames of either format, which hold no records; the last four bits are free.
 _SKIPPABLE: Final = 0x184D2A5
 _LZ4: Final = 0x184D2204
 _ZSTD: Final = 0xFD2FB528

@@ -1,7 +1,7 @@
-"""Making batches: from records one by one, or from the records that compaction keeps of another batch.
+"""Builds batches: from records one by one, or from the records that compaction keeps of another batch.
 
-A batch built here is whole and sealed: header, records under their codec, CRC. Where offsets count for
-nothing yet (a producer's batch) they begin at 0, and the log that appends it moves them by writing the base
+A batch built here is whole and sealed: header, records under their codec, CRC. Where offsets have no
+meaning yet (a producer's batch) they begin at 0, and the log that appends it moves them by writing the base
 offset alone.
 """
 
@@ -27,7 +27,7 @@ from odradek.records.header import (
 
 
 class BatchBuilder:
-    """One batch in the making; `append` its records in the order of their offsets, then `build` it once."""
+    """Builds one batch: `append` its records in the order of their offsets, then `build` once."""
 
     __slots__ = ("_body", "_header", "codec", "level")
 

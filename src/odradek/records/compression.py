@@ -1,6 +1,6 @@
-"""The four codecs, in the framings that Kafka's clients read and write. Knows nothing of batches.
+"""The four codecs, in the framings that Kafka's clients read and write. This module must not know batches.
 
-What decompression takes is bounded in bytes and in work, never by what the compressed bytes claim:
+Decompression is bounded in bytes and in work, whatever sizes the compressed bytes state:
 
 - Nothing above the caller's bound is written.
 - Every format is a row of blocks (gzip: members), and a block that holds nothing takes time all the same.
@@ -65,7 +65,7 @@ _ORDINARY_BYTES_MAX = 512 << 10
 _GUESS_BYTES_MIN = 16 << 10
 _GUESS_FACTOR = 4
 
-# How the library says that the data is fine so far and the target full; all else is broken data.
+# The library's message when the target is full; any other error means invalid data.
 _TARGET_TOO_SMALL = "failed to write whole buffer"
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -77,7 +77,7 @@ _XERIAL_BLOCK_LENGTH = Struct(">i")
 _GZIP_WINDOW_BITS: Final = 31
 _GZIP_PIECE_BYTES: Final = 8 << 10
 _GZIP_OUTPUT_BYTES: Final = 256 << 10
-# Deflate never makes data much larger: what brings less than a sixteenth is made to keep us busy.
+# Deflate never makes data much larger: output below a sixteenth of the input is made to keep the broker busy.
 _GZIP_PROGRESS: Final = 16
 
 
@@ -139,7 +139,7 @@ def decompress(
 
 
 def discard(body: Buffer) -> None:
-    """Give back the memory of what `decompress` returned, which nobody may use afterwards.
+    """Free the memory of what `decompress` returned, which must not be used afterwards.
 
     Called in another thread than the loop's where it is much: 64 MiB take 20 ms.
     """

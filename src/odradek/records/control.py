@@ -1,7 +1,7 @@
 """Control batches: records that a broker writes for the log itself, here the markers that end transactions.
 
 One control record to a batch, without codec. Key: version and type, 2 bytes each; the value of an end marker:
-version (2 bytes) and the coordinator's epoch (4). A type that is not known is stepped over by every reader.
+version (2 bytes) and the coordinator's epoch (4). Every reader skips a type that it does not know.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ _KEY = Struct(">hh")
 _END_MARKER = Struct(">hi")
 _VERSION = 0
 
-# Markers are a few dozen bytes; more than this in a control batch is not ours to read.
+# Markers are a few dozen bytes; a control batch that takes more than this is not read.
 _CONTROL_BYTES_MAX = 64 << 10
 
 

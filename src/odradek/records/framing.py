@@ -1,4 +1,4 @@
-"""The records inside a batch: where each begins, what it holds. Knows nothing of logs or rules.
+"""The records inside a batch: where each begins, what it holds. This module must not know logs or rules.
 
 A record is a row of varints and byte strings; its length counts what follows it:
 
@@ -6,9 +6,9 @@ A record is a row of varints and byte strings; its length counts what follows it
       1a        00            06              02            02      6b       0c       hello!     00
      13 bytes            base time + 3  base offset + 1   1 byte    k     6 bytes              none
 
-and a header is a key, which may not be null, and a value; a length of -1 is null. The bytes are taken as
-hostile: InvalidRecord for whatever does not add up, nothing is read outside the batch, and no count is
-believed before there are bytes for it.
+and a header is a key, which may not be null, and a value; a length of -1 is null. The bytes are not
+trusted: inconsistent ones raise InvalidRecord, nothing is read outside the batch, and a count is used only if
+there are bytes for it.
 """
 
 from collections.abc import Iterator
@@ -47,12 +47,12 @@ class Record(NamedTuple):
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
-    # Keys are UTF-8 by convention; kept as bytes, since nobody has checked them.
+    # Keys are UTF-8 by convention; kept as bytes, since they have not been checked.
     headers: RecordHeaders = ()
 
 
 class RecordOutline(NamedTuple):
-    """What a lookup asks of a record."""
+    """The fields of a record that a lookup reads."""
 
     offset_delta: int
     timestamp_delta_ms: int
@@ -102,7 +102,7 @@ def body_in_steps(
 
 
 def discard_in_steps(body: Buffer, header: BatchHeader) -> Work[None]:
-    """Give back what `body_in_steps` returned, where it is much; nobody may use it afterwards."""
+    """Free a large result of `body_in_steps`, which must not be used afterwards."""
     if header.codec != Codec.NONE and len(body) > DECOMPRESSED_HERE_BYTES_MAX:
         yield Away(partial(discard, body))
 
@@ -114,7 +114,7 @@ def _decompression(codec: int, body: Buffer, bytes_max: int) -> Away:
 def body_of(
     batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
 ) -> bytes:
-    """`body_view` as bytes, for those who keep parts of it."""
+    """`body_view` as bytes, for callers that keep parts of it."""
     return bytes(body_view(batch, header, position, bytes_max=bytes_max))
 
 

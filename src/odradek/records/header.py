@@ -1,7 +1,7 @@
-"""The header of a record batch: 61 bytes that say how long it is, whose it is and which offsets it covers.
+"""The header of a record batch: 61 bytes with its length, its producer and the offsets that it covers.
 
-Knows nothing of records, codecs or rules. Layout (big-endian; the CRC is CRC-32C from `attributes` to the
-end, so that base offset and leader epoch, which the broker sets, lie outside it):
+This module must not know records, codecs or rules. Layout (big-endian; the CRC is CRC-32C from `attributes`
+to the end, so that base offset and leader epoch, which the broker sets, lie outside it):
 
     at  0  base offset        8        at 23  last offset delta   4
         8  batch length       4            27  base timestamp      8
@@ -156,7 +156,7 @@ class BatchHeader:
         )
 
     def seal_into(self, buffer: bytearray | memoryview, position: int = 0) -> None:
-        """Write the header in front of its records, which stand in `buffer` already, with the CRC of both."""
+        """Write the header in front of its records, which are in `buffer` already, with the CRC of both."""
         self.pack_into(buffer, position)
         self.crc = computed_crc(buffer, self, position)
         _CRC.pack_into(buffer, position + _CRC_AT, self.crc)
@@ -202,7 +202,7 @@ def iter_headers(
 ) -> Iterator[tuple[int, BatchHeader]]:
     """Each batch's position and header, up to `end` (the buffer's), stopping before one that is cut short.
 
-    Read from a log or a fetch response the last batch may be cut short; the caller who may not have that
+    Read from a log or a fetch response the last batch may be cut short; a caller that must not accept that
     compares `end` with where the last batch ends. Raises what `read_header` does.
     """
     if end is None:

@@ -1,4 +1,4 @@
-"""A validated batch becomes the log's own: offsets, leader epoch and, where the topic says so, append time.
+"""Writes offsets, leader epoch and, where the topic says so, append time into a validated batch.
 
 Base offset and leader epoch lie outside the CRC, so that the usual append writes 16 bytes and is done:
 

@@ -1,6 +1,6 @@
-"""Records of one batch by their timestamps: the last step of a lookup by time (L6).
+"""Finds records of one batch by timestamp: the last step of a lookup by time (L6).
 
-The time index leads to a batch; here is which record of it is meant. Under LogAppendTime all records have the
+The time index leads to a batch; this module finds the record in it. Under LogAppendTime all records have the
 batch's timestamp, else each has its own and they need not ascend:
 
     offsets 10 11 12 13, timestamps 500 700 600 700:   >= 600 is offset 11

@@ -1,4 +1,4 @@
-"""What a log asks of batches that it did not write itself, before it gives them offsets.
+"""Validates batches that a log did not write itself, before it gives them offsets.
 
 Two levels (`odradek.record.validation`, measured in docs/decisions/0003-record-validation.md). `header`
 costs per batch: the 61 bytes are read, length and CRC checked, the rest passes untouched and uncopied.
@@ -7,9 +7,9 @@ age and another codec than the producer's need the records and walk them always.
 
     64 KB batch, one read of its header, one CRC   ->   the same bytes, ready for `assign_offsets`
 
-Only what a client sent is held to rules about records; what the coordinators write is ours. A batch that
-arrived damaged is CorruptRecord, which clients send again; everything else is final, also a batch that was
-cut short, which TCP does to none.
+The rules about records apply only to batches of clients, not to those that the coordinators write. A batch
+that arrived damaged is CorruptRecord, which clients send again; every other error is final, also for a batch
+that is cut short, since TCP does not cut one.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ RECORDS_BLAMED_MAX = 100
 RECOMPRESSED_HERE_BYTES_MAX = 4 << 10
 
 FaultOf: TypeAlias = Callable[[RecordOutline], str | None]
-"""What is wrong with a record, in words."""
+"""A description of what is wrong with a record."""
 Blamed: TypeAlias = tuple[tuple[int, str], ...]
 """Records by their number in the batch, and what is wrong with each."""
 
@@ -118,7 +118,7 @@ def rules_of(config: TopicConfig, *, from_client: bool = True) -> ValidationRule
 
 @dataclass(slots=True)
 class ValidatedRecords:
-    """Batches that hold all rules, ready for `assign_offsets`."""
+    """Batches that satisfy all rules, ready for `assign_offsets`."""
 
     # Writable: the buffer that was validated where that is, else the one copy of it.
     data: bytearray | memoryview
@@ -132,7 +132,7 @@ def validate(buffer: Buffer, rules: ValidationRules, now_ms: int) -> ValidatedRe
 
 
 def validate_in_steps(buffer: Buffer, rules: ValidationRules, now_ms: int) -> Work[ValidatedRecords]:
-    """Hold whole batches to `rules`; `now_ms` is the wall clock. A writable `buffer` is taken over, not
+    """Check whole batches against `rules`; `now_ms` is the wall clock. A writable `buffer` is taken over, not
     copied.
 
     Raises CorruptRecord if a length, magic or CRC does not hold; RecordTooLarge if a batch is above
@@ -255,7 +255,7 @@ def _blamed(body: Buffer, header: BatchHeader, fault_of: FaultOf) -> Work[Blamed
 def _blamed_unseen(
     buffer: Buffer, header: BatchHeader, rules: ValidationRules, fault_of: FaultOf
 ) -> Work[Blamed]:
-    """`_blamed` where nobody has decompressed the records yet."""
+    """`_blamed` for records that have not been decompressed yet."""
     try:
         body = yield from body_in_steps(buffer, header, bytes_max=rules.decompressed_bytes_max)
     except InvalidRecord:

@@ -4,9 +4,9 @@
     bits      0    1    2    3    126   128      600
     bytes    00   01   02   03     7e    80 01   d8 04
 
-"Bits" are the number before the sign is taken out of its lowest bit. Who reads many of them reads one and
-two bytes where they stand (see `record_check`); here is the rest. Padding, a number in more bytes than it
-needs, is accepted as every reader of Kafka's does.
+"Bits" are the number before the sign is taken out of its lowest bit. Code that reads many of them decodes
+one and two bytes inline (see `record_check`); this module has the general functions. Padding, a number in
+more bytes than it needs, is accepted, as by every reader of Kafka's.
 """
 
 from odradek.base.errors import InvalidRecord

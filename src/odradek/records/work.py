@@ -1,12 +1,12 @@
-"""Work on records in steps, so that whoever owns the loop can serve others between them.
+"""Work on records in steps, so that the loop can serve other connections between them.
 
 Work is a generator, which returns its result. A step ends at a `yield`, and takes well below a millisecond:
 
     yield None          there is more to do
     body = yield Away   a call that is too long for the loop; what it returns or raises comes back here
 
-Only calls that release the interpreter lock are given away: decompression, compression, returning memory.
-`finish` does all steps at once, for those who have no loop.
+Only calls that release the interpreter lock run on another thread: decompression, compression, freeing
+memory. `finish` does all steps at once, for callers without a loop.
 """
 
 from collections.abc import Callable, Generator
@@ -30,7 +30,7 @@ Work: TypeAlias = Generator[Away | None, Any, T]
 
 
 def finish(work: Work[T]) -> T:
-    """Do all steps here and now; raises what they raise."""
+    """Do all steps at once, on this thread; raises what they raise."""
     given: Any = None
     error: Exception | None = None
     while True:
