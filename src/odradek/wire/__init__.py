@@ -1,10 +1,9 @@
 """Requests and responses as bytes: one typed message class per API over all its versions.
 
-The way from a field to its bytes: `schemas/<api>.fields` says which fields there are (`schema` reads that
-language), `generator` writes `messages/<api>.py` from it, whose functions call `decoding` and `encoding`.
-`message` is what all of them are, `headers` what stands before them, `apis` the table of them all,
-`versioned` the form in which they are stored. `explain` finds the words for bytes that were not what they
-claimed to be.
+`schemas/<api>.fields` declares the fields (`schema` reads that language), `generator` writes
+`messages/<api>.py` from it, whose functions call `decoding` and `encoding`. `message` has their base classes,
+`headers` the headers before them, `apis` the table of all APIs, `versioned` the form of stored messages,
+`stepwise` decodes large requests in steps, and `explain` describes what is wrong with malformed bytes.
 
-This package knows nothing of what a request means, and does no I/O: bytes in, objects out, and back.
+This package must not know what a request means, and does no I/O: bytes in, objects out, and back.
 """

@@ -1,7 +1,7 @@
-"""Reading values off a peer's bytes: what the generated decoders call.
+"""Reads values from a peer's bytes: the functions that the generated decoders call.
 
 Positions are passed in and out as plain ints; nothing here keeps state but the budget of array elements.
-Three things keep hostile bytes harmless:
+Malicious bytes do no harm for three reasons:
 
 - A position only ever grows. A string or records field that reaches past the end comes out short and leaves
   the position beyond the buffer; the next read fails there, at the latest `Message.decode` sees that it is
@@ -9,8 +9,8 @@ Three things keep hostile bytes harmless:
 - A count is refused when that many elements, at their least size, do not fit into the bytes that are left,
   and when all arrays of the message together would exceed its ElementBudget: memory is bounded before
   anything is made.
-- Every failure is one of DECODING_ERRORS. What exactly was wrong is told by `explain`, which walks the
-  bytes again, so that the good path pays nothing for the bad one's words.
+- Every failure is one of DECODING_ERRORS. `explain` describes what was wrong: it walks the bytes
+  again, so that decoding valid bytes pays nothing for the description.
 """
 
 import struct
@@ -46,10 +46,10 @@ new: Final = object.__new__
 
 
 class Undecodable(ValueError):
-    """Bytes that are not what they should be; which and why is told by `explain`."""
+    """Malformed bytes; `explain` describes which and why."""
 
 
-# What reading hostile bytes can raise: struct.error and IndexError for missing bytes, ValueError for
+# What reading malformed bytes can raise: struct.error and IndexError for missing bytes, ValueError for
 # Undecodable and for bytes that are not UTF-8, KeyError for an unknown version.
 DECODING_ERRORS: Final = (struct.error, IndexError, ValueError, KeyError)
 

@@ -1,4 +1,4 @@
-"""Writing values as bytes: what the generated encoders call.
+"""Writes values as bytes: the functions that the generated encoders call.
 
 All small values of a message go into one bytearray. Records that are too large to be worth a copy go into
 Payloads instead, with the place in the bytearray where they belong; `gather` cuts the bytearray there.

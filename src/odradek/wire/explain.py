@@ -1,9 +1,9 @@
-"""Says what is wrong with bytes that did not decode: which field, where, and why.
+"""Describes what is wrong with bytes that did not decode: which field, where, and why.
 
 A second reader of messages, slow and plain: it walks the field table value by value and keeps the path it is
-on. The generated decoders stay free of words that way, and tests hold the two readers against each other.
-It reads only until it finds the fault, and of a large message only the first elements: a peer that sends
-rubbish gets no more of our time than one that does not.
+on. So the generated decoders need no error texts, and tests compare the two readers. It reads only until it
+finds the fault, and of a large message only the first elements: malformed bytes take no more of the broker's
+time than valid ones.
 """
 
 from functools import lru_cache
@@ -47,7 +47,7 @@ def _message_schema(schema: str, name: str) -> MessageSchema:
 
 
 class _Fault(Exception):
-    """What is wrong, in words; where is in the walk's path."""
+    """The description of a fault; its place is in the walk's path."""
 
 
 class _Walk:

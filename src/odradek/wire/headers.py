@@ -1,4 +1,4 @@
-"""What stands before every request and response: which API, which version, which of the answers.
+"""The headers of requests and responses: API key, version, correlation id, client id.
 
 Layouts, by the flexibility of the API's version (KIP-482):
 
@@ -7,7 +7,7 @@ Layouts, by the flexibility of the API's version (KIP-482):
     response  v0  correlation id int32
               v1  the same and tagged fields
 
-ApiVersions is answered in v0 for ever: a client that asks cannot know yet what the broker speaks.
+ApiVersions is always answered in v0: a client that sends it cannot know the broker's versions yet.
 A request of an unknown API or version decodes as v1, since its answer needs no more than that.
 """
 
@@ -55,7 +55,7 @@ def decode_request_header(buffer: Buffer) -> tuple[RequestHeader, int]:
 
 
 def decode_fixed(buffer: Buffer) -> tuple[int, int, int]:
-    """API key, version and correlation id, which stand in front of every request, in FIXED_BYTES."""
+    """API key, version and correlation id, the first FIXED_BYTES of every request."""
     api_key, api_version, correlation_id = _FIXED.unpack_from(buffer)
     return api_key, api_version, correlation_id
 

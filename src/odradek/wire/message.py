@@ -1,12 +1,12 @@
-"""What every generated message is: a structure of plain fields with a codec per version.
+"""The base classes of the generated messages: structures of plain fields with a codec per version.
 
-The law of all of them:
+Invariants of all messages:
 
-- Decoding never trusts: whatever is wrong with the bytes ends as one MalformedRequest that names the API, the
-  version and the field. Encoding trusts its caller: a value that does not fit is our mistake and crashes.
+- Decoding trusts no byte: any fault raises MalformedRequest, which names the API, the version and the field.
+  Encoding trusts its caller: a value that does not fit is a programming error and crashes.
 - A field that a version does not have is left out when encoding, and takes its default when decoding.
 - A tagged structure that is None is absent from the wire, which means Kafka's default for it; but one that
-  may be null is never absent, since Kafka takes that for an empty structure.
+  may be null is never absent, since Kafka reads its absence as an empty structure.
 - Durations are ints in milliseconds, error codes plain ints, ids UUIDs (zero is NO_TOPIC_ID), `records` views
   into the decoded buffer, which must not change while they live.
 """

@@ -1,6 +1,6 @@
 """The language of the field tables in `schemas/`: a message's fields, their types and their versions.
 
-It must not know how bytes are read or written: the generator turns a table into code, `explain` walks by it.
+It must not know how bytes are read or written: the generator turns a table into code, `explain` follows it.
 One file describes one API, a request and a response, or a family of records that are not requests:
 
     api 1 Fetch
@@ -64,7 +64,7 @@ _MESSAGE: Final = re.compile(
 
 
 class SchemaError(Exception):
-    """A field table that does not follow the language: our own mistake."""
+    """A field table that does not follow the language: a programming error."""
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Field:
 
 @dataclass(slots=True)
 class MessageSchema(Struct):
-    """A request, a response or a record that stands by itself."""
+    """A request, a response, or a record that is stored on its own."""
 
     # "request", "response" or "record".
     kind: str = ""

@@ -1,9 +1,9 @@
-"""Decodes large messages in steps, between which others are served.
+"""Decodes large messages in steps, between which the loop serves other connections.
 
 A message of thousands of array elements takes tens of milliseconds to decode. This reader walks its field
 table and yields every ELEMENTS_PER_STEP elements. Where the elements of an array hold no arrays themselves,
 which is where nearly all of them are, it calls the generated reader of that array for as many at a time; it
-is slower only on the way there. Tests hold the two against each other.
+is slower only on the levels above. Tests compare the two readers.
 
     topics: 1 element, walked here   partitions of it: 100,000 elements, 500 calls of the generated reader
 """
@@ -149,7 +149,7 @@ class _Reader:
         return items, at
 
     def _bulk_reader(self, one: Field) -> Callable[[Buffer, int, int, ElementBudget], tuple[list[Any], int]]:
-        """What reads a number of elements that hold no arrays."""
+        """Returns the function that reads a number of elements that hold no arrays."""
         if one.struct is not None:
             layout = first_versions(one.struct, self._messages)[self._version]
             name = f"_read_{snake_case(one.struct.name)}_v{layout}_array"

@@ -1,7 +1,7 @@
-"""Messages that are stored or passed on by others, and so carry their version before them as an int16.
+"""Messages that are stored, or sent from one client to another, with their version before them as an int16.
 
-That is how the keys and values of `__consumer_offsets` and `__transaction_state`, the values of control
-records and what members of a consumer group tell each other are written. Worked example:
+This is the form of the keys and values of `__consumer_offsets` and `__transaction_state`, of the values of
+control records, and of the subscriptions and assignments of a consumer group's members. Worked example:
 `0001 0002 6731 0001 74 00000003` is an OffsetCommitKey of version 1: group "g1", topic "t", partition 3.
 """
 
@@ -14,7 +14,7 @@ from odradek.wire.message import Message
 
 _VERSION: Final = struct.Struct(">h")
 VERSION_BYTES: Final = _VERSION.size
-"""What stands before each message."""
+"""The version before each message."""
 
 M = TypeVar("M", bound=Message)
 
@@ -34,7 +34,7 @@ def decode_versioned(kind: type[M], data: Buffer) -> M:
 
 
 def decode_foreign(kind: type[M], data: Buffer) -> M:
-    """The message after its version, from a client that may know a later one than we do.
+    """The message after its version, from a client that may know a later one than this broker.
 
     It is read as the latest known: later ones only add fields behind those of the ones before. Raises
     MalformedRequest.

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 
 class Versions(NamedTuple):
-    """`lowest` to `highest`, both included; `version in versions` asks whether one lies between."""
+    """`lowest` to `highest`, both included; `version in versions` tests whether one is in the range."""
 
     lowest: int
     highest: int

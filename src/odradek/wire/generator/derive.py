@@ -28,7 +28,7 @@ _PLAIN_TYPES: Final = {
     "timedelta_i64": "int64",
     "datetime_i64": "int64",
 }
-# Where None stands for a value of the wire's, -1 or zero, and not for null.
+# Where None means a value on the wire, -1 or zero, and not null.
 _NONE_FOR_VALUES: Final = {"datetime_i64": "-1", "uuid": None}
 _MS_TYPES: Final = frozenset({"timedelta_i32", "timedelta_i64", "datetime_i64"})
 # Arrays of structures whose default is null, which kio's classes do not tell.
@@ -36,7 +36,7 @@ _NULL_BY_DEFAULT: Final = {
     ("ListPartitionReassignmentsRequest", "topics"),
     ("ConsumerGroupHeartbeatRequest", "topic_partitions"),
 }
-# The versions in which a class of kio's stands for one structure, rising.
+# The versions in which a class of kio represents one structure, rising.
 _Classes: TypeAlias = dict[int, type[Any]]
 
 

@@ -1,4 +1,4 @@
-"""What a structure looks like on the wire in each version, and which versions look the same.
+"""The layout of a structure in each version, and which versions share one.
 
 Every distinct layout of a structure becomes one function per direction. Worked example: FetchTopic has
 `topic` up to version 12 and `topic_id` from 13 on, its partitions change at 5, 9, 12 and 17, so its layouts

@@ -1,4 +1,4 @@
-"""Puts a module together: its field table, its classes, and a codec for every layout of each."""
+"""Writes a module: its field table, its classes, and a codec for every layout of each."""
 
 import re
 from collections.abc import Iterator

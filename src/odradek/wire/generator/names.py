@@ -1,4 +1,4 @@
-"""How things of the field tables are called, and written, in Python."""
+"""The Python names and types of what the field tables declare."""
 
 from typing import Final
 
