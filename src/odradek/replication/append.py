@@ -5,6 +5,7 @@ status says so.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from odradek.base.clock import Clock
@@ -19,6 +20,7 @@ from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.partition import Partition
+from odradek.replication.ports import ReplicatedLog
 from odradek.replication.produce_status import ProduceStatus
 from odradek.storage import AppendInfo, Origin
 from odradek.storage.files import Buffer
@@ -28,7 +30,16 @@ ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS: Final = (ACKS_ALL, ACKS_NONE, ACKS_LEADER)
 
-Batches: TypeAlias = Buffer | ValidatedRecords | LogError | ErrorCode
+
+@dataclass(frozen=True, slots=True)
+class CheckedRecords:
+    """Batches that were validated for one log, and are good for no other that has its name later."""
+
+    records: ValidatedRecords
+    log: ReplicatedLog
+
+
+Batches: TypeAlias = Buffer | CheckedRecords | LogError | ErrorCode
 """What is to be appended to one partition: as it came, or validated, or why it was refused."""
 
 _WITHOUT_LOG_START: Final = frozenset(
@@ -68,9 +79,9 @@ class Appender:
                 checked[topic_partition] = found
                 continue
             try:
-                checked[topic_partition] = yield from validate_in_steps(
-                    batches, found.log.client_rules, now_ms
-                )
+                log = found.log
+                records = yield from validate_in_steps(batches, log.client_rules, now_ms)
+                checked[topic_partition] = CheckedRecords(records, log)
             except LogError as refusal:
                 checked[topic_partition] = refusal
             yield None
@@ -101,7 +112,12 @@ class Appender:
         try:
             if isinstance(batches, LogError):
                 raise batches
-            info = found.append(batches, origin, self._clock.wall_ms())
+            if isinstance(batches, CheckedRecords):
+                if batches.log is not found.log:  # deleted meanwhile, and made anew
+                    return _refused(topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                info = found.append(batches.records, origin, self._clock.wall_ms())
+            else:
+                info = found.append(batches, origin, self._clock.wall_ms())
         except OdradekError as error:
             meter.note_produce_error(code_of(error))
             if isinstance(error, StorageFailure):

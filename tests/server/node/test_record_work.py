@@ -153,6 +153,65 @@ def test_only_so_many_works_hold_memory(bench: Bench, bytes_max: int, at_once: i
     assert len(bench.done) == 3 * at_once
 
 
+def test_works_of_many_results_never_hold_all_rooms(bench: Bench) -> None:
+    """A produce to several partitions unpacks one batch after the other."""
+
+    def unpacking() -> Work[int]:
+        for _ in range(USUAL_AT_ONCE + 2):
+            yield Away(lambda: b"unpacked", DECOMPRESSED_USUAL_BYTES_MAX)
+            yield None
+        return 1
+
+    for _ in range(2 * USUAL_AT_ONCE):
+        bench.run(unpacking())
+    bench.settle()
+    assert bench.done == [1] * 2 * USUAL_AT_ONCE
+    assert (bench.work._usual.room, bench.work._large.room) == (USUAL_AT_ONCE, LARGE_AT_ONCE)
+    assert bench.work.waiting == 0
+
+
+@pytest.mark.parametrize("is_away", [True, False], ids=["in the background", "waiting"])
+def test_abandoned_work_is_not_begun_and_not_reported(bench: Bench, is_away: bool) -> None:
+    begun: list[str] = []
+
+    def unpacking(name: str) -> Work[str]:
+        for _ in range(3):
+            yield Away(lambda: begun.append(name), DECOMPRESSED_USUAL_BYTES_MAX)
+        return name
+
+    first = bench.work.run(unpacking("first"), bench.done.append, bench.failed.append)
+    second = bench.work.run(unpacking("second"), bench.done.append, bench.failed.append)
+    abandon = first if is_away else second
+    assert abandon is not None
+    abandon()
+    abandon()
+    bench.settle()
+    assert bench.done == (["second"] if is_away else ["first"])
+    assert begun.count("first" if is_away else "second") <= 1
+    assert (bench.work._usual.room, bench.failed) == (USUAL_AT_ONCE, [])
+
+
+def test_a_broker_that_stops_abandons_everything(bench: Bench) -> None:
+    def endless() -> Work[None]:
+        while True:
+            yield Away(lambda: None, DECOMPRESSED_USUAL_BYTES_MAX)
+
+    for _ in range(USUAL_AT_ONCE + 3):
+        bench.run(endless())
+    bench.work.close()
+    bench.settle()
+    assert (bench.work.waiting, bench.done, bench.failed) == (0, [], [])
+
+
+def test_work_that_has_ended_cannot_be_abandoned(bench: Bench) -> None:
+    def short() -> Work[str]:
+        yield None
+        return "short"
+
+    assert bench.work.run(short(), bench.done.append, bench.failed.append) is None
+    assert bench.done == ["short"]
+
+
 def test_large_results_do_not_hold_up_usual_ones(bench: Bench) -> None:
     seen: list[str] = []
     for name in ("large", "larger", "largest"):

@@ -72,7 +72,9 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
             response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
         return response
 
-    core.record_work.run(look_all_up(), respond, lambda _: context.client.close())
+    abandon = core.record_work.run(look_all_up(), respond, lambda _: context.client.close())
+    if abandon is not None:
+        context.client.when_lost(abandon)
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode) -> ListOffsetsResponse:

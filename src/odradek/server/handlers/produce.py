@@ -117,7 +117,9 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         admit(entries)
     else:
         # Before anything is admitted to a transaction, so that nothing comes between that and the append.
-        core.record_work.run(core.replicas.check(entries), admit, lambda _: context.client.close())
+        abandon = core.record_work.run(core.replicas.check(entries), admit, lambda _: context.client.close())
+        if abandon is not None and wants_answer:  # with acks=0 a client may close at once and mean it
+            context.client.when_lost(abandon)
 
 
 def _read(

@@ -9,13 +9,18 @@ the disk. A call whose result takes memory waits until there is room, in one of 
 
     usual    up to 8 MiB      USUAL_AT_ONCE works hold such a result
     large    more             LARGE_AT_ONCE
+
+Invariant: a work has room for one result at a time. It gives that back before it waits for the next one, or
+a few works of two batches each would hold all rooms and wait for one another.
+
+A work that nobody waits for any more is abandoned: what it has not begun is not begun.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, Final, TypeVar
 
 from odradek.base.execution import Background
@@ -51,6 +56,8 @@ class _Job:
     """What that call raised."""
     row: "_Row | None" = field(compare=False, default=None)
     """The row in which it takes room while it holds memory."""
+    is_over: bool = field(compare=False, default=False)
+    """Whether it has been reported, or abandoned; no step of it runs any more."""
 
 
 @dataclass(slots=True)
@@ -72,22 +79,46 @@ class RecordWork:
         """A heap of the works that have a next step."""
         self._is_sliced = False
         """Whether the steps of those are among the slices of the loop."""
-        self._is_away = False
-        """Whether a call is in the background."""
+        self._away: _Job | None = None
+        """Whose call is in the background."""
         self._freeing, self._usual, self._large = _Row(-1), _Row(USUAL_AT_ONCE), _Row(LARGE_AT_ONCE)
         self._count = 0
 
-    def run(self, work: Work[T], done: Callable[[T], None], failed: Callable[[Exception], None]) -> None:
+    def run(
+        self, work: Work[T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> Callable[[], None] | None:
         """Run `work`, then call `done` with what it returned: before this returns where the work is short.
 
         `failed` is called for mistakes of ours, when the work or `done` raises; that has been logged then.
+        Returns what abandons the work, so that neither is called; None where it has ended already.
         """
         job = _Job(0, self._count, work, done, failed)
         self._count += 1
         for _ in range(STEPS_AT_ONCE):
             if not self._advance(job):
-                return
-        self._make_ready(job)
+                break
+        else:
+            self._make_ready(job)
+        return None if job.is_over else lambda: self._abandon(job)
+
+    def close(self) -> None:
+        """Abandon everything: the broker stops."""
+        for job in [*self._ready, *(job for row in self._rows() for job, _ in row.waiting)]:
+            self._abandon(job)
+        if self._away is not None:
+            self._abandon(self._away)
+
+    def _abandon(self, job: _Job) -> None:
+        if job.is_over:
+            return
+        job.is_over = True
+        self._ready = [other for other in self._ready if other is not job]
+        heapify(self._ready)
+        for row in self._rows():
+            row.waiting = deque(one for one in row.waiting if one[0] is not job)
+        job.work.close()
+        if job is not self._away:  # else when its call returns: until then that holds the memory
+            self._free(job)
 
     @property
     def waiting(self) -> int:
@@ -113,6 +144,8 @@ class RecordWork:
 
     def _advance(self, job: _Job) -> bool:
         """Run one step; returns whether the job has a next one now."""
+        if job.is_over:
+            return False
         given, error = job.given, job.error
         job.given = job.error = None
         try:
@@ -131,6 +164,7 @@ class RecordWork:
         return True
 
     def _end(self, job: _Job, report: Callable[[Any], None], outcome: object) -> None:
+        job.is_over = True
         self._free(job)
         try:
             report(outcome)
@@ -149,12 +183,13 @@ class RecordWork:
         if not step.bytes_max:
             row = self._freeing
         else:
+            self._free(job)  # of the batch before, which the work has done with
             row = self._usual if step.bytes_max <= DECOMPRESSED_USUAL_BYTES_MAX else self._large
         row.waiting.append((job, step))
         self._next_call()
 
     def _next_call(self) -> None:
-        if self._is_away:
+        if self._away is not None:
             return
         row = next((row for row in self._rows() if row.waiting and row.room), None)
         if row is None:
@@ -163,7 +198,7 @@ class RecordWork:
         if step.bytes_max:
             row.room -= 1
             job.row = row
-        self._is_away = True
+        self._away = job
         self._background.submit(
             step.call,
             lambda result: self._returned(job, result, None),
@@ -171,11 +206,12 @@ class RecordWork:
         )
 
     def _returned(self, job: _Job, result: object, error: Exception | None) -> None:
-        self._is_away = False
+        self._away = None
         job.given, job.error = result, error
-        if error is not None:
+        if job.is_over or error is not None:
             self._free(job)
-        self._make_ready(job)
+        if not job.is_over:
+            self._make_ready(job)
         self._next_call()
 
 

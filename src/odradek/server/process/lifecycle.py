@@ -79,6 +79,7 @@ async def stop(broker: Broker) -> None:
     broker.listeners.stop_accepting()
     broker.probe.close()
     await _drain(broker)
+    broker.core.record_work.close()
     if broker.admin is not None:
         await broker.admin.close()
     broker.node.stop_compaction()
