@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
+from odradek.records.work import finish
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from odradek.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -299,3 +302,21 @@ def test_transactional_ids_find_their_coordinators(node: Any) -> None:
     assert (first.key, first.error_code, first.host) == ("a", 0, "broker.example")
     assert (second.key, second.error_code, second.node_id) == ("b", 0, 0)
     assert len(node.core.image.topic("__transaction_state").partitions) == 50
+
+
+def test_records_checked_for_a_topic_do_not_go_to_its_successor(
+    node: Any, batch: Callable[..., bytes]
+) -> None:
+    """Their check may take turns of the loop, in which the topic is deleted and made again."""
+    key = TopicPartition("u", 0)
+    node.ask(CreateTopicsRequest([CreatableTopic("u", 1, 1)], timeout_ms=1000))
+    checked = finish(node.core.replicas.check({key: batch(b"a", b"b")}))
+    node.ask(DeleteTopicsRequest(topic_names=["u"], timeout_ms=1000), 5)
+    node.ask(CreateTopicsRequest([CreatableTopic("u", 1, 1)], timeout_ms=1000))
+    answers: list[Any] = []
+    node.core.replicas.append(
+        checked, acks=1, timeout_ms=1000, respond=answers.append, internal_allowed=False
+    )
+    node.settle()
+    assert [one[key].error_code for one in answers] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert node.core.logs.get(key).end_offset == 0
