@@ -70,7 +70,7 @@ def walk(work: Work[Any]) -> tuple[Any, list[Away | None]]:
 def test_tiny_records_are_checked_a_few_hundred_at_a_time(node: Any) -> None:
     entries = {FLIGHTS: batch_of(4_000), TopicPartition("flights", 1): batch_of(2_000)}
     checked, taken = walk(node.core.replicas.check(entries))
-    assert [len(one.headers) for one in checked.values()] == [1, 1]
+    assert [len(one.records.headers) for one in checked.values()] == [1, 1]
     assert len(taken) >= 6_000 // RECORDS_PER_STEP
 
 
@@ -79,7 +79,7 @@ def test_the_headers_of_records_are_checked_a_few_hundred_at_a_time(node: Any) -
     for number in range(3):
         builder.append(NOW_MS, None, b"", ((b"", None),) * (10_000 * number))
     checked, taken = walk(node.core.replicas.check({FLIGHTS: bytes(builder.build())}))
-    assert len(checked[FLIGHTS].headers) == 1
+    assert len(checked[FLIGHTS].records.headers) == 1
     assert len(taken) >= 30_000 // RECORDS_PER_STEP
 
 
@@ -98,7 +98,7 @@ def test_what_is_large_uncompressed_is_decompressed_elsewhere(node: Any, codec: 
     assert not any(taken), "small ones are not worth the way"
     batch = batch_of(1, value=bytes(DECOMPRESSED_USUAL_BYTES_MAX), codec=codec)
     checked, taken = walk(node.core.replicas.check({FLIGHTS: batch}))
-    assert checked[FLIGHTS].headers[0].record_count == 1
+    assert checked[FLIGHTS].records.headers[0].record_count == 1
     away = [step for step in taken if step is not None]
     assert [step.bytes_max > DECOMPRESSED_USUAL_BYTES_MAX for step in away] == [False, True, False]
     assert away[-1].bytes_max == 0, "the last one gives the memory back"
