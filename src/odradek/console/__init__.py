@@ -1,1 +1,1 @@
-"""The web console."""
+"""Holds the place of the web console, which is not built yet."""

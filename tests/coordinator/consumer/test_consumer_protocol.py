@@ -31,7 +31,7 @@ def changes(world: Any) -> list[str]:
 
 
 def test_steps_do_not_wait_for_one_anothers_replication(world: Any) -> None:
-    """R19: what is appended counts; whoever is told of it waits for HW."""
+    """R19: a record counts once it is appended; answers about it wait for HW."""
     first, second = world.consumer("a"), world.consumer("b")
     first.join()
     world.log.lags = True
