@@ -21,7 +21,7 @@ class Away:
     """A call for another thread."""
 
     call: Callable[[], Any]
-    # How much memory its result may take; held until the work is done.
+    # How much memory its result may take; held until the work gives its next such call away, or ends.
     bytes_max: int = 0
 
 
