@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
@@ -14,9 +15,8 @@ from peers import BrokerProcess
 from benchmarks.macro.scenario import Better, Figure, Scenario
 from benchmarks.macro.topics import REQUEST_TIMEOUT_S, fresh_topic
 
-LOG_MB = 400
+PRODUCED_BYTES = 1000
 LOG_QUICK_MB = 100
-RECORD_BYTES = 1000
 VERSIONS = 10  # of each key: nine records in ten are outdated
 SEGMENT_BYTES = 32 << 20
 IN_PEACE_S = 8.0
@@ -36,22 +36,20 @@ CLEANED = {
     "min.compaction.lag.ms": str(NEVER_MS),
 }
 
-SPEED = Figure("cleaning", "MB/s", Better.HIGHER, goal=50)
 P99_IN_PEACE = Figure("p99 of a lone produce without it", "ms", Better.LOWER)
 P99_BESIDE = Figure("p99 of a lone produce during it", "ms", Better.LOWER)
 RISE = Figure("p99 during it over p99 without it", "×", Better.LOWER, goal=2.0)
 
 
 class Cleaning(Scenario):
-    """A log of 1 KB records with ten versions of each key; produces to another topic, acks=1, one at a time.
+    """A log with ten versions of each key is cleaned beside produces to another topic, acks=1, one at a time.
 
     MB/s are of log, from the moment it may be cleaned to the cleaner's checkpoint, the wait for the cleaner's
-    next look included.
+    next look included. Subclasses say what the records are.
     """
 
-    name = "cleaner"
-    title = f"Compacting {LOG_MB} MB beside lone produces of 1 KB, acks=1, confluent-kafka"
-    figures = (SPEED, P99_IN_PEACE, P99_BESIDE, RISE)
+    record_bytes: ClassVar[int]
+    log_mb: ClassVar[int]
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Fill a log on a second broker of the same kind; measure produces without and with its cleaning."""
@@ -62,7 +60,9 @@ class Cleaning(Scenario):
             fresh_topic(other, configs=CLEANED) as cleaned,
             fresh_topic(other) as produced,
         ):
-            closed_bytes = _fill(other, cleaned, (LOG_QUICK_MB if quick else LOG_MB) * 1_000_000)
+            closed_bytes = _fill(
+                other, cleaned, self.record_bytes, (LOG_QUICK_MB if quick else self.log_mb) * 1_000_000
+            )
             producer = Producer({"bootstrap.servers": other.bootstrap, "acks": 1, "linger.ms": 0})
             _lone_produces(producer, produced, _for(WARM_UP_QUICK_S if quick else WARM_UP_S))
             in_peace_s = _lone_produces(producer, produced, _for(IN_PEACE_QUICK_S if quick else IN_PEACE_S))
@@ -72,19 +72,39 @@ class Cleaning(Scenario):
             took_s = time.perf_counter() - began
         in_peace_ms, beside_ms = _p99_ms(in_peace_s), _p99_ms(beside_s)
         return {
-            SPEED.name: closed_bytes / 1e6 / took_s,
+            "cleaning": closed_bytes / 1e6 / took_s,
             P99_IN_PEACE.name: in_peace_ms,
             P99_BESIDE.name: beside_ms,
             RISE.name: beside_ms / in_peace_ms,
         }
 
 
-def _fill(broker: BrokerProcess, topic: str, size_bytes: int) -> int:
+class CleaningLargeRecords(Cleaning):
+    """Records of 1 KB."""
+
+    name = "cleaner"
+    title = "Compacting 400 MB of 1 KB records beside lone produces of 1 KB, acks=1, confluent-kafka"
+    figures = (Figure("cleaning", "MB/s", Better.HIGHER, goal=50), P99_IN_PEACE, P99_BESIDE, RISE)
+    record_bytes = 1000
+    log_mb = 400
+
+
+class CleaningSmallRecords(Cleaning):
+    """Records of 100 bytes: the cost is per record, not per byte."""
+
+    name = "cleaner-100b"
+    title = "Compacting 200 MB of 100 B records beside lone produces of 1 KB, acks=1, confluent-kafka"
+    figures = (Figure("cleaning", "MB/s", Better.HIGHER, goal=40), P99_IN_PEACE, P99_BESIDE, RISE)
+    record_bytes = 100
+    log_mb = 200
+
+
+def _fill(broker: BrokerProcess, topic: str, record_bytes: int, size_bytes: int) -> int:
     """Write a log; gives the bytes in its closed segments, which are what the cleaner goes through."""
     queue = {"queue.buffering.max.messages": 1_000_000, "queue.buffering.max.kbytes": 1 << 20}
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 20, **queue})
-    value = os.urandom(RECORD_BYTES)
-    records = size_bytes // RECORD_BYTES
+    value = os.urandom(record_bytes)
+    records = size_bytes // record_bytes
     for number in range(records):
         producer.produce(topic, value, key=f"key-{number % (records // VERSIONS)}", partition=0)
         if number % 100_000 == 0:
@@ -119,7 +139,7 @@ def _for(duration_s: float) -> Callable[[], bool]:
 
 def _lone_produces(producer: Producer, topic: str, goes_on: Callable[[], bool]) -> list[float]:
     """Seconds of one produce after the other."""
-    value = os.urandom(RECORD_BYTES)
+    value = os.urandom(PRODUCED_BYTES)
     give_up = time.perf_counter() + TIMEOUT_S
     durations_s = []
     while goes_on():

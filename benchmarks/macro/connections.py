@@ -23,9 +23,9 @@ IDLE_QUICK_S = 2.0
 PARKED_MAX_WAIT_MS = 120_000
 ANSWER_TIMEOUT_S = 30.0
 
-MEMORY_PER_CONNECTION = Figure("memory per idle connection", "kB", Better.LOWER)
+MEMORY_PER_CONNECTION = Figure("memory per idle connection", "kB", Better.LOWER, goal=5)
 IDLE_CPU = Figure("CPU with idle connections", "% of a core", Better.LOWER)
-MEMORY_PER_FETCH = Figure("memory per parked fetch", "kB", Better.LOWER)
+MEMORY_PER_FETCH = Figure("memory per parked fetch", "kB", Better.LOWER, goal=3)
 PARKED_CPU = Figure("CPU with parked fetches", "% of a core", Better.LOWER)
 WAKE_ALL = Figure("one record to all parked fetches", "ms", Better.LOWER)
 

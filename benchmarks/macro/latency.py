@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from peers import BrokerProcess
 
-from benchmarks.macro.scenario import Better, Figure, Scenario
+from benchmarks.macro.scenario import Better, CpuMeter, Figure, Scenario
 from benchmarks.macro.topics import fresh_topic
 
 RECORDS = 5000
@@ -17,8 +17,7 @@ WARM_UP_QUICK = 100
 RECORD = b"x" * 100
 ANSWER_TIMEOUT_S = 10.0
 
-P50 = Figure("p50", "ms", Better.LOWER, ratio_goal=0.6)
-P99 = Figure("p99", "ms", Better.LOWER, ratio_goal=0.8)
+CPU_PER_RECORD = Figure("broker CPU per record", "µs", Better.LOWER)
 
 
 class LoneProduce(Scenario):
@@ -26,13 +25,17 @@ class LoneProduce(Scenario):
 
     name = "lone-produce"
     title = "A lone produce, acks=all, confluent-kafka, linger 0"
-    figures = (P50, P99)
+    figures = (
+        Figure("p50", "ms", Better.LOWER, ratio_goal=1.2),
+        Figure("p99", "ms", Better.LOWER, ratio_goal=1.0),
+        CPU_PER_RECORD,
+    )
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Time each record from produce() to its delivery report."""
         with fresh_topic(broker) as topic:
             producer = _producer(broker)
-            return _timed(lambda: _produce(producer, topic), quick=quick)
+            return _timed(broker, lambda: _produce(producer, topic), quick=quick)
 
 
 class RoundTrip(Scenario):
@@ -40,7 +43,11 @@ class RoundTrip(Scenario):
 
     name = "round-trip"
     title = "Produce to consume, acks=all, confluent-kafka, linger 0"
-    figures = (P50, P99)
+    figures = (
+        Figure("p50", "ms", Better.LOWER, ratio_goal=0.8),
+        Figure("p99", "ms", Better.LOWER, ratio_goal=0.6),
+        CPU_PER_RECORD,
+    )
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
         """Time each record from produce() to its being consumed."""
@@ -59,7 +66,7 @@ class RoundTrip(Scenario):
                     producer.poll(0)
                     _consume(consumer)
 
-                return _timed(there_and_back, quick=quick)
+                return _timed(broker, there_and_back, quick=quick)
             finally:
                 producer.flush(ANSWER_TIMEOUT_S)
                 consumer.close()
@@ -90,16 +97,22 @@ def _consume(consumer: Consumer) -> None:
         raise KafkaException(error)
 
 
-def _timed(action: Callable[[], None], *, quick: bool) -> Mapping[str, float]:
+def _timed(broker: BrokerProcess, action: Callable[[], None], *, quick: bool) -> Mapping[str, float]:
     for _ in range(WARM_UP_QUICK if quick else WARM_UP):
         action()
     durations_ms: list[float] = []
-    for _ in range(RECORDS_QUICK if quick else RECORDS):
-        started = time.perf_counter()
-        action()
-        durations_ms.append((time.perf_counter() - started) * 1000)
+    records = RECORDS_QUICK if quick else RECORDS
+    with CpuMeter(broker) as cpu:
+        for _ in range(records):
+            started = time.perf_counter()
+            action()
+            durations_ms.append((time.perf_counter() - started) * 1000)
     durations_ms.sort()
-    return {P50.name: _percentile(durations_ms, 0.50), P99.name: _percentile(durations_ms, 0.99)}
+    return {
+        "p50": _percentile(durations_ms, 0.50),
+        "p99": _percentile(durations_ms, 0.99),
+        CPU_PER_RECORD.name: cpu.used_s / records * 1e6,
+    }
 
 
 def _percentile(ordered: Sequence[float], share: float) -> float:

@@ -1,6 +1,6 @@
 """All scenarios, in the order in which they are run on a broker."""
 
-from benchmarks.macro.cleaning import Cleaning
+from benchmarks.macro.cleaning import CleaningLargeRecords, CleaningSmallRecords
 from benchmarks.macro.commits import Commits
 from benchmarks.macro.connections import Connections
 from benchmarks.macro.first_record import (
@@ -19,6 +19,7 @@ from benchmarks.macro.rebalance import Rebalance
 from benchmarks.macro.scenario import Scenario
 from benchmarks.macro.start_up import StartUp
 from benchmarks.macro.transactions import TransactionsConfluent, TransactionsJava
+from benchmarks.macro.unread import UnreadFetches
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -32,6 +33,7 @@ SCENARIOS: dict[str, Scenario] = {
         ClientRead(),
         BareRead(),
         Connections(),
+        UnreadFetches(),
         FirstRecordConfluent(),
         FirstRecordConfluentNew(),
         FirstRecordAiokafka(),
@@ -43,6 +45,7 @@ SCENARIOS: dict[str, Scenario] = {
         LoadOffsets(),
         TransactionsConfluent(),
         TransactionsJava(),
-        Cleaning(),
+        CleaningLargeRecords(),
+        CleaningSmallRecords(),
     )
 }
