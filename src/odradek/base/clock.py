@@ -1,7 +1,11 @@
 """The clock port. Cores never read the machine's clock: the caller passes a `Clock` in."""
 
 import time
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+ShortClock: TypeAlias = Callable[[], int]
+"""Nanoseconds since any beginning: how long a piece of work has taken so far, never when something is due."""
 
 
 class Clock(Protocol):
@@ -12,9 +16,6 @@ class Clock(Protocol):
 
     def monotonic_ms(self) -> int:
         """Milliseconds that never run backwards: deadlines, sessions, lag."""
-
-    def monotonic_ns(self) -> int:
-        """The same in nanoseconds: how long a slice of work has taken so far."""
 
 
 class SystemClock:
@@ -27,10 +28,6 @@ class SystemClock:
     def monotonic_ms(self) -> int:
         """See `Clock.monotonic_ms`."""
         return time.monotonic_ns() // 1_000_000
-
-    def monotonic_ns(self) -> int:
-        """See `Clock.monotonic_ns`."""
-        return time.monotonic_ns()
 
 
 class ManualClock:
@@ -50,10 +47,6 @@ class ManualClock:
     def monotonic_ms(self) -> int:
         """See `Clock.monotonic_ms`."""
         return self._monotonic_ms
-
-    def monotonic_ns(self) -> int:
-        """See `Clock.monotonic_ns`."""
-        return self._monotonic_ms * 1_000_000
 
     def advance(self, by_ms: int) -> None:
         """Move the readings forward by `by_ms` milliseconds, at least 0."""

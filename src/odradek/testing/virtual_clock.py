@@ -48,10 +48,6 @@ class VirtualClock:
         """See `Clock.monotonic_ms`."""
         return self._real.monotonic_ms() + self._offset_ms
 
-    def monotonic_ns(self) -> int:
-        """See `Clock.monotonic_ns`."""
-        return self._real.monotonic_ns() + self._offset_ms * 1_000_000
-
     def drive(self, timer: Timed, on_its_thread: Callable[[Callable[[], None]], None]) -> None:
         """From now on run `timer` when time is moved; `on_its_thread` runs a call there and waits for it."""
         self._timer = timer

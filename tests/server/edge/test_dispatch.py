@@ -16,7 +16,7 @@ from odradek.server.edge.dispatch import Dispatcher, Handler
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.registry import Handlers
-from odradek.testing.sim import SimNode
+from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -322,8 +322,7 @@ def test_what_takes_several_slices_is_answered_once_by_its_last(
     def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
         return InitProducerIdResponse(error_code=code)
 
-    now = iter(range(0, 1 << 40, 1_000_000))
-    node.clock.monotonic_ns = lambda: next(now)
+    node.short_clock = CountedTime()
     handler = SlicedHandler(answers_in_steps=answers_in_steps, fails=fails)
     served = Handler("InitProducerId", 0, 5, InitProducerIdRequest, handler.handle, refuse)
     dispatcher = Dispatcher(node.core, {INIT_PRODUCER_ID: served}, ApiVersionsResponse, stalls)

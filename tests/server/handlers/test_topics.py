@@ -7,6 +7,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.handlers.metadata import CREATION_WAIT_MAX_MS
+from odradek.testing.sim import CountedTime
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -206,21 +207,9 @@ def test_metadata_by_id_is_refused_in_versions_that_cannot_answer_it(
     assert (topic.error_code, topic.name) == (ErrorCode.INVALID_REQUEST, name or "")
 
 
-class StepByStep:
-    """Makes each look at a node's clock find a slice of work used up."""
-
-    def __init__(self, node: Any) -> None:
-        self.now_ns = 0
-        node.clock.monotonic_ns = self.look
-
-    def look(self) -> int:
-        self.now_ns += 1_000_000
-        return self.now_ns
-
-
 def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any) -> None:
     """G3; whoever asks in between sees no topic, then all of its partitions with their leaders."""
-    StepByStep(node)
+    node.short_clock = CountedTime()
     wide = CreateTopicsRequest([CreatableTopic("wide", 100, 1)], timeout_ms=30_000)
     creating = node.send(wide, 7)
     turns, seen = 0, set()
@@ -239,7 +228,7 @@ def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any)
 
 def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_there(node: Any) -> None:
     """G3; others are served in between."""
-    StepByStep(node)
+    node.short_clock = CountedTime()
     asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
     making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
     node.store.deliver()
@@ -249,7 +238,7 @@ def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_the
 
 
 def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(node: Any) -> None:
-    StepByStep(node)
+    node.short_clock = CountedTime()
     asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
     making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)
     for _ in range(10):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.testing.sim import CountedTime
 from odradek.wire.messages import (
     consumer_group_describe,
     create_partitions,
@@ -36,18 +37,6 @@ WIDE = 48
 EARLIEST = -2
 
 Make = Callable[[list[int], bytes], Any]
-
-
-class StepByStep:
-    """Makes each look at a node's clock find a slice of work used up."""
-
-    def __init__(self, node: Any) -> None:
-        self.now_ns = 0
-        node.clock.monotonic_ns = self.look
-
-    def look(self) -> int:
-        self.now_ns += 1_000_000
-        return self.now_ns
 
 
 def names(numbers: list[int]) -> list[str]:
@@ -239,7 +228,7 @@ def test_a_wide_request_is_served_in_slices_and_answered_the_same(
     version, make = REQUESTS[api]
     numbers = list(range(WIDE))
     node = ready()
-    StepByStep(node)
+    node.short_clock = CountedTime()
     sliced = node.send(make(numbers, batch(b"a")), version)
     turns = 0
     while not sliced.answers:
@@ -270,7 +259,7 @@ def test_a_wide_produce_writes_each_partition_once_and_wakes_its_reader(
 ) -> None:
     """D5; a reader need not wait for the partitions behind its own."""
     node = ready()
-    StepByStep(node)
+    node.short_clock = CountedTime()
     wanted = [fetch.FetchPartition(0, partition_max_bytes=1000)]
     reading = node.send(
         fetch.FetchRequest(
@@ -297,7 +286,7 @@ def test_a_wide_produce_that_nobody_waits_for_is_written_whole(
 ) -> None:
     """The connection was lost in between: what was asked for is done all the same, as in Kafka."""
     node = ready()
-    StepByStep(node)
+    node.short_clock = CountedTime()
     lost = node.send(producing(list(range(WIDE)), batch(b"a")), 9)
     lost.client.close()
     node.settle()

@@ -3,25 +3,13 @@
 from collections.abc import Callable
 from uuid import UUID
 
-from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.messages import BrokerMessage, LeaderAndIsr, LeaderAndIsrPartition, UpdateMetadata
 from odradek.server.node.orders import Errors, Orders
-from odradek.server.node.slices import SLICE_NS, Slices
-
-
-class OneStepPerTurn(ManualClock):
-    """Each look finds the slice used up."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now_ns = 0
-
-    def monotonic_ns(self) -> int:
-        self.now_ns += SLICE_NS
-        return self.now_ns
+from odradek.server.node.slices import Slices
+from odradek.testing.sim import CountedTime
 
 
 class Bench:
@@ -30,7 +18,7 @@ class Bench:
         self.obeyed: list[BrokerMessage] = []
         self.answers: list[tuple[str, Errors]] = []
         self.is_broken = False
-        self.orders = Orders(self._obey, Slices(self.turns.append, OneStepPerTurn()))
+        self.orders = Orders(self._obey, Slices(self.turns.append, CountedTime()))
 
     def _obey(self, message: BrokerMessage) -> Errors:
         if self.is_broken:

@@ -5,23 +5,11 @@ from typing import Any
 
 import pytest
 
-from odradek.base.clock import ManualClock
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.work import Away, Work
 from odradek.server.node.record_work import LARGE_AT_ONCE, STEPS_AT_ONCE, USUAL_AT_ONCE, RecordWork
 from odradek.server.node.slices import Slices
-
-
-class StepClock(ManualClock):
-    """A clock on which every look takes as long as a slice, so that each slice is a step or two."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.looks = 0
-
-    def monotonic_ns(self) -> int:
-        self.looks += 1
-        return self.looks * 1_000_000
+from odradek.testing.sim import CountedTime
 
 
 class Later:
@@ -51,7 +39,7 @@ class Bench:
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
         self.background = Later()
-        self.work = RecordWork(Slices(self.turns.append, StepClock()), self.background)
+        self.work = RecordWork(Slices(self.turns.append, CountedTime()), self.background)
         self.done: list[Any] = []
         self.failed: list[Exception] = []
 

@@ -2,28 +2,16 @@
 
 from collections.abc import Callable, Iterator
 
-from odradek.base.clock import ManualClock
 from odradek.server.node.slices import SLICE_NS, Slices
+from odradek.testing.sim import CountedTime
 
 STEP_NS = SLICE_NS // 4
-
-
-class TickingClock(ManualClock):
-    """Each step takes a quarter of a slice."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.now_ns = 0
-
-    def monotonic_ns(self) -> int:
-        self.now_ns += STEP_NS
-        return self.now_ns
 
 
 class Bench:
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
-        self.slices = Slices(self.turns.append, TickingClock())
+        self.slices = Slices(self.turns.append, CountedTime(STEP_NS))
         self.done: list[str] = []
         self.failures: list[Exception] = []
 

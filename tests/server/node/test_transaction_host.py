@@ -1,4 +1,3 @@
-import itertools
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from odradek.coordinator.transactions import loading
 from odradek.metadata.messages import LeaderAndIsrPartition
 from odradek.records.builder import BatchBuilder
 from odradek.replication.role_changes import RoleChanges
-from odradek.server.node.slices import SLICE_NS
+from odradek.testing.sim import CountedTime
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -71,8 +70,7 @@ def test_the_topic_is_made_as_kafka_makes_it(filled: Any) -> None:
 
 def test_partitions_are_loaded_in_slices(filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "READ_BYTES_MAX", 1)
-    ticks = itertools.count(step=SLICE_NS)
-    monkeypatch.setattr(filled.clock, "monotonic_ns", lambda: next(ticks))
+    filled.short_clock = CountedTime()
     order(filled, leading=leading(filled))
     assert {init(filled, name) for name in IDS} == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
     turns = 0

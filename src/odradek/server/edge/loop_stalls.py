@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from odradek.base.clock import Clock
+from odradek.base.clock import Clock, ShortClock
 from odradek.server.edge.complaints import Complaints
 
 STALL_NS: Final = 100_000_000
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class LoopStalls:
-    """The longest pieces of work of one loop. `now_ns` reads a clock for short times."""
+    """The longest pieces of work of one loop."""
 
     __slots__ = (
         "_complaints",
@@ -41,7 +41,7 @@ class LoopStalls:
         "now_ns",
     )
 
-    def __init__(self, now_ns: Callable[[], int], clock: Clock) -> None:
+    def __init__(self, now_ns: ShortClock, clock: Clock) -> None:
         """`clock` bounds how often a warning is logged."""
         self.now_ns = now_ns
         self.count = 0

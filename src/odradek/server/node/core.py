@@ -79,7 +79,7 @@ class BrokerCore:
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
         self._on_failure = surroundings.on_failure
-        self.slices = Slices(surroundings.defer, surroundings.clock)
+        self.slices = Slices(surroundings.defer, surroundings.short_clock)
         """Runs work that grows with what a request or an order names."""
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.base.chance import Chance
-from odradek.base.clock import Clock
+from odradek.base.clock import Clock, ShortClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Background, Defer
 from odradek.base.ids import BrokerId, TopicPartition
@@ -35,6 +35,8 @@ class Surroundings:
     """Everything outside of one node that it uses: time, chance, threads, the metadata store, its owner."""
 
     clock: Clock
+    short_clock: ShortClock
+    """Says when a slice of work has had its time; a simulator lets slices end where its seed says."""
     chance: Chance
     timer: Timer
     """The one timer that everything waits on."""

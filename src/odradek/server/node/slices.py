@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from odradek.base.clock import Clock
+from odradek.base.clock import ShortClock
 from odradek.base.execution import Defer
 from odradek.server.edge.context import Steps
 
@@ -27,11 +27,11 @@ Failed: TypeAlias = Callable[[Exception], None]
 class Slices:
     """Runs the sliced work of one node."""
 
-    __slots__ = ("_clock", "_defer", "_has_asked_for_turn", "_waiting")
+    __slots__ = ("_defer", "_has_asked_for_turn", "_short_clock", "_waiting")
 
-    def __init__(self, defer: Defer, clock: Clock) -> None:
+    def __init__(self, defer: Defer, short_clock: ShortClock) -> None:
         self._defer = defer
-        self._clock = clock
+        self._short_clock = short_clock
         # Work that has begun and is not done, what waited longest first.
         self._waiting: deque[tuple[Steps, Failed]] = deque()
         self._has_asked_for_turn = False
@@ -66,7 +66,7 @@ class Slices:
         deadline_ns = 0
         try:
             for _ in steps:
-                now_ns = self._clock.monotonic_ns()
+                now_ns = self._short_clock()
                 if not deadline_ns:
                     deadline_ns = now_ns + slice_ns
                 elif now_ns >= deadline_ns:

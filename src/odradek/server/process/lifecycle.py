@@ -14,6 +14,7 @@ A start that fails half-way undoes what it did.
 
 import asyncio
 import logging
+import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final
 
@@ -105,6 +106,7 @@ def _surroundings(broker: Broker) -> Surroundings:
     loop = asyncio.get_running_loop()
     return Surroundings(
         clock=broker.clock,
+        short_clock=time.monotonic_ns,
         chance=broker.chance,
         timer=broker.timer,
         background=broker.executor,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.chance import SeededChance
-from odradek.base.clock import ManualClock
+from odradek.base.clock import ManualClock, ShortClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
@@ -23,6 +23,7 @@ from odradek.server.node.node import Node, expected_logs, known_at_start, open_l
 from odradek.server.node.ports import Surroundings
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.testing.sim.client import SimRequest
+from odradek.testing.sim.drawn_time import DrawnTime
 from odradek.timer import Timer
 from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.message import Message
@@ -66,6 +67,8 @@ class SimNode:
         self.clock: ManualClock = world.clock
         self.store = world.store
         self.chance = SeededChance(world.chance.below(1 << 32))
+        self.short_clock: ShortClock = DrawnTime(SeededChance(world.chance.below(1 << 32)))
+        """Ends the slices of long work; a test may put another one in its place."""
         self.disk: MemoryFileSystem = world.disk(broker_id)
         self.session: MemorySession = world.store.session()
         """The node's side of the metadata store."""
@@ -92,6 +95,7 @@ class SimNode:
         image, expected = known_at_start(loaded), expected_logs(loaded, self.broker_id, last)
         surroundings = Surroundings(
             clock=self.clock,
+            short_clock=lambda: self.short_clock(),
             chance=self.chance,
             timer=self.timer,
             background=self.calls,

@@ -1,0 +1,36 @@
+"""A short clock that chance moves, so that long work is cut into slices where the seed says."""
+
+from typing import Final
+
+from odradek.base.chance import Chance
+from odradek.server.node.slices import SLICE_NS
+
+USUAL_STEPS: Final = (1, 2, 5, 40)
+"""How many steps a usual slice may have, in one life of a node; which of these, its seed says."""
+
+
+class DrawnTime:
+    """Every look at it moves it on, by twice the usual time of a step at most."""
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+        self._twice_usual_ns = 2 * SLICE_NS // USUAL_STEPS[chance.below(len(USUAL_STEPS))]
+        self._now_ns = 0
+
+    def __call__(self) -> int:
+        """See `ShortClock`."""
+        self._now_ns += self._chance.below(self._twice_usual_ns + 1)
+        return self._now_ns
+
+
+class CountedTime:
+    """Every look at it moves it on by the same time: for tests of slices."""
+
+    def __init__(self, step_ns: int = SLICE_NS) -> None:
+        self._step_ns = step_ns
+        self._now_ns = 0
+
+    def __call__(self) -> int:
+        """See `ShortClock`."""
+        self._now_ns += self._step_ns
+        return self._now_ns
