@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.net.framing import JOINED_BYTES_MAX, Buffer, FrameReader, FrameRefused, framed
+from odradek.base.buffers import Buffer
+from odradek.net.framing import JOINED_BYTES_MAX, FrameReader, FrameRefused, framed
 
 FRAME_BYTES_MAX = 1_000_000
 

@@ -5,8 +5,9 @@ from typing import Any, TypeVar
 
 import pytest
 
+from odradek.base.buffers import Buffer
 from odradek.base.stored_bytes import StoredBytes
-from odradek.net.framing import Buffer, framed
+from odradek.net.framing import framed
 from odradek.net.ready_queue import SLICE_NS, ReadyQueue
 from odradek.net.server_connection import PIECE_BYTES, ServerConnection
 

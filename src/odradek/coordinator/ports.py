@@ -8,9 +8,9 @@ rest comes as an event of its own.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
-from odradek.records.header import Buffer
 
 
 class Appended(NamedTuple):

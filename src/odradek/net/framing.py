@@ -22,10 +22,10 @@ import struct
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import OdradekError
 from odradek.base.stored_bytes import StoredBytes
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
 Part: TypeAlias = Buffer | StoredBytes
 
 LENGTH_BYTES: Final = 4

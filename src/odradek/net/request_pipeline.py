@@ -20,10 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
+from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest
-from odradek.net.framing import Buffer, FrameReader, FrameRefused, framed
+from odradek.net.framing import FrameReader, FrameRefused, framed
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.message import Message
 from odradek.wire.messages.api_versions import ApiVersionsResponse

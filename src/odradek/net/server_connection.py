@@ -32,9 +32,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, cast
 
+from odradek.base.buffers import Buffer
 from odradek.base.execution import Background
 from odradek.base.stored_bytes import StoredBytes
-from odradek.net.framing import LENGTH_BYTES, Buffer, FrameReader, FrameRefused, Part, framed, framed_as
+from odradek.net.framing import LENGTH_BYTES, FrameReader, FrameRefused, Part, framed, framed_as
 from odradek.net.ready_queue import ReadyQueue
 
 PIECE_BYTES: Final = 512 * 1024

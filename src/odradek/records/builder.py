@@ -8,6 +8,7 @@ offset alone.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from odradek.base.buffers import Buffer
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId
 from odradek.records.compression import Codec, compress
 from odradek.records.framing import Record, RecordHeaders, append_record
@@ -21,7 +22,6 @@ from odradek.records.header import (
     OVERHEAD_BYTES,
     TRANSACTIONAL_BIT,
     BatchHeader,
-    Buffer,
     blank_header,
 )
 

@@ -23,6 +23,7 @@ from typing import Final, Protocol
 
 import cramjam
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord, UnsupportedCompression
 from odradek.records.blocks import (
     BLOCKS_MAX,
@@ -32,7 +33,6 @@ from odradek.records.blocks import (
     count_lz4_blocks,
     count_zstd_blocks,
 )
-from odradek.records.header import Buffer
 
 
 class Codec(IntEnum):

@@ -8,11 +8,12 @@ from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, ProducerId
 from odradek.records.builder import BatchBuilder
 from odradek.records.framing import Record, iter_records
-from odradek.records.header import Buffer, read_header
+from odradek.records.header import read_header
 
 _KEY = Struct(">hh")
 _END_MARKER = Struct(">hi")

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
 from odradek.records.blocks import DecompressionLimit
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, decompress, discard
-from odradek.records.header import HEADER_BYTES, BatchHeader, Buffer
+from odradek.records.header import HEADER_BYTES, BatchHeader
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, read_bits, read_varint
 from odradek.records.work import Away, Work
 

@@ -19,14 +19,12 @@ transactional, bit 5 control, and bit 6 that `base timestamp` holds a delete hor
 from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import TypeAlias
 
 from crc32c import crc32c
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import CorruptRecord, InvalidRecord
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId
-
-Buffer: TypeAlias = bytes | bytearray | memoryview
 
 HEADER_BYTES = 61
 # What stands before the bytes that `batch_length` counts.

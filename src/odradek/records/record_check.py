@@ -15,9 +15,9 @@ millions of them.
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
 from odradek.records.framing import HEADER_ENTRY_BYTES_MIN
-from odradek.records.header import Buffer
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits, read_varint
 from odradek.records.work import Work, finish
 

@@ -8,10 +8,11 @@ batch's timestamp, else each has its own and they need not ascend:
 
 from typing import NamedTuple
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
 from odradek.base.ids import Offset
 from odradek.records.framing import body_in_steps, discard_in_steps, iter_outlines
-from odradek.records.header import BatchHeader, Buffer, read_header
+from odradek.records.header import BatchHeader, read_header
 from odradek.records.record_check import RECORDS_PER_STEP
 from odradek.records.work import Work, finish
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import (
     InvalidRecord,
     InvalidTimestamp,
@@ -36,14 +37,7 @@ from odradek.records.framing import (
     discard_in_steps,
     iter_outlines,
 )
-from odradek.records.header import (
-    HEADER_BYTES,
-    NO_TIMESTAMP,
-    BatchHeader,
-    Buffer,
-    check_crc,
-    read_header,
-)
+from odradek.records.header import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, check_crc, read_header
 from odradek.records.record_check import RECORDS_PER_STEP, check_in_steps
 from odradek.records.work import Away, Work, finish
 

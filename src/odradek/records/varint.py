@@ -9,8 +9,8 @@ one and two bytes inline (see `record_check`); this module has the general funct
 more bytes than it needs, is accepted, as by every reader of Kafka's.
 """
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
-from odradek.records.header import Buffer
 
 INT_BYTES_MAX = 5
 LONG_BYTES_MAX = 10

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError, OdradekError, RecordError, StorageFailure, code_of
@@ -23,7 +24,6 @@ from odradek.replication.partition import Partition
 from odradek.replication.ports import ReplicatedLog
 from odradek.replication.produce_status import ProduceStatus
 from odradek.storage import AppendInfo, Origin
-from odradek.storage.files import Buffer
 
 ACKS_ALL: Final = -1
 ACKS_NONE: Final = 0

@@ -4,6 +4,7 @@ It changes state and returns what changed; the caller wakes the operations that 
 log keeps the invariant log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
 """
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
@@ -13,7 +14,6 @@ from odradek.replication.fetch_request import Isolation
 from odradek.replication.leadership import Leadership
 from odradek.replication.ports import ClusterView, ReplicatedLog
 from odradek.storage import AppendInfo, LogPosition, Origin
-from odradek.storage.files import Buffer
 
 
 class Partition:

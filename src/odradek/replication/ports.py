@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
+from odradek.base.buffers import Buffer
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.metadata.image import PartitionImage
@@ -15,7 +16,6 @@ from odradek.records.validation import ValidatedRecords, ValidationRules
 from odradek.records.work import Work
 from odradek.replication.isr import IsrChange
 from odradek.storage import AppendInfo, EpochEnd, LogPosition, LogRead, Origin, TimestampOffset
-from odradek.storage.files import Buffer
 from odradek.storage.reads import HOLDS_ALL
 
 

@@ -13,6 +13,7 @@ A produce with acks=all and three in-sync replicas, and the fetches that complet
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
@@ -38,7 +39,6 @@ from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
 from odradek.replication.role_changes import RoleChanger, RoleChanges
 from odradek.storage import Origin
-from odradek.storage.files import Buffer
 from odradek.timer import DelayedOperation, Timer
 
 

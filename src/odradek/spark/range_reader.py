@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.client.bootstrap import connect_any
@@ -28,7 +29,6 @@ from odradek.records.control import is_abort_marker
 from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, read_header
 from odradek.spark.columns import RecordColumns, Section, decode_sections
 from odradek.spark.offset_ranges import OffsetRange
-from odradek.wire.decoding import Buffer
 from odradek.wire.messages.fetch import (
     AbortedTransaction,
     FetchPartition,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import LeaderEpoch, Offset
 from odradek.records.header import BatchHeader, check_crc, iter_headers
-from odradek.storage.files import Buffer
 from odradek.storage.producer_state import RememberedBatch
 
 

@@ -9,10 +9,9 @@ one conformance suite.
 
 import errno
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
-
+from odradek.base.buffers import Buffer
 
 # Error codes that concern one file or this process, not the disk.
 _NOT_OF_THE_DISK = frozenset(

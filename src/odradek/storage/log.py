@@ -14,6 +14,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from uuid import UUID
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, FileUnavailable, LogError, OffsetOutOfRange, RecordListTooLarge
 from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
@@ -24,7 +25,7 @@ from odradek.records.validation import ValidatedRecords, rules_of, validate
 from odradek.records.work import Work
 from odradek.storage import file_names
 from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches, leader_info
-from odradek.storage.files import Buffer, is_of_the_disk
+from odradek.storage.files import is_of_the_disk
 from odradek.storage.flushing import FlushState, PendingFlush
 from odradek.storage.log_description import describe_log
 from odradek.storage.log_directory import LogDirectory

@@ -16,8 +16,8 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from odradek.base.buffers import Buffer
 from odradek.base.chance import Chance
-from odradek.storage.files import Buffer
 
 # The size that `space` returns for an unlimited disk.
 _ENDLESS_BYTES = 1 << 62

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Callable
 from weakref import ReferenceType, ref
 
-from odradek.storage.files import Buffer
+from odradek.base.buffers import Buffer
 
 DESCRIPTORS_MAX = 4096
 PINNED_SHARE = 2

@@ -5,6 +5,7 @@ snapshot 400 | batches 400-520 | LEO 521        load the snapshot, apply the bat
 
 from collections.abc import Callable, Sequence
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import CorruptRecord, InvalidRecord
 from odradek.base.ids import NO_PRODUCER_ID, Offset
 from odradek.records.control import read_marker
@@ -12,7 +13,7 @@ from odradek.records.header import BatchHeader
 from odradek.records.validation import ValidatedRecords
 from odradek.storage import file_names
 from odradek.storage.checkpoint import Damage
-from odradek.storage.files import Buffer, FileSystem
+from odradek.storage.files import FileSystem
 from odradek.storage.origin import Origin
 from odradek.storage.producer_snapshot import parse_snapshot, render_snapshot
 from odradek.storage.producer_state import ProducerStates, RememberedBatch

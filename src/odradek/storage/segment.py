@@ -12,13 +12,14 @@ where the entry says, with its timestamp. Otherwise both indexes are built again
 from collections.abc import Iterator, Sequence
 from struct import Struct
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import Offset
 from odradek.records.header import CURRENT_MAGIC, HEADER_BYTES, OVERHEAD_BYTES, BatchHeader
 from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_headers
 from odradek.storage.file_slice import SLICE_BYTES_MIN, FileSlice
-from odradek.storage.files import Buffer, File, FileSystem
+from odradek.storage.files import File, FileSystem
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX, OffsetEntry, OffsetIndex
 from odradek.storage.time_index import TimeEntry, TimeIndex
 from odradek.storage.transaction_index import TransactionIndex

@@ -15,10 +15,10 @@ Malicious bytes do no harm for three reasons:
 
 import struct
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
-Buffer: TypeAlias = bytes | bytearray | memoryview
+from odradek.base.buffers import Buffer
 
 # How many elements all arrays of one message may hold together.
 ARRAY_ELEMENTS_MAX: Final = 100_000

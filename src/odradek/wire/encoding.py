@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from odradek.base.buffers import Buffer
+
 # Records of fewer bytes are copied: one more piece to write costs more than they do.
 PAYLOAD_BYTES_MIN: Final = 4096
 
 # (how many bytes of the bytearray come before it, the records), rising.
-Buffer: TypeAlias = bytes | bytearray | memoryview
 Payloads: TypeAlias = list[tuple[int, Buffer]]
 
 _INT16: Final = struct.Struct(">h").pack

@@ -9,8 +9,9 @@ time than valid ones.
 from functools import lru_cache
 from typing import Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
-from odradek.wire.decoding import STRING_BYTES_MAX, UVARINT_BYTES_MAX, Buffer
+from odradek.wire.decoding import STRING_BYTES_MAX, UVARINT_BYTES_MAX
 from odradek.wire.schema import LENGTH_BYTES, SCALAR_BYTES_MIN, Field, MessageSchema, Struct, parse
 
 # How many array elements are looked at before the search is given up.

@@ -15,15 +15,10 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.wire.apis import API_VERSIONS, APIS
-from odradek.wire.decoding import (
-    ARRAY_ELEMENTS_MAX,
-    DECODING_ERRORS,
-    Buffer,
-    ElementBudget,
-    skip_tags,
-)
+from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, ElementBudget, skip_tags
 from odradek.wire.encoding import write_nullable_string
 
 _FIXED: Final = struct.Struct(">hhi")

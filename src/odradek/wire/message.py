@@ -15,12 +15,12 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.wire.decoding import (
     ARRAY_ELEMENTS_MAX,
     DECODING_ERRORS,
     ELEMENTS_AT_ONCE_MAX,
-    Buffer,
     ElementBudget,
     elements_max_of,
 )

@@ -15,9 +15,10 @@ from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.wire import decoding
 from odradek.wire.apis import snake_case
-from odradek.wire.decoding import Buffer, ElementBudget, Undecodable, read_tag, read_tag_count
+from odradek.wire.decoding import ElementBudget, Undecodable, read_tag, read_tag_count
 from odradek.wire.generator.layout import element_bytes_min, first_versions
 from odradek.wire.generator.names import STRUCT_FORMATS
 from odradek.wire.message import Message

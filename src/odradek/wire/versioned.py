@@ -8,8 +8,8 @@ control records, and of the subscriptions and assignments of a consumer group's 
 import struct
 from typing import Final, TypeVar
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
-from odradek.wire.decoding import Buffer
 from odradek.wire.message import Message
 
 _VERSION: Final = struct.Struct(">h")

@@ -10,11 +10,12 @@ fail_over()          the next leader has what was replicated: c is gone, NOT_LEA
 
 from dataclasses import dataclass, field
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
 from odradek.coordinator.ports import Appended, Settled
 from odradek.records.framing import Record, iter_records
-from odradek.records.header import Buffer, iter_headers, read_header
+from odradek.records.header import iter_headers, read_header
 
 
 @dataclass(slots=True)

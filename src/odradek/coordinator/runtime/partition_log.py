@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 from odradek.coordinator.ports import PartitionWriter
 from odradek.coordinator.runtime.answers import Answer, AnyAnswer
 from odradek.coordinator.runtime.steps import Steps
-from odradek.records.header import Buffer
 
 E = TypeVar("E")
 

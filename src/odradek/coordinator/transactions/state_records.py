@@ -6,12 +6,12 @@ TransactionLogValue 1 and read as 0 or 1. A key without a value is a tombstone: 
 
 from typing import Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.transaction import TransactionRecord, TransactionVersion
 from odradek.records.builder import BatchBuilder
-from odradek.records.header import Buffer
 from odradek.wire.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from odradek.net.framing import Buffer
+from odradek.base.buffers import Buffer
 
 
 class Response(Protocol):

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
-from odradek.net.framing import Buffer
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Answering, Client, RequestContext, Respond, Response, Steps
 from odradek.server.edge.loop_stalls import LoopStalls

@@ -13,13 +13,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
 
+from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.errors import OdradekError
 from odradek.base.execution import Background
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.image import Endpoint
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
-from odradek.net.framing import SCRATCH_BYTES, Buffer
+from odradek.net.framing import SCRATCH_BYTES
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
 from odradek.net.spin import Spin

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final, cast
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, BrokerId, TopicPartition
-from odradek.net.framing import Buffer
 from odradek.replication.fetch_request import (
     CONSUMER_ID,
     DEBUGGING_CONSUMER_ID,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
@@ -21,7 +22,6 @@ from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import current_leader, endpoints_of
 from odradek.server.node.transaction_admission import Ability, Refused, admit_batches, is_transactional
-from odradek.storage.files import Buffer
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.stored_bytes import StoredBytes
@@ -12,7 +13,6 @@ from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.produce_status import ProduceStatus
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.storage import Origin
-from odradek.storage.files import Buffer
 
 NOTHING: Final = b""
 

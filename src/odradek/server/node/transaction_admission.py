@@ -18,11 +18,12 @@ from collections.abc import Callable, Collection, Mapping
 from enum import IntEnum
 from typing import Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, Buffer, read_header
+from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, read_header
 from odradek.server.node.core import BrokerCore
 
 Refused = Mapping[TopicPartition, ErrorCode]

@@ -15,12 +15,13 @@ stays is passed on as it is; one of which a part stays is put together from the 
 from collections.abc import Iterable
 from dataclasses import replace
 
+from odradek.base.buffers import Buffer
 from odradek.base.ids import NO_PRODUCER_ID, Offset
 from odradek.records.builder import assemble_batch, rebuild_batch
 from odradek.records.compression import Codec
 from odradek.records.control import read_marker
 from odradek.records.framing import body_of, iter_body
-from odradek.records.header import DELETE_HORIZON_BIT, NO_TIMESTAMP, BatchHeader, Buffer
+from odradek.records.header import DELETE_HORIZON_BIT, NO_TIMESTAMP, BatchHeader
 from odradek.storage.compaction.job import LastBatch
 from odradek.storage.compaction.offset_map import OffsetMap
 from odradek.storage.compaction.record_walk import RecordSpan, walk_records

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from odradek.net.framing import Buffer
+from odradek.base.buffers import Buffer
 from odradek.wire.apis import APIS
 from odradek.wire.headers import decode_response_header
 from odradek.wire.message import Message

@@ -17,6 +17,7 @@ _IMPORTABLE: Final = {
     "struct": ("Struct",),
     "typing": ("ClassVar", "Final"),
     "uuid": ("UUID",),
+    "odradek.base.buffers": ("Buffer",),
     "odradek.base.ids": ("NO_TOPIC_ID",),
     "odradek.wire.message": ("Decoder", "Encoder", "Message", "Structure"),
     "odradek.wire.versions": ("Versions", "VERSION_LIMIT"),
@@ -24,7 +25,7 @@ _IMPORTABLE: Final = {
 # Of these modules everything that begins so, or is named here, may be imported.
 _CODEC_NAMES: Final = {
     "odradek.wire.decoding": re.compile(
-        r"\b(?:(?:read_\w+|skip_tags|new)(?=\()|Undecodable\b|Buffer\b|ElementBudget\b)"
+        r"\b(?:(?:read_\w+|skip_tags|new)(?=\()|Undecodable\b|ElementBudget\b)"
     ),
     "odradek.wire.encoding": re.compile(r"\b(?:write_\w+(?=\()|NULL_INT32\b|Payloads\b)"),
 }

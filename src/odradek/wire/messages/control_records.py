@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final
 
-from odradek.wire.decoding import Buffer, ElementBudget, new
+from odradek.base.buffers import Buffer
+from odradek.wire.decoding import ElementBudget, new
 from odradek.wire.encoding import Payloads
 from odradek.wire.message import Decoder, Encoder, Message
 from odradek.wire.versions import VERSION_LIMIT, Versions

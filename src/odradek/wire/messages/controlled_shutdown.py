@@ -6,14 +6,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final
 
-from odradek.wire.decoding import (
-    Buffer,
-    ElementBudget,
-    new,
-    read_compact_count,
-    read_compact_string,
-    skip_tags,
-)
+from odradek.base.buffers import Buffer
+from odradek.wire.decoding import ElementBudget, new, read_compact_count, read_compact_string, skip_tags
 from odradek.wire.encoding import Payloads, write_compact_count, write_compact_string
 from odradek.wire.message import Decoder, Encoder, Message, Structure
 from odradek.wire.versions import Versions

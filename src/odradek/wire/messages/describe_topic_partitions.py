@@ -7,9 +7,9 @@ from struct import Struct
 from typing import ClassVar, Final
 from uuid import UUID
 
+from odradek.base.buffers import Buffer
 from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.decoding import (
-    Buffer,
     ElementBudget,
     new,
     read_compact_count,

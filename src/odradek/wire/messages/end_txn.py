@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import ClassVar, Final
 
-from odradek.wire.decoding import Buffer, ElementBudget, new, read_compact_string, read_string, skip_tags
+from odradek.base.buffers import Buffer
+from odradek.wire.decoding import ElementBudget, new, read_compact_string, read_string, skip_tags
 from odradek.wire.encoding import Payloads, write_compact_string, write_string
 from odradek.wire.message import Decoder, Encoder, Message
 from odradek.wire.versions import Versions

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final
 
+from odradek.base.buffers import Buffer
 from odradek.wire.decoding import (
-    Buffer,
     ElementBudget,
     new,
     read_compact_count,

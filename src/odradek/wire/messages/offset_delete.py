@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar, Final
 
-from odradek.wire.decoding import Buffer, ElementBudget, new, read_count, read_string
+from odradek.base.buffers import Buffer
+from odradek.wire.decoding import ElementBudget, new, read_count, read_string
 from odradek.wire.encoding import Payloads, write_count, write_string
 from odradek.wire.message import Decoder, Encoder, Message, Structure
 from odradek.wire.versions import VERSION_LIMIT, Versions
