@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from odradek.base.errors import DataDirectoryError
 from odradek.metadata import codec, paths
-from odradek.metadata.store import NodeStat
-from odradek.metadata.tree import ROOT, Node, TableFailed, TreeEngine, name_of, parent_of
+from odradek.metadata.store import ROOT, NodeStat
+from odradek.metadata.tree import Node, TableFailed, TreeEngine, name_of, parent_of
 
 SCHEMA_VERSION = 1
 # Marks the file as Odradek's for file(1) and for `open`: the letters "odra".

@@ -14,6 +14,7 @@ from itertools import count
 from typing import TypeVar
 
 from odradek.metadata.store import (
+    ROOT,
     Applied,
     Failed,
     Fault,
@@ -27,7 +28,7 @@ from odradek.metadata.store import (
     StoreLimits,
 )
 from odradek.metadata.store_host import HostedSession, StoreHost
-from odradek.metadata.tree import ROOT, Node, TreeEngine, name_of, parent_of
+from odradek.metadata.tree import Node, TreeEngine, name_of, parent_of
 
 T = TypeVar("T")
 

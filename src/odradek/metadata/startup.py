@@ -2,7 +2,8 @@
 
 Each is a generator of store operations (`store.Process`), so it neither waits nor knows what engine there
 is. In order: `found_cluster` makes what a fresh store lacks, `register_broker` announces the broker, and
-`load_image` reads everything, leaving watches where later changes will show.
+`load_image` reads everything, leaving watches where later changes will show. `read_at_start` is what comes
+before the logs are opened.
 
 A topic without a whole set of partition states was not finished by its maker; it is loaded with the states
 that are there, and the controller makes the others.
@@ -148,6 +149,22 @@ def load_last_registration(broker_id: BrokerId) -> Process[codec.LogDirsDocument
     """The registration of a broker that the controller last processed (R15); None before the first."""
     found = yield from read_document(paths.known_log_dirs(broker_id), codec.decode_log_dirs)
     return None if found is None else found.value
+
+
+class FoundAtStart(NamedTuple):
+    """What a broker reads before it opens its logs."""
+
+    image: ClusterImage
+    """The cluster, whole."""
+    last_registration: codec.LogDirsDocument | None
+    """How the controller saw this broker last (R15); None before the first time."""
+
+
+def read_at_start(broker_id: BrokerId, chance: Chance) -> Process[FoundAtStart]:
+    """Found the cluster if there is none, and read what a broker has to know at first."""
+    yield from found_cluster(chance)
+    image = yield from load_image()
+    return FoundAtStart(image, (yield from load_last_registration(broker_id)))
 
 
 def load_brokers() -> Process[dict[BrokerId, BrokerImage]]:

@@ -35,6 +35,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from odradek.base.errors import OdradekError
 
+ROOT = "/"
 ANY_VERSION = -1
 NO_SESSION = 0
 NODE_BYTES_MAX = 1 << 20
@@ -56,6 +57,7 @@ class Fault(Enum):
     SESSION_EXPIRED = "the session is over; its ephemeral nodes are gone"
     CONNECTION_LOSS = "no answer came: done or not done"
     STORE_FAILED = "the store's disk failed"
+    UNREACHABLE = "no session with the metadata store"
 
 
 class NodeStat(NamedTuple):
@@ -375,13 +377,43 @@ def run_process(process: Process[T], apply: Callable[[Operation], Result]) -> T:
         return value
 
 
-def run_in_session(engine: StoreEngine, process: Process[T]) -> T:
-    """Run a process in a session of its own, on the caller's time. Raises StoreRefused."""
-    session = engine.open_session()
-    try:
-        return run_process(process, lambda operation: engine.apply(session, operation).result)
-    finally:
-        engine.close_session(session)
+def run_in_session(
+    store: MetadataStore, process: Process[T], done: Callable[[T | OdradekError], None]
+) -> None:
+    """Run a process in a session of its own, of a store that is not open, and close it.
+
+    `done` is called once, later, with what the process returned or with the error that ended it. Nothing is
+    tried again: a session that cannot be opened, or ends, ends the process.
+    """
+    is_open = False
+
+    def on_event(event: StoreEvent) -> None:
+        nonlocal is_open
+        match event:
+            case SessionOpened():
+                is_open = True
+                advance(None)
+            case StoreReplied(_, result):
+                advance(result)
+            case SessionEnded():
+                fault = Fault.SESSION_EXPIRED if is_open else Fault.UNREACHABLE
+                end(StoreRefused(Failed(fault, ROOT)))
+
+    def advance(result: Result | None) -> None:
+        try:
+            operation = next(process) if result is None else process.send(result)
+        except StopIteration as stop:
+            end(stop.value)
+        except OdradekError as error:
+            end(error)
+        else:
+            store.submit(operation)
+
+    def end(outcome: T | OdradekError) -> None:
+        store.close()
+        done(outcome)
+
+    store.open(on_event)
 
 
 def read_data(path: str, *, watch: bool = False) -> Process[Data | None]:

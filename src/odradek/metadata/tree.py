@@ -14,6 +14,7 @@ from odradek.metadata.store import (
     ANY_VERSION,
     NO_SESSION,
     READS_MAX,
+    ROOT,
     Applied,
     Check,
     Checked,
@@ -47,8 +48,6 @@ from odradek.metadata.store import (
     Written,
 )
 from odradek.metadata.watches import WatchTable
-
-ROOT = "/"
 
 
 class Node(NamedTuple):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from odradek.metadata.tree import TableFailed
-from odradek.server.node.controller_host import REOPENING_MS
+from odradek.server.node.store_session import REOPENING_MS
 
 
 def controller_epoch(node: Any) -> int:

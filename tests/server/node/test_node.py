@@ -1,11 +1,12 @@
 """What a node makes of its log directories, life after life (R15)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.metadata.store import (
     Delete,
@@ -202,6 +203,19 @@ def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(
     assert file_names.CLEAN_SHUTDOWN not in [name for name, _ in third.disk.list_directory("/data")]
 
 
+T = TypeVar("T")
+
+
+def in_session(node: Any, process: Process[T]) -> T:
+    """What a process does in a session beside the node's."""
+    outcomes: list[T | OdradekError] = []
+    run_in_session(node.store.session(), process, outcomes.append)
+    node.store.deliver()
+    (outcome,) = outcomes
+    assert not isinstance(outcome, OdradekError), outcome
+    return outcome
+
+
 def forget_topic(node: Any, name: str) -> list[tuple[str, bytes]]:
     """Take a topic out of the metadata store, as a damaged file does; what was there, parents first."""
 
@@ -218,7 +232,7 @@ def forget_topic(node: Any, name: str) -> list[tuple[str, bytes]]:
             assert isinstance((yield Delete(path)), Deleted)
         return taken
 
-    return run_in_session(node.store.engine, forget())
+    return in_session(node, forget())
 
 
 def remember_topic(node: Any, taken: list[tuple[str, bytes]]) -> None:
@@ -226,4 +240,4 @@ def remember_topic(node: Any, taken: list[tuple[str, bytes]]) -> None:
         for path, data in taken:
             yield from ensure(path, data)
 
-    run_in_session(node.store.engine, remember())
+    in_session(node, remember())

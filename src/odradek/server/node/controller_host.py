@@ -1,10 +1,10 @@
 """Carries out what this broker's controller decides: its effects, one after another.
 
-It decides nothing and waits for nothing. Events go in, effects come out, and effects that answer at once
-(messages to this very broker) become events again, after the effects before them are done:
+It decides nothing and waits for nothing. Events go in, effects come out, and what they lead to becomes events
+again, after the effects before them are done:
 
     submit(CreateTopics)      -> event RequestArrived      -> StoreCall
-    the store replies         -> event StoreReplied        -> ImageChanged, SendToBroker(us), Respond
+    the session's result      -> event StoreReplied        -> ImageChanged, SendToBroker(us), Respond
                                                               settings    orders obeyed   its answer
     our own obedience         -> event BrokerAnswered      -> nothing more
 """
@@ -12,7 +12,7 @@ It decides nothing and waits for nothing. Events go in, effects come out, and ef
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
@@ -37,21 +37,11 @@ from odradek.metadata.controller import (
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, Change
 from odradek.metadata.messages import BrokerMessage
-from odradek.metadata.store import (
-    Fault,
-    SessionEnded,
-    SessionOpened,
-    StoreEvent,
-    StoreRefused,
-    StoreReplied,
-)
+from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, StoreRefused, StoreReplied
 from odradek.server.node.ports import Surroundings
-from odradek.timer import TimerTask
+from odradek.server.node.store_session import SessionEvent, StoreSession
 
 _log = logging.getLogger(__name__)
-
-REOPENING_MS: Final = 1_000
-"""How long after a session that could not be opened the next one is tried."""
 
 
 class Obedient(Protocol):
@@ -72,26 +62,18 @@ class Obedient(Protocol):
         """The cluster's settings changed."""
 
 
-class _Reopening(TimerTask):
-    """Tries again to open a session, after an attempt that failed."""
-
-    __slots__ = ("_reopen",)
-
-    def __init__(self, deadline_ms: int, reopen: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._reopen = reopen
-
-    def run(self) -> None:
-        """See `TimerTask.run`."""
-        self._reopen()
-
-
 class ControllerHost:
-    """The controller with a store, and a broker to command."""
+    """The controller with a session, and a broker to command."""
 
-    def __init__(self, controller: Controller, broker: Obedient, surroundings: Surroundings) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        broker: Obedient,
+        session: StoreSession,
+        surroundings: Surroundings,
+    ) -> None:
         self._controller = controller
-        self._store = surroundings.store
+        self._session = session
         self._broker = broker
         self._defer = surroundings.defer
         self._orders = surroundings.orders
@@ -101,15 +83,11 @@ class ControllerHost:
         # Events that came while another's effects were carried out.
         self._events: deque[ControllerEvent] = deque()
         self._busy = False
-        # Turns that have not come, and orders not obeyed yet.
+        # Store operations without a result in this session, turns that have not come, orders not obeyed yet.
+        self._with_store = 0
         self._under_way = 0
-        self._timer = surroundings.timer
         # What this broker registers as in every session; None before `start`.
         self._registration: BrokerImage | None = None
-        # Whether the session that was opened last has not ended.
-        self._has_session = False
-        # The controller's numbers of operations that the store has not answered, by the store's.
-        self._with_store: dict[int, int] = {}
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
@@ -125,37 +103,26 @@ class ControllerHost:
         """
         self._when_joined = joined
         self._registration = registration
-        self._store.open(self.on_store_event)
+        self._session.join(self)
+        self._session.open()
 
     def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
-        """Ask the controller; `answered` is called once, never before this call has begun to return."""
+        """Ask the controller; `answered` is called once, in a later turn."""
         self._last_request_id += 1
         self._callers[self._last_request_id] = answered
         self._take(RequestArrived(self._last_request_id, request))
 
-    def on_store_event(self, event: StoreEvent) -> None:
-        """Called with each event of the session with the store."""
+    def on_session_event(self, event: SessionEvent) -> None:
+        """See `SessionUser.on_session_event`."""
         match event:
             case SessionOpened(session_id):
                 assert self._registration is not None, "a session is opened by `start`"
-                self._has_session = True
-                self._take(Started(self._registration, session_id, self._store.limits))
-            case StoreReplied(call_id, result):
-                self._take(StoreReplied(self._with_store.pop(call_id), result))
+                self._take(Started(self._registration, session_id, self._session.limits))
             case SessionEnded():
+                self._with_store = 0
                 self._take(event)
-                self._reopen()
             case _:
                 self._take(event)
-
-    def _reopen(self) -> None:
-        """Begin another session: at once after one that ended, later after an attempt that failed."""
-        if self._has_session:
-            self._has_session = False
-            self._store.open(self.on_store_event)
-        else:
-            deadline_ms = self._timer.clock.monotonic_ms() + REOPENING_MS
-            self._timer.add(_Reopening(deadline_ms, lambda: self._store.open(self.on_store_event)))
 
     def _take(self, event: ControllerEvent) -> None:
         self._events.append(event)
@@ -181,14 +148,16 @@ class ControllerHost:
     def _carry_out(self, effect: Effect) -> None:
         match effect:
             case StoreCall(call_id, operation):
-                self._with_store[self._store.submit(operation)] = call_id
+                self._with_store += 1
+                self._session.submit(operation, lambda result: self._on_result(call_id, result))
             case TurnWanted(call_id):
                 self._under_way += 1
                 self._defer(lambda: self._on_turn(call_id))
             case SendToBroker(broker_id, message_id, message):
                 self._send(broker_id, message_id, message)
             case Respond(request_id, answer):
-                self._callers.pop(request_id)(answer)
+                answered = self._callers.pop(request_id)
+                self._defer(lambda: answered(answer))
             case ImageChanged(changes):
                 self._broker.take_changes(changes)
             case Elected():
@@ -216,6 +185,10 @@ class ControllerHost:
             joined(error)
         else:
             _log.error("the controller could not deal with %s: %s", type(event).__name__, error)
+
+    def _on_result(self, call_id: int, result: Result) -> None:
+        self._with_store -= 1
+        self._take(StoreReplied(call_id, result))
 
     def _on_obeyed(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> None:
         self._under_way -= 1

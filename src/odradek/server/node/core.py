@@ -45,6 +45,7 @@ from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.record_work import RecordWork
 from odradek.server.node.slices import Slices
+from odradek.server.node.store_session import StoreSession
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
@@ -124,7 +125,9 @@ class BrokerCore:
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make the controller and the coordinators of groups and transactions."""
         controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
-        self.controller = ControllerHost(controller, self, surroundings)
+        self.store_session = StoreSession(surroundings.store, surroundings.timer)
+        """The session with the metadata store; opened when the broker joins."""
+        self.controller = ControllerHost(controller, self, self.store_session, surroundings)
         """Decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.clock import Clock, SystemClock
 from odradek.base.settings import BrokerSettings, SettingLayers
-from odradek.metadata.store import MetadataStore, StoreEngine
+from odradek.metadata.store import StoreEngine
 from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
 from odradek.server.admin.view import BrokerView
@@ -42,8 +42,6 @@ class Broker:
     """Everything synchronous, from the start on."""
     store_host: StoreHost
     """The engine of the metadata store, from the start on."""
-    store: MetadataStore
-    """The session with the metadata store, from the start on."""
 
     def __init__(
         self,

@@ -18,7 +18,8 @@ import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final
 
-from odradek.metadata.startup import found_cluster, load_image, load_last_registration
+from odradek.base.errors import OdradekError
+from odradek.metadata.startup import FoundAtStart, read_at_start
 from odradek.metadata.store import run_in_session
 from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
@@ -52,13 +53,8 @@ async def start(broker: Broker) -> None:
         engine = await broker.executor.run(lambda: broker.open_engine(broker.settings))
         broker.store_host = StoreHost(engine, broker.executor)
         undo.callback(broker.store_host.close)
-        broker.store = broker.store_host.session()
-        undo.callback(broker.store.close)
-        node_id, run = broker.settings.node_id, broker.executor.run
-        await run(lambda: run_in_session(engine, found_cluster(broker.chance)))
-        loaded = await run(lambda: run_in_session(engine, load_image()))
-        last = await run(lambda: run_in_session(engine, load_last_registration(node_id)))
-        image, expected = known_at_start(loaded), expected_logs(loaded, node_id, last)
+        loaded, last = await _read_at_start(broker)
+        image, expected = known_at_start(loaded), expected_logs(loaded, broker.settings.node_id, last)
         surroundings = _surroundings(broker)
         logs = await broker.executor.run(
             lambda: open_logs(surroundings, broker.layers, image, broker.file_system, expected)
@@ -67,6 +63,7 @@ async def start(broker: Broker) -> None:
         for line in logs.report.lines():
             _log.warning("%s", line)
         broker.node = Node(surroundings, broker.layers, image, logs, broker.handlers)
+        undo.callback(broker.core.store_session.close)
         # Before the logs are closed: nothing of the node may run while another thread closes them.
         undo.callback(broker.node.life.end)
         await _join_cluster(broker)
@@ -86,13 +83,30 @@ async def stop(broker: Broker) -> None:
     broker.node.stop_compaction()
     if broker.cleaner_processes is not None:
         await broker.cleaner_processes.close()
-    broker.store.close()
+    broker.core.store_session.close()
     broker.store_host.close()
     broker.driver.close()
     await broker.executor.drain()
     broker.node.life.end()
     await _close(broker, broker.core.logs)
     await broker.executor.close()
+
+
+async def _read_at_start(broker: Broker) -> FoundAtStart:
+    """Read the metadata store before anything else is opened. Raises OdradekError."""
+    found: asyncio.Future[FoundAtStart] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: FoundAtStart | OdradekError) -> None:
+        if found.cancelled():
+            return
+        if isinstance(outcome, OdradekError):
+            found.set_exception(outcome)
+        else:
+            found.set_result(outcome)
+
+    reading = read_at_start(broker.settings.node_id, broker.chance)
+    run_in_session(broker.store_host.session(), reading, done)
+    return await found
 
 
 async def _close(broker: Broker, logs: LogManager) -> None:
@@ -114,7 +128,7 @@ def _surroundings(broker: Broker) -> Surroundings:
         cleaner_runner=lambda: _cleaner_runner(broker),
         stalls=broker.stalls,
         orders=None,
-        store=broker.store,
+        store=broker.store_host.session(),
         on_failure=broker.on_failure,
         boot_id=boot_id(),
     )

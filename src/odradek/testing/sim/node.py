@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock, ShortClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint
 from odradek.metadata.memory import HeldCalls, MemorySession
 from odradek.metadata.messages import BrokerMessage
-from odradek.metadata.startup import found_cluster, load_image, load_last_registration
+from odradek.metadata.startup import FoundAtStart, read_at_start
 from odradek.metadata.store import run_in_session
 from odradek.server.cleaning.cleaner_host import InlineCleaner
 from odradek.server.edge.loop_stalls import LoopStalls
@@ -89,9 +90,7 @@ class SimNode:
             {"log.dirs": "/data", "broker.rack": "r1", "node.id": str(self.broker_id), **named}
         )
         assert not unknown, f"not settings: {unknown}"
-        run_in_session(self.store.engine, found_cluster(self.chance))
-        loaded = run_in_session(self.store.engine, load_image())
-        last = run_in_session(self.store.engine, load_last_registration(self.broker_id))
+        loaded, last = self._read_at_start()
         image, expected = known_at_start(loaded), expected_logs(loaded, self.broker_id, last)
         surroundings = Surroundings(
             clock=self.clock,
@@ -112,6 +111,17 @@ class SimNode:
         self.core = self.node.core
         endpoint = Endpoint(LISTENER, LISTENER, self.host, PORT)
         self.node.join((endpoint,), self.joined.append)
+
+    def _read_at_start(self) -> FoundAtStart:
+        """Read the metadata store; meanwhile the others go on."""
+        outcomes: list[FoundAtStart | OdradekError] = []
+        reading = read_at_start(self.broker_id, self.chance)
+        run_in_session(self.store.session(), reading, outcomes.append)
+        self.world.settle()
+        (found,) = outcomes
+        if isinstance(found, OdradekError):
+            raise found
+        return found
 
     @property
     def host(self) -> str:
@@ -163,7 +173,7 @@ class SimNode:
         self.node.let_go()
         self.settle()
         self.node.stop_compaction()
-        self.session.close()
+        self.core.store_session.close()
         self.settle()
         self.logs.close(self.core.broker_epoch)
         self.node.life.end()
