@@ -158,7 +158,7 @@ def test_a_broker_goes_on_after_the_reply_to_any_of_its_writes_is_lost() -> None
 
 
 def test_a_session_that_ends_in_the_middle_of_a_decision_refuses_it_and_joins_anew() -> None:
-    """R16: the request is answered once, the next session has a broker epoch of its own."""
+    """The request is answered once, and the next session has a broker epoch of its own."""
     for steps in range(1, 30):
         world = World(3)
         node = world.node(1)
