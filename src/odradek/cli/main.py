@@ -5,6 +5,11 @@ time and memory than the broker itself needs to be up.
 """
 
 import sys
+from typing import Final
+
+from odradek.base.extras import missing_extra
+
+EXIT_WRONG_USE: Final = 2
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -14,7 +19,14 @@ def main(arguments: list[str] | None = None) -> None:
         from odradek.cli.serve import run as run_serve
 
         sys.exit(run_serve(given[1:]))
-    from odradek.cli.app import run as run_app
+    try:
+        from odradek.cli.app import run as run_app
+    except ModuleNotFoundError:
+        reason = missing_extra("cli", f"odradek {' '.join(given[:1])}".strip())
+        if not reason:
+            raise
+        print(f"odradek: {reason}", file=sys.stderr)
+        sys.exit(EXIT_WRONG_USE)
 
     sys.exit(run_app(given))
 

@@ -15,13 +15,14 @@ import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
 from odradek.server.admin.descriptions import describe
 from odradek.server.admin.hosts import REFUSAL, AllowedHosts
 from odradek.server.admin.metrics import render_metrics
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.listener import cannot_listen
+from odradek.server.edge.listener import CannotListen, cannot_listen
 from odradek.server.edge.open_files import admin_connections_affordable
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ class AdminServer:
         """host:port, once bound."""
 
     def bind(self, port: int) -> None:
-        """Take a port of loopback; 0 is any free one. Raises CannotListen."""
+        """Take a port of loopback; 0 is any free one. Raises CannotListen, also without the extra."""
+        if reason := missing_extra("admin", "odradek.admin.port"):
+            raise CannotListen(reason)
         try:
             self._listening = socket.create_server((HOST, port))
         except OSError as error:

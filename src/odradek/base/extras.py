@@ -1,0 +1,22 @@
+"""What an installation may lack: libraries that only an extra of the package brings."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Final
+
+MODULES: Final[Mapping[str, tuple[str, ...]]] = {
+    "admin": ("prometheus_client", "starlette", "uvicorn"),
+    "cli": ("aiokafka", "rich", "typer"),
+}
+"""Extra: the modules that it brings and that are imported under `src`."""
+
+
+def missing_extra(extra: str, wanted_by: str) -> str:
+    """Why `wanted_by` cannot work, with the command that mends it; "" where all of the extra is there."""
+    missing = [module for module in MODULES[extra] if find_spec(module) is None]
+    if not missing:
+        return ""
+    return (
+        f"{wanted_by} needs {', '.join(missing)}, which the extra '{extra}' brings: "
+        f"pip install 'odradek[{extra}]'"
+    )

@@ -1,0 +1,1 @@
+"""The built wheel, installed as users install it: away from the checkout, beside other packages."""

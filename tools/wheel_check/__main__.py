@@ -1,0 +1,76 @@
+"""`./dev wheel`: build the wheel and try it in clean environments, on every Python that is on this machine.
+
+Each environment is one that somebody has: the base install in a test suite, all extras in a web application
+whose own pins are older than ours, and every dependency at the lowest version that the package allows.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tools.wheel_check.environments import ENVIRONMENTS, Environment, EnvironmentFailed
+from tools.wheel_check.pythons import VERSIONS, pythons_here
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> int:
+    """Try all; 1 when one failed, 2 when no Python was found."""
+    parser = argparse.ArgumentParser(prog="./dev wheel", description=__doc__)
+    parser.add_argument("--python", action="append", choices=VERSIONS, help="only this version (repeatable)")
+    wanted = parser.parse_args().python or VERSIONS
+    found = {version: path for version, path in pythons_here().items() if version in wanted}
+    for version in sorted(set(wanted) - set(found)):
+        print(f"Python {version}: not on this machine, left out")
+    if not found:
+        return 2
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="odradek-wheel-") as directory:
+        wheel = _build(Path(directory))
+        for version, python in found.items():
+            for environment in ENVIRONMENTS:
+                if environment.tried_on(version, oldest=VERSIONS[0]):
+                    failed += not _try(environment, version, python, wheel, Path(directory))
+    return 1 if failed else 0
+
+
+def _build(directory: Path) -> Path:
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "-w",
+            directory,
+            ROOT,
+        ],
+        check=True,
+    )
+    (wheel,) = directory.glob("odradek-*.whl")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
+    return wheel
+
+
+def _try(environment: Environment, version: str, python: Path, wheel: Path, directory: Path) -> bool:
+    began = time.monotonic()
+    try:
+        told = environment.check(python, wheel, directory / f"{environment.name}-{version}")
+    except EnvironmentFailed as error:
+        print(f"Python {version}, {environment.name}: FAILED\n{error}", flush=True)
+        return False
+    print(
+        f"Python {version}, {environment.name}: {told} ({time.monotonic() - began:.0f} s with installing)",
+        flush=True,
+    )
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""The base install: a broker and the fixture, and a sentence for what an extra brings."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ODRADEK = Path(sys.executable).parent / "odradek"
+
+
+@pytest.mark.parametrize(
+    "module", ["typer", "rich", "aiokafka", "starlette", "uvicorn", "prometheus_client", "pyspark"]
+)
+def test_no_library_of_an_extra_comes_with_it(module: str) -> None:
+    assert importlib.util.find_spec(module) is None
+
+
+def test_the_package_is_the_wheels() -> None:
+    import odradek
+
+    assert Path(odradek.__file__).is_relative_to(sys.prefix)
+    assert Path(odradek.__file__).with_name("py.typed").exists()
+
+
+def test_a_command_of_an_extra_names_the_extra() -> None:
+    done = subprocess.run([ODRADEK, "topics", "list"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'odradek[cli]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_admin_listener_names_its_extra(tmp_path: Path) -> None:
+    command = [ODRADEK, "serve", "--port", "0", "--admin-port", "0", "--data-dir", tmp_path / "data"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'odradek[admin]'" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_broker_serves_and_stops(tmp_path: Path) -> None:
+    command = [ODRADEK, "serve", "--port", "0", "--data-dir", tmp_path / "data"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as broker:
+        assert broker.stdout is not None
+        assert "listening on" in broker.stdout.readline()
+        broker.terminate()
+        assert broker.wait(60) == 0
