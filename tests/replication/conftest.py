@@ -1,6 +1,7 @@
 """A broker's replicas on a bench: logs in memory, a clock that stands still, and every effect on record."""
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -9,6 +10,7 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.errors import OdradekError, OffsetOutOfRange, RecordTooLarge
+from odradek.base.execution import deliver
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.metadata.image import (
@@ -22,7 +24,7 @@ from odradek.metadata.image import (
 from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.validation import ValidationRules
-from odradek.records.work import Work
+from odradek.records.work import Work, finish
 from odradek.replication import (
     FetchParams,
     IsrChange,
@@ -32,6 +34,7 @@ from odradek.replication import (
     RoleChanges,
     params_for_follower,
 )
+from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.storage import AppendInfo, EpochEnd, LogManager, LogPosition, LogRead, Origin, TimestampOffset
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.positions import UNKNOWN_EPOCH_END
@@ -171,6 +174,8 @@ class MemoryLog:
         return moved
 
     def delete_records_before(self, offset: int) -> int:
+        if self.fails_with is not None:
+            raise self.fails_with
         if offset > self.high_watermark.offset:
             raise OffsetOutOfRange(f"{offset} is above HW {self.high_watermark.offset}")
         self.advance_log_start(offset)
@@ -320,6 +325,7 @@ class Bench:
         self.logs = self._open_stored_logs() if stored else MemoryLogs()
         self.image = ClusterImage()
         self.effects = RecordedEffects()
+        self.turns: deque[Callable[[], None]] = deque()
         for broker_id in (1, 2, 3, 4):
             self.revive(broker_id)
         self.manager = ReplicaManager(
@@ -330,6 +336,7 @@ class Bench:
             logs=self.logs,
             cluster=self.image,
             effects=self.effects,
+            defer=self.turns.append,
         )
 
     def _open_stored_logs(self) -> LogManager:
@@ -413,18 +420,34 @@ class Bench:
     ) -> Answers:
         answers = Answers()
         batch = batch_of(size_bytes, self.clock.wall_ms()) if self.stored else b"x" * size_bytes
-        self.manager.append(
+        outcomes = self.manager.append(
             dict.fromkeys(topic_partitions, batch),
             acks=acks,
             timeout_ms=timeout_ms,
-            respond=answers,
+            later=answers,
             **more,
         )
+        assert not answers, "answered before the call returned"
+        deliver(outcomes, answers)
+        self.run_turns()
         return answers
 
     def fetch(self, params: FetchParams, *fetches: PartitionFetch) -> Answers:
         answers = Answers()
-        self.manager.fetch(params, fetches, answers)
+        read = self.manager.fetch(params, fetches, answers)
+        assert not answers, "answered before the call returned"
+        if not isinstance(read, DelayedFetch):
+            answers(read)
+        self.run_turns()
+        return answers
+
+    def delete_records(
+        self, offsets: Mapping[TopicPartition, int], timeout_ms: int = 1000, **more
+    ) -> Answers:
+        answers = Answers()
+        work = self.manager.delete_records(offsets, timeout_ms=timeout_ms, later=answers, **more)
+        deliver(finish(work), answers)
+        self.run_turns()
         return answers
 
     def consume(
@@ -464,13 +487,19 @@ class Bench:
 
     # --- time, and what waits
 
+    def run_turns(self) -> None:
+        while self.turns:
+            self.turns.popleft()()
+
     def pass_time(self, by_ms: int) -> None:
         self.clock.advance(by_ms)
         self.timer.advance()
+        self.run_turns()
 
     def purge(self) -> None:
         """Let the reaper sweep: it does so after the timer has advanced, here at an estimate of 1."""
         self.timer.advance()
+        self.run_turns()
 
     def waiting(self, topic_partition: TopicPartition) -> list[str]:
         """The kinds of what is watched under a partition: produces, then fetches; completed ones too."""

@@ -301,8 +301,7 @@ def test_the_answer_is_read_anew_and_whole(bench):
     bench.order(p1)
     bench.order(p2)
     bench.produce(p1)
-    for _ in bench.manager.delete_records({p1: 1}, timeout_ms=0, respond=lambda _: None):
-        pass
+    bench.delete_records({p1: 1}, timeout_ms=0)
     answers = bench.consume({p1: 1, p2: 0})
     bench.produce(p1, size_bytes=60)
     first, second = answers.only

@@ -106,7 +106,10 @@ def test_leading_again_does_not_revive_what_was_answered_for(bench):
 
 
 def test_a_deleted_partition_answers_what_the_cluster_knows_of_it(bench):
-    """P3 A: unknown anywhere once the topic is gone, else hosted elsewhere."""
+    """P3 A: unknown anywhere once the topic is gone, else hosted elsewhere.
+
+    As in Kafka such an error keeps the base offset that the append had given; only a failed append has -1.
+    """
     for partition in (p1, TopicPartition("gone", 0)):
         bench.order(partition, isr=(1, 2))
     gone = TopicPartition("gone", 0)
@@ -115,7 +118,8 @@ def test_a_deleted_partition_answers_what_the_cluster_knows_of_it(bench):
     bench.stop(p1)
     bench.stop(gone, delete=True)
     assert answers[0].only[p1].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert answers[1].only[gone].error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    outcome = answers[1].only[gone]
+    assert (outcome.error_code, outcome.base_offset) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,7 @@ p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 
 
 def delete(bench, offsets, timeout_ms=1000, **more):
-    found = []
-    for _ in bench.manager.delete_records(offsets, timeout_ms=timeout_ms, respond=found.append, **more):
-        pass
-    return found
+    return bench.delete_records(offsets, timeout_ms, **more)
 
 
 def outcome(answers, partition=p1):

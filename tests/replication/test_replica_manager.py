@@ -9,6 +9,10 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import CorruptRecord, StorageFailure
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
+from odradek.records.work import finish
+from odradek.replication import FetchParams, PartitionFetch
+from odradek.replication.delayed_fetch import DelayedFetch
+from odradek.replication.purgatories import WOKEN_PER_TURN
 from odradek.storage import Origin
 from odradek.storage.memory_files import Fault
 
@@ -20,6 +24,10 @@ MIN_BYTES = 150
 def lead(bench, *partitions, isr=(1,)):
     for partition in partitions:
         bench.order(partition, isr=isr)
+
+
+def never(result):
+    raise AssertionError(f"an event although the call returned the result: {result}")
 
 
 # --- S0
@@ -280,17 +288,67 @@ def test_a_failing_disk_takes_its_directory_and_all_its_partitions_away(bench):
     assert bench.effects.failed_directories == [("/data", False), ("/other", True)]
 
 
-def test_readers_are_woken_although_the_producer_could_not_be_answered(bench):
-    """R7, R14: one connection's trouble is not another's."""
+def test_an_append_wakes_its_readers_in_a_later_turn_once(bench):
+    """R7, R14: the producer is answered first, and no next request comes while the append is at work."""
     bench.order(p1)
-    consumer = bench.consume({p1: 0})
+    consumer = bench.consume({p1: 0}, min_bytes=150)
+    for _ in range(2):
+        outcomes = bench.manager.append({p1: b"x" * 100}, acks=1, timeout_ms=0, later=never)
+        assert outcomes[p1].error_code is ErrorCode.NONE
+    assert not consumer.is_answered
+    assert len(bench.turns) == 1
+    bench.run_turns()
+    assert len(consumer.only[0].records) == 200
 
-    def fail(_):
-        raise ConnectionError("the client is gone")
 
-    with pytest.raises(ConnectionError):
-        bench.manager.append({p1: b"x"}, acks=1, timeout_ms=0, respond=fail)
-    assert consumer.is_answered
+def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench):
+    """R14: a woken reader's connection brings its next request, maybe a produce to the same partition."""
+    bench.order(p1)
+    known = bench.manager.fetch(
+        FetchParams(min_bytes=1, max_wait_ms=500),
+        [PartitionFetch(p1, 0, 1 << 20)],
+        (lambda _: bench.manager.append({p1: b"x"}, acks=1, timeout_ms=0, later=never)),
+    )
+    assert isinstance(known, DelayedFetch)
+    behind = bench.consume({p1: 1})
+    bench.produce(p1)
+    assert behind.is_answered
+
+
+def test_readers_of_many_partitions_are_woken_a_few_per_turn(bench):
+    partitions = [TopicPartition("flights", number) for number in range(WOKEN_PER_TURN + 1)]
+    for one in partitions:
+        bench.order(one)
+    consumers = [bench.consume({one: 0}) for one in partitions]
+    bench.manager.append(dict.fromkeys(partitions, b"x"), acks=1, timeout_ms=0, later=never)
+    bench.turns.popleft()()
+    assert [consumer.is_answered for consumer in consumers] == [True] * WOKEN_PER_TURN + [False]
+    bench.run_turns()
+    assert consumers[-1].is_answered
+
+
+@pytest.mark.parametrize("operation", ["append", "fetch", "delete"])
+def test_a_request_that_meets_a_failing_disk_is_answered_before_the_directory_is_given_up(bench, operation):
+    """R6, L7: nothing else happens in the middle of it; what follows is an event of its own."""
+    bench.order(p1)
+    bench.order(p2)
+    waiting = bench.consume({p2: 0})
+    bench.log(p1).fails_with = StorageFailure("no space left on device")
+    match operation:
+        case "append":
+            code = bench.manager.append({p1: b"x"}, acks=-1, timeout_ms=9, later=never)[p1].error_code
+        case "fetch":
+            code = bench.manager.fetch(FetchParams(), [PartitionFetch(p1, 0, 99)], never)[0].error_code
+        case _:
+            deleted = finish(bench.manager.delete_records({p1: 0}, timeout_ms=9, later=never))
+            code = deleted[p1].error_code
+    assert code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert (waiting.is_answered, bench.effects.failed_directories) == (False, [])
+    assert bench.manager.partition(p1) is not None
+    bench.run_turns()
+    assert waiting.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
+    assert bench.effects.failed_directories == [("/data", True)]
+    assert bench.manager.partition(p1) is None
 
 
 # --- flush before acknowledging
@@ -425,6 +483,8 @@ def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(make_bench):
     bench.files.inject(Fault("write", errno.EIO))
     changes = bench.order(p1, isr=(1, 2))
     assert changes.partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert bench.effects.failed_directories == [], "the order is obeyed first"
+    bench.run_turns()
     assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 

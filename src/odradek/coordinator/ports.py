@@ -2,7 +2,7 @@
 
 Everything here is a Protocol over plain values. `server` implements both over the replica manager; tests and
 the simulator bring their own. Nothing calls back before it returns: what is known at once is returned, the
-rest comes as an event of its own.
+rest comes as an event of its own (`base.execution.Later`; an append may have several such events).
 """
 
 from collections.abc import Callable, Iterator

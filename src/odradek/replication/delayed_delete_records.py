@@ -4,15 +4,16 @@ Like a produce, the request is answered when no partition is pending. Each parti
 watermark, the least log start over the leader and the live followers, or by its own error.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
+from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.hosted_partitions import HostedPartitions
-from odradek.replication.outcomes import DeleteRecordsOutcome
-from odradek.timer import DelayedOperation
+from odradek.replication.outcomes import DeleteRecordsOutcome, DeleteRecordsOutcomes
 
 
 @dataclass(slots=True)
@@ -28,13 +29,10 @@ class DeletionStatus:
     """Whether the answer for this partition is still open."""
 
 
-DeleteRecordsResponse = Callable[[dict[TopicPartition, DeleteRecordsOutcome]], None]
-
-
-class DelayedDeleteRecords(DelayedOperation):
+class DelayedDeleteRecords(DelayedResult[DeleteRecordsOutcomes]):
     """One DeleteRecords request; watched under all partitions of the request (D3)."""
 
-    __slots__ = ("_hosted", "_respond", "_statuses")
+    __slots__ = ("_hosted", "_statuses")
 
     kind: ClassVar[str] = "delete-records"
 
@@ -43,12 +41,11 @@ class DelayedDeleteRecords(DelayedOperation):
         deadline_ms: int,
         statuses: Mapping[TopicPartition, DeletionStatus],
         hosted: HostedPartitions,
-        respond: DeleteRecordsResponse,
+        later: Later[DeleteRecordsOutcomes],
     ) -> None:
-        super().__init__(deadline_ms)
+        super().__init__(deadline_ms, later)
         self._statuses = statuses
         self._hosted = hosted
-        self._respond = respond
 
     def try_complete(self) -> bool:
         """Complete once nothing is pending."""
@@ -70,9 +67,9 @@ class DelayedDeleteRecords(DelayedOperation):
             status.outcome.error_code = ErrorCode.NONE
             status.is_pending = False
 
-    def on_complete(self) -> None:
-        """Answer every partition, once."""
-        self._respond({status.topic_partition: status.outcome for status in self._statuses.values()})
+    def result(self) -> DeleteRecordsOutcomes:
+        """What is answered for every partition."""
+        return {status.topic_partition: status.outcome for status in self._statuses.values()}
 
     def waits_for(self) -> str:
         """D7: "topic-0: low watermark 3 < 10"."""

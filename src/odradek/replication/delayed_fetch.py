@@ -24,7 +24,9 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.base.ids import NO_EPOCH, NO_OFFSET
+from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
@@ -32,21 +34,20 @@ from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.partition import Partition
 from odradek.replication.reading import diverging_epoch, find_replica, is_throttled
 from odradek.storage import LogPosition
-from odradek.timer import DelayedOperation
 
 COMPLETES_AT_ONCE = -1
 """In place of a number of bytes: whatever was gathered, the fetch completes."""
 
 
-class DelayedFetch(DelayedOperation):
+class DelayedFetch(DelayedResult[list[FetchOutcome]]):
     """One fetch request; watched under all of its partitions (D3)."""
 
     __slots__ = (
-        "_answer",
         "_fetches",
         "_hosted",
         "_meters",
         "_params",
+        "_read_again",
         "_sends_high_watermarks",
         "_starts",
         "gathered_bytes",
@@ -62,19 +63,20 @@ class DelayedFetch(DelayedOperation):
         first_read: Sequence[FetchOutcome],
         hosted: HostedPartitions,
         meters: Meters,
-        answer: Callable[[], None],
+        read_again: Callable[[], list[FetchOutcome]],
+        later: Later[list[FetchOutcome]],
         *,
         sends_high_watermarks: bool,
     ) -> None:
-        super().__init__(deadline_ms)
+        super().__init__(deadline_ms, later)
         self._params = params
         self._fetches = fetches
         self._starts = [outcome.position for outcome in first_read]
         """Where each partition's fetch offset lay at the first read; unknown ones are skipped (F3)."""
         self._hosted = hosted
         self._meters = meters
-        self._answer = answer
-        """Reads again and answers (F7)."""
+        self._read_again = read_again
+        """Makes the answer (F7)."""
         self._sends_high_watermarks = sends_high_watermarks
         """Case H."""
         self.gathered_bytes = 0
@@ -124,15 +126,16 @@ class DelayedFetch(DelayedOperation):
         remote = None if leadership is None else leadership.remotes.get(self._params.replica_id)
         return remote is not None and partition.log.high_watermark.offset > remote.high_watermark_sent
 
-    def on_complete(self) -> None:
-        """F7: read again and answer, once."""
-        self._answer()
+    def result(self) -> list[FetchOutcome]:
+        """F7: what a second read finds."""
+        return self._read_again()
 
     def on_abandoned(self) -> None:
-        """Hold nothing: the entries in the lists of its partitions may stay for a while (D6)."""
+        """See `DelayedResult.on_abandoned`."""
+        super().on_abandoned()
         self._fetches = ()
         self._starts = []
-        self._answer = _answer_nobody
+        self._read_again = list
 
     def on_expiration(self) -> None:
         """Meter it."""
@@ -149,7 +152,3 @@ class DelayedFetch(DelayedOperation):
             f"fetch by {reader} to the {params.isolation.value}: "
             f"{self.gathered_bytes} of {params.min_bytes} bytes over {len(self._fetches)} partitions"
         )
-
-
-def _answer_nobody() -> None:
-    """Answer nothing: the client of this fetch has disconnected."""

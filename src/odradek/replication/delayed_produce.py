@@ -9,25 +9,23 @@ a fetch, which is answered by the sum over its partitions (S3).
     or the deadline          p2 answers the REQUEST_TIMED_OUT that was set when it was appended
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from odradek.base.clock import Clock
-from odradek.base.ids import TopicPartition
+from odradek.base.execution import Later
+from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.describe import replication_gap
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
-from odradek.replication.outcomes import AppendOutcome
+from odradek.replication.outcomes import AppendOutcomes
 from odradek.replication.produce_status import ProduceStatus, settle
-from odradek.timer import DelayedOperation
-
-ProduceResponse = Callable[[dict[TopicPartition, AppendOutcome]], None]
 
 
-class DelayedProduce(DelayedOperation):
+class DelayedProduce(DelayedResult[AppendOutcomes]):
     """One produce request; watched under all partitions of the request (D3)."""
 
-    __slots__ = ("_clock", "_hosted", "_meters", "_pending", "_respond", "_statuses")
+    __slots__ = ("_clock", "_hosted", "_meters", "_pending", "_statuses")
 
     kind: ClassVar[str] = "produce"
 
@@ -38,9 +36,9 @@ class DelayedProduce(DelayedOperation):
         hosted: HostedPartitions,
         clock: Clock,
         meters: Meters,
-        respond: ProduceResponse,
+        later: Later[AppendOutcomes],
     ) -> None:
-        super().__init__(deadline_ms)
+        super().__init__(deadline_ms, later)
         self._statuses = statuses
         """Every partition of the request, in its order."""
         self._pending = [status for status in statuses if status.acks_pending]
@@ -48,16 +46,15 @@ class DelayedProduce(DelayedOperation):
         self._hosted = hosted
         self._clock = clock
         self._meters = meters
-        self._respond = respond
 
     def try_complete(self) -> bool:
         """P4: complete once nothing is pending."""
         self._pending = settle(self._pending, self._hosted)
         return not self._pending and self.force_complete()
 
-    def on_complete(self) -> None:
-        """Answer every partition, once."""
-        self._respond(outcomes_of(self._statuses))
+    def result(self) -> AppendOutcomes:
+        """What is answered for every partition."""
+        return outcomes_of(self._statuses)
 
     def on_expiration(self) -> None:
         """P4: meter what was still pending; the error of each was set when it was appended (P2)."""
@@ -73,6 +70,6 @@ class DelayedProduce(DelayedOperation):
         )
 
 
-def outcomes_of(statuses: Sequence[ProduceStatus]) -> dict[TopicPartition, AppendOutcome]:
+def outcomes_of(statuses: Sequence[ProduceStatus]) -> AppendOutcomes:
     """The answer, in the order of the request."""
     return {status.topic_partition: status.outcome for status in statuses}

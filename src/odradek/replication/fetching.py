@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
+from odradek.base.execution import Later
 from odradek.base.ids import NO_BROKER, TopicPartition
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
@@ -24,8 +25,6 @@ from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.reading import Reader
-
-FetchResponse = Callable[[list[FetchOutcome]], None]
 
 
 class Fetching:
@@ -62,18 +61,18 @@ class Fetching:
         """F6, case H."""
 
     def fetch(
-        self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse
-    ) -> DelayedFetch | None:
-        """Read and answer, now or when there is enough; returns what waits, or None when it is answered."""
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
+    ) -> list[FetchOutcome] | DelayedFetch:
+        """Read; returns the answer, or what waits until there is enough for `later`."""
         outcomes = self._reader.read(params, fetches)
         self._meter_reads(fetches, outcomes)
         if params.is_from_follower:
             for topic_partition in self._note_follower(params, fetches, outcomes):
                 self._purgatories.wake(topic_partition)
         if may_wait(params, outcomes):
-            return self._park(params, fetches, outcomes, respond)
-        self._answer(params, fetches, outcomes, respond)
-        return None
+            return self._park(params, fetches, outcomes, later)
+        self._note_answer(params, fetches, outcomes)
+        return outcomes
 
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
@@ -101,10 +100,12 @@ class Fetching:
         params: FetchParams,
         fetches: Sequence[PartitionFetch],
         outcomes: Sequence[FetchOutcome],
-        respond: FetchResponse,
-    ) -> DelayedFetch | None:
-        def read_and_answer() -> None:
-            self._answer(params, fetches, self._reader.read(params, fetches), respond)
+        later: Later[list[FetchOutcome]],
+    ) -> list[FetchOutcome] | DelayedFetch:
+        def read_again() -> list[FetchOutcome]:
+            outcomes = self._reader.read(params, fetches)
+            self._note_answer(params, fetches, outcomes)
+            return outcomes
 
         operation = DelayedFetch(
             self._clock.monotonic_ms() + params.max_wait_ms,
@@ -113,19 +114,18 @@ class Fetching:
             outcomes,
             self._hosted,
             self._meters,
-            read_and_answer,
+            read_again,
+            later,
             sends_high_watermarks=self._sends_high_watermarks,
         )
         keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
-        return None if self._purgatories.fetch.try_complete_else_watch(operation, keys) else operation
+        known = operation.park(self._purgatories.fetch, keys)
+        return operation if known is None else known
 
-    def _answer(
-        self,
-        params: FetchParams,
-        fetches: Sequence[PartitionFetch],
-        outcomes: list[FetchOutcome],
-        respond: FetchResponse,
+    def _note_answer(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: list[FetchOutcome]
     ) -> None:
+        """Meter what is about to be answered."""
         is_from_follower = params.is_from_follower
         for fetch, outcome in zip(fetches, outcomes, strict=True):
             size_bytes = len(outcome.records)
@@ -137,7 +137,6 @@ class Fetching:
                     meter.bytes_out += size_bytes
             if is_from_follower and self._sends_high_watermarks:
                 self._note_high_watermark_sent(params, fetch, outcome)
-        respond(outcomes)
 
     def _note_high_watermark_sent(
         self, params: FetchParams, fetch: PartitionFetch, outcome: FetchOutcome

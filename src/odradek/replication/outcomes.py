@@ -4,9 +4,10 @@ Data without behaviour. A new outcome means success with an empty result; errors
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from odradek.base.ids import NO_BROKER, NO_EPOCH, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.stored_bytes import StoredBytes
 from odradek.storage import AbortedTransaction, EpochEnd, LogPosition
 from odradek.storage.positions import UNKNOWN_POSITION
@@ -20,7 +21,7 @@ class AppendOutcome:
 
     error_code: ErrorCode = ErrorCode.NONE
     base_offset: Offset = NO_OFFSET
-    """Of the first record; -1 when the append failed (P1)."""
+    """Of the first record; -1 when the append failed (P1). An error after that leaves it, as in Kafka."""
     log_append_time_ms: int = NO_TIMESTAMP
     """The time given to the records under `message.timestamp.type=LogAppendTime`, else -1."""
     log_start_offset: Offset = NO_OFFSET
@@ -28,6 +29,10 @@ class AppendOutcome:
     """What was wrong, for a person; None where there is nothing to add to the code."""
     record_errors: tuple[tuple[int, str], ...] = ()
     """Indexes of the records that made the batch fail, each with its message (Produce 8)."""
+
+
+AppendOutcomes: TypeAlias = dict[TopicPartition, AppendOutcome]
+"""The answer to a produce."""
 
 
 @dataclass(slots=True)
@@ -57,6 +62,10 @@ class DeleteRecordsOutcome:
     error_code: ErrorCode = ErrorCode.NONE
     low_watermark: Offset = NO_OFFSET
     """The least log start over the live replicas; -1 with an error."""
+
+
+DeleteRecordsOutcomes: TypeAlias = dict[TopicPartition, DeleteRecordsOutcome]
+"""The answer to a DeleteRecords."""
 
 
 @dataclass(slots=True)

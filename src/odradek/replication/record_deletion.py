@@ -4,21 +4,18 @@ The leader raises its own log start at once. Followers learn it from the respons
 their own log start in the next fetch, which raises the low watermark.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
+from odradek.base.execution import Later
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
-from odradek.replication.delayed_delete_records import (
-    DelayedDeleteRecords,
-    DeleteRecordsResponse,
-    DeletionStatus,
-)
+from odradek.replication.delayed_delete_records import DelayedDeleteRecords, DeletionStatus
 from odradek.replication.hosted_partitions import HostedPartitions
-from odradek.replication.outcomes import DeleteRecordsOutcome
+from odradek.replication.outcomes import DeleteRecordsOutcome, DeleteRecordsOutcomes
 from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
 
@@ -48,21 +45,20 @@ class RecordDeletion:
         offsets: Mapping[TopicPartition, Offset],
         *,
         timeout_ms: int,
-        respond: DeleteRecordsResponse,
+        later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool,
-    ) -> Iterator[None]:
-        """Delete in steps, a partition each; answer when the live replicas followed."""
+    ) -> Generator[None, None, DeleteRecordsOutcomes | None]:
+        """Delete in steps, a partition each; the result is there when the live replicas followed."""
         statuses: dict[TopicPartition, DeletionStatus] = {}
         for topic_partition, offset in offsets.items():
             if statuses:
                 yield
             statuses[topic_partition] = self._delete_from(topic_partition, offset, internal_allowed)
-        if any(status.is_pending for status in statuses.values()):
-            deadline_ms = self._clock.monotonic_ms() + max(0, timeout_ms)
-            operation = DelayedDeleteRecords(deadline_ms, statuses, self._hosted, respond)
-            self._purgatories.delete_records.try_complete_else_watch(operation, list(offsets))
-        else:
-            respond({key: status.outcome for key, status in statuses.items()})
+        if not any(status.is_pending for status in statuses.values()):
+            return {key: status.outcome for key, status in statuses.items()}
+        deadline_ms = self._clock.monotonic_ms() + max(0, timeout_ms)
+        operation = DelayedDeleteRecords(deadline_ms, statuses, self._hosted, later)
+        return operation.park(self._purgatories.delete_records, list(offsets))
 
     def _delete_from(
         self, topic_partition: TopicPartition, offset: Offset, internal_allowed: bool

@@ -10,28 +10,36 @@ A produce with acks=all and three in-sync replicas, and the fetches that complet
     fetch(p1, replica 3, 1)   its LEO 1; HW candidate 1            HW 1 → wake(p1) → the produce is answered
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
+from odradek.base.execution import Defer, Later
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
 from odradek.records.work import Work
 from odradek.replication.append import ACKS, Appender, Batches
-from odradek.replication.delayed_delete_records import DeleteRecordsResponse
-from odradek.replication.delayed_produce import DelayedProduce, ProduceResponse, outcomes_of
+from odradek.replication.delayed_fetch import DelayedFetch
+from odradek.replication.delayed_produce import DelayedProduce, outcomes_of
 from odradek.replication.describe import describe_partition
 from odradek.replication.fetch_request import FetchParams, Isolation, PartitionFetch
-from odradek.replication.fetching import Fetching, FetchResponse
+from odradek.replication.fetching import Fetching
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.isr_maintenance import IsrMaintenance
 from odradek.replication.list_offsets import list_offset
 from odradek.replication.metering import Meters
-from odradek.replication.outcomes import AppendOutcome, EpochEndOutcome, ListedOffset
+from odradek.replication.outcomes import (
+    AppendOutcome,
+    AppendOutcomes,
+    DeleteRecordsOutcomes,
+    EpochEndOutcome,
+    FetchOutcome,
+    ListedOffset,
+)
 from odradek.replication.partition import Partition
 from odradek.replication.ports import ClusterView, Effects, Logs
 from odradek.replication.produce_status import ProduceStatus, settle
@@ -39,7 +47,7 @@ from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
 from odradek.replication.role_changes import RoleChanger, RoleChanges
 from odradek.storage import Origin
-from odradek.timer import DelayedOperation, Timer
+from odradek.timer import Timer
 
 
 class ReplicaManager:
@@ -55,15 +63,18 @@ class ReplicaManager:
         logs: Logs,
         cluster: ClusterView,
         effects: Effects,
-        defer: Callable[[Callable[[], None]], None] | None = None,
+        defer: Defer,
     ) -> None:
         self.broker_id = broker_id
         """This broker."""
         self._clock = clock
         self._logs = logs
         self._effects = effects
+        self._defer = defer
         self._failed_directories: dict[str, str] = {}
         """Log directories that are offline until the broker starts again, and why."""
+        self._failing_directories: set[str] = set()
+        """Those that have failed a request, and go offline in the next turn."""
         self.meters = Meters()
         self.purgatories = Purgatories(timer, settings, defer)
         self._hosted = HostedPartitions(logs, cluster)
@@ -105,45 +116,17 @@ class ReplicaManager:
         *,
         acks: int,
         timeout_ms: int,
-        respond: ProduceResponse,
+        later: Later[AppendOutcomes],
         origin: Origin = Origin.CLIENT,
         internal_allowed: bool = False,
-    ) -> Sequence[ProduceStatus]:
-        """R6, P1: append to the partitions led here and answer each, once, as `acks` demands.
+    ) -> AppendOutcomes | None:
+        """R6, P1: append to the partitions led here; the result is there when `acks` is satisfied.
 
-        Returns what is known of each by now, in the order of `entries`.
-
-        `respond` is called with acks=0 too, at once: the handler then sends nothing, and closes the
-        connection if any partition failed. `internal_allowed` is for coordinators and `__admin_client`.
+        With acks=0 that is always now: the handler then sends nothing, and closes the connection if any
+        partition failed. `internal_allowed` is for coordinators and `__admin_client`.
         """
-        if acks not in ACKS:
-            refused = [ProduceStatus(key, AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS)) for key in entries]
-            respond(outcomes_of(refused))
-            return refused
-        statuses = [
-            self._appender.append(
-                topic_partition, batches, acks=acks, origin=origin, internal_allowed=internal_allowed
-            )
-            for topic_partition, batches in entries.items()
-        ]
-        self._request_flushes(statuses)
-        try:
-            self.await_acks(statuses, timeout_ms=timeout_ms, respond=respond)
-        finally:  # Even when this produce fails, readers must not wait until their deadlines.
-            self._wake_readers(statuses)
-        return statuses
-
-    def await_acks(
-        self, statuses: Sequence[ProduceStatus], *, timeout_ms: int, respond: ProduceResponse
-    ) -> None:
-        """Answer an append, once, when none of its partitions is pending, or at the timeout.
-
-        For a coordinator also again after a timeout: its records may be replicated yet (R19).
-        """
-        if settle(statuses, self._hosted):
-            self._park_produce(statuses, timeout_ms, respond)
-        else:
-            respond(outcomes_of(statuses))
+        statuses = self.write(entries, acks=acks, origin=origin, internal_allowed=internal_allowed)
+        return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
 
     def append_in_steps(
         self,
@@ -151,79 +134,89 @@ class ReplicaManager:
         *,
         acks: int,
         timeout_ms: int,
-        respond: ProduceResponse,
+        later: Later[AppendOutcomes],
         internal_allowed: bool = False,
-    ) -> Iterator[None]:
-        """`append` for very many partitions, one in each step; the caller takes the steps.
-
-        A partition's readers are woken when it has its records; the producer is answered behind the last.
-        """
-        if acks not in ACKS:
-            respond(dict.fromkeys(entries, AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS)))
-            return
+    ) -> Generator[None, None, AppendOutcomes | None]:
+        """`append` for very many partitions, one in each step; the caller takes the steps."""
         statuses: list[ProduceStatus] = []
         for topic_partition, batches in entries.items():
-            status = self._appender.append(
-                topic_partition, batches, acks=acks, origin=Origin.CLIENT, internal_allowed=internal_allowed
-            )
-            statuses.append(status)
-            self._request_flushes((status,))
-            self._wake_readers((status,))
+            statuses += self.write({topic_partition: batches}, acks=acks, internal_allowed=internal_allowed)
             yield
-        self.await_acks(statuses, timeout_ms=timeout_ms, respond=respond)
+        return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
 
-    def _wake_readers(self, statuses: Sequence[ProduceStatus]) -> None:
-        """R7: HW rose: all that waits; else the fetches alone, of those that read to the log end."""
-        for status in statuses:
-            if status.high_watermark_rose:
-                self.purgatories.wake(status.topic_partition)
-            elif status.is_appended:
-                self.purgatories.fetch.check_and_complete(status.topic_partition)
-
-    def _request_flushes(self, statuses: Sequence[ProduceStatus]) -> None:
+    def write(
+        self,
+        entries: Mapping[TopicPartition, Batches],
+        *,
+        acks: int,
+        origin: Origin = Origin.CLIENT,
+        internal_allowed: bool = False,
+    ) -> list[ProduceStatus]:
+        """The part of an append that happens at once; returns what each partition's acks wait for."""
+        if acks not in ACKS:
+            return [ProduceStatus(key, AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS)) for key in entries]
+        statuses = [
+            self._appender.append(
+                topic_partition, batches, acks=acks, origin=origin, internal_allowed=internal_allowed
+            )
+            for topic_partition, batches in entries.items()
+        ]
         for status in statuses:
             if status.flush_due:
-                partition = self._hosted.get(status.topic_partition)
-                if partition is not None:
-                    self._effects.flush(status.topic_partition, partition.log)
+                self._request_flush(status.topic_partition)
+            if status.is_appended:
+                self.purgatories.wake_after_append(
+                    status.topic_partition, high_watermark_rose=status.high_watermark_rose
+                )
+        return statuses
 
-    def _park_produce(
-        self, statuses: Sequence[ProduceStatus], timeout_ms: int, respond: ProduceResponse
-    ) -> None:
+    def await_acks(
+        self, statuses: Sequence[ProduceStatus], *, timeout_ms: int, later: Later[AppendOutcomes]
+    ) -> AppendOutcomes | None:
+        """The result of an append is there when none of its partitions is pending, or at the timeout.
+
+        A coordinator also calls it again after a timeout: its records may be replicated yet (R19).
+        """
+        if not settle(statuses, self._hosted):
+            return outcomes_of(statuses)
         operation = DelayedProduce(
             self._clock.monotonic_ms() + max(0, timeout_ms),
             statuses,
             self._hosted,
             self._clock,
             self.meters,
-            respond,
+            later,
         )
-        keys = [status.topic_partition for status in statuses]
-        self.purgatories.produce.try_complete_else_watch(operation, keys)
+        return operation.park(self.purgatories.produce, [status.topic_partition for status in statuses])
+
+    def _request_flush(self, topic_partition: TopicPartition) -> None:
+        partition = self._hosted.get(topic_partition)
+        if partition is not None:
+            self._effects.flush(topic_partition, partition.log)
 
     def fetch(
-        self, params: FetchParams, fetches: Sequence[PartitionFetch], respond: FetchResponse
-    ) -> DelayedOperation | None:
-        """R9, F1: read the partitions in order; answer in that order, now or when there is enough.
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
+    ) -> list[FetchOutcome] | DelayedFetch:
+        """R9, F1: read the partitions in order; the result, in that order, is there when there is enough.
 
-        Returns the delayed fetch, to be abandoned when its client is gone; None when it is answered.
+        Returns in its place the delayed fetch, to be abandoned when its client is gone.
         """
-        return self._fetching.fetch(params, fetches, respond)
+        return self._fetching.fetch(params, fetches, later)
 
     def delete_records(
         self,
         offsets: Mapping[TopicPartition, Offset],
         *,
         timeout_ms: int,
-        respond: DeleteRecordsResponse,
+        later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool = False,
-    ) -> Iterator[None]:
+    ) -> Generator[None, None, DeleteRecordsOutcomes | None]:
         """Raise log starts to the offsets (-1: to HW), a partition in each step; the caller takes the steps.
 
-        Answered when all live replicas followed.
+        The result is there when all live replicas followed.
         """
         return self._record_deletion.delete(
-            offsets, timeout_ms=timeout_ms, respond=respond, internal_allowed=internal_allowed
+            offsets, timeout_ms=timeout_ms, later=later, internal_allowed=internal_allowed
         )
 
     # --- lookups
@@ -300,7 +293,7 @@ class ReplicaManager:
     def _settle_roles(self, changes: RoleChanges) -> RoleChanges:
         self._forget_meters(changes.stopped)
         if ErrorCode.KAFKA_STORAGE_ERROR in changes.partition_errors.values():
-            self.notice_failed_directories()
+            self._defer(self.notice_failed_directories)
         self._wake_all(changes.changed())
         return changes
 
@@ -332,7 +325,10 @@ class ReplicaManager:
         self.purgatories.produce.check_and_complete(topic_partition)
 
     def directory_failed(self, directory: str, reason: str | OSError) -> None:
-        """Take a log directory offline, with every partition in it (R6, L7); a second report is ignored."""
+        """Take a log directory offline, with every partition in it (R6, L7); a second report is ignored.
+
+        An event: never called while an operation of this object is under way.
+        """
         if directory in self._failed_directories:
             return
         self._logs.fail_directory(directory, reason)
@@ -356,7 +352,14 @@ class ReplicaManager:
                 self.directory_failed(directory, reason)
 
     def _on_storage_failure(self, partition: Partition, error: StorageFailure) -> None:
-        self.directory_failed(partition.log.directory, str(error))
+        """Called in the midst of a request, which is answered first: what follows is an event of its own.
+
+        Until then every other request to the directory's logs meets the same error.
+        """
+        directory, reason = partition.log.directory, str(error)
+        if directory not in self._failing_directories:
+            self._failing_directories.add(directory)
+            self._defer(lambda: self.directory_failed(directory, reason))
 
     def _note_failure(self, partition: Partition, error: OdradekError) -> None:
         if isinstance(error, StorageFailure):

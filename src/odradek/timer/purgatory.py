@@ -97,6 +97,10 @@ class Purgatory(Generic[K]):
         self._timer.add(operation)
         return False
 
+    def is_watched(self, key: K) -> bool:
+        """Whether `check_and_complete` has anything to look at."""
+        return key in self._watchers.by_key
+
     def check_and_complete(self, key: K) -> int:
         """Try what is watched under `key`, drop what is complete; how many this call completed (D5)."""
         operations = self._watchers.by_key.get(key)

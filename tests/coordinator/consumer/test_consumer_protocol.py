@@ -238,6 +238,7 @@ def test_whoever_lets_go_of_a_partition_waits_for_nothing_in_it(world: Any) -> N
     behind = first.send()
     world.coordinator.resign_all()
     world.log.catch_up()
+    world.run()
     assert reply.code is behind.code is ErrorCode.NOT_COORDINATOR
     assert [purgatory.watched for purgatory in world.coordinator.purgatories.all()] == [0, 0, 0, 0]
     assert world.timer.size == 0

@@ -307,6 +307,7 @@ class GroupModel(RuleBasedStateMachine):
             shares = {key: one.share.assigned for key, one in group.members.items()}
             assert {key: {t: set(p) for t, p in one.items()} for key, one in told.items()} == shares
         self.world.coordinator.resign_all()
+        self.world.run()
         assert [one.delayed for one in self.world.coordinator.purgatories.all()] == [0, 0, 0, 0]
 
 

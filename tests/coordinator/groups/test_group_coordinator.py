@@ -21,6 +21,7 @@ def test_groups_of_partitions_led_elsewhere_are_not_coordinated_here(world: Any)
     world.stable(member)
     waiting = world.member().join()
     world.coordinator.resign(world.coordinator._partition_of("g"))
+    world.run()
     assert waiting.code is ErrorCode.NOT_COORDINATOR
     assert member.heartbeat() is ErrorCode.NOT_COORDINATOR
     assert member.sync().code is ErrorCode.NOT_COORDINATOR
@@ -40,6 +41,7 @@ def test_whoever_lets_go_of_a_partition_waits_for_nothing_in_it(world: Any) -> N
     second.join()
     world.member().send_join()
     world.coordinator.resign_all()
+    world.run()
     assert [purgatory.watched for purgatory in world.coordinator.purgatories.all()] == [0, 0, 0, 0]
     assert world.timer.size == 0
 
@@ -74,6 +76,26 @@ def test_a_partition_that_goes_while_it_is_read_is_read_no_further(world: Any) -
     world.run()
     assert world.committed() is ErrorCode.NOT_COORDINATOR
     assert world.coordinator.list_groups() == (ErrorCode.NONE, [])
+
+
+def test_a_leadership_that_ends_during_a_step_ends_after_it(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R19: a step never sees half of another event."""
+    append, seen = world.log.append, []
+
+    def append_and_lose(*args: Any, **fields: Any) -> Any:
+        appended = append(*args, **fields)
+        world.coordinator.resign_all()
+        seen.append(world.committed())
+        return appended
+
+    world.commit("g", {T0: 1})
+    monkeypatch.setattr(world.log, "append", append_and_lose)
+    world.commit("g", {T0: 2})
+    world.run()
+    assert seen == [{T0: 1}]
+    assert world.committed() is ErrorCode.NOT_COORDINATOR
 
 
 @pytest.mark.parametrize("has_offsets", [True, False])

@@ -8,6 +8,7 @@ import pytest
 
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.placement import partition_for
@@ -195,7 +196,8 @@ class Bench:
         version: TransactionVersion = TransactionVersion.CLASSIC,
     ) -> Answers:
         answers = Answers()
-        self.coordinator.add_partitions(name, producer, partitions, version, answers.take_error)
+        error = self.coordinator.add_partitions(name, producer, partitions, version, answers.take_error)
+        deliver(error, answers.take_error)
         return answers
 
     def end(
@@ -215,7 +217,8 @@ class Bench:
     ) -> Mapping[TopicPartition, ErrorCode] | None:
         """None while it is not answered."""
         answers: list[Mapping[TopicPartition, ErrorCode]] = []
-        self.coordinator.verify_partitions(name, producer, partitions, answers.append)
+        errors = self.coordinator.verify_partitions(name, producer, partitions, answers.append)
+        deliver(errors, answers.append)
         return answers[0] if answers else None
 
     # --- what is known

@@ -34,6 +34,10 @@ def topic_id(node: Any) -> uuid.UUID:
     return node.ask(request).topics[0].topic_id  # type: ignore[no-any-return]
 
 
+def never(result: object) -> None:
+    raise AssertionError(f"an event although the call returned the result: {result}")
+
+
 def batch_of(
     count: int, *, value: bytes = b"", codec: Codec = Codec.NONE, producer_id: int = -1, sequence: int = -1
 ) -> bytes:
@@ -143,9 +147,8 @@ def test_a_partition_that_goes_while_its_batch_is_checked_is_not_appended_to(nod
     next(work)
     node.core.replicas._hosted.remove(FLIGHTS)
     checked, _ = walk(work)
-    outcomes: list[Any] = []
-    node.core.replicas.append(checked, acks=1, timeout_ms=1000, respond=outcomes.append)
-    assert outcomes[0][FLIGHTS].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    outcomes = node.core.replicas.append(checked, acks=1, timeout_ms=1000, later=never)
+    assert outcomes[FLIGHTS].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_partition_that_was_not_here_when_the_batch_was_checked_is_not_appended_to(node: Any) -> None:
@@ -153,9 +156,8 @@ def test_a_partition_that_was_not_here_when_the_batch_was_checked_is_not_appende
     node.core.replicas._hosted.remove(FLIGHTS)
     checked, _ = walk(node.core.replicas.check({FLIGHTS: batch_of(5000)}))
     node.core.replicas._hosted.add(partition)
-    outcomes: list[Any] = []
-    node.core.replicas.append(checked, acks=1, timeout_ms=1000, respond=outcomes.append)
-    assert outcomes[0][FLIGHTS].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    outcomes = node.core.replicas.append(checked, acks=1, timeout_ms=1000, later=never)
+    assert outcomes[FLIGHTS].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert partition.log.end_offset == 0
 
 

@@ -42,6 +42,10 @@ def topic_id(node: Any) -> uuid.UUID:
     return node.ask(request).topics[0].topic_id  # type: ignore[no-any-return]
 
 
+def never(result: object) -> None:
+    raise AssertionError(f"an event although the call returned the result: {result}")
+
+
 def produce(records: bytes | None, *, partition: int = 0, acks: int = 1, **topic: Any) -> ProduceRequest:
     named = topic or {"name": "flights"}
     part = PartitionProduceData(partition, records)
@@ -159,6 +163,7 @@ def test_a_fetch_waits_for_records_and_is_answered_by_the_produce(node: Any, bat
     waiting = node.send(fetch(wait_ms=500), 12)
     assert waiting.answers == []
     node.ask(produce(batch(b"a")), 12)
+    node.settle()
     assert bytes(only_partition(waiting.answer).records)[61:] == batch(b"a")[61:]
 
 
@@ -182,6 +187,7 @@ def test_a_parked_fetch_ends_with_its_connection(node: Any, batch: Batch) -> Non
     waiting.client.abandon()
     assert (purgatory.delayed, node.timer.size) == (0, timers)
     node.ask(produce(batch(b"a")), 12)
+    node.settle()
     assert waiting.answers == []
     assert purgatory.watched == 0
 
@@ -313,10 +319,6 @@ def test_records_checked_for_a_topic_do_not_go_to_its_successor(
     checked = finish(node.core.replicas.check({key: batch(b"a", b"b")}))
     node.ask(DeleteTopicsRequest(topic_names=["u"], timeout_ms=1000), 5)
     node.ask(CreateTopicsRequest([CreatableTopic("u", 1, 1)], timeout_ms=1000))
-    answers: list[Any] = []
-    node.core.replicas.append(
-        checked, acks=1, timeout_ms=1000, respond=answers.append, internal_allowed=False
-    )
-    node.settle()
-    assert [one[key].error_code for one in answers] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    outcomes = node.core.replicas.append(checked, acks=1, timeout_ms=1000, later=never)
+    assert outcomes[key].error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert node.core.logs.get(key).end_offset == 0

@@ -50,5 +50,6 @@ def test_what_takes_time_is_an_event_each_time_that_its_time_is_over(
             assert settled == [ErrorCode.REQUEST_TIMED_OUT] * times
     appended = log.append(T0, batch(b"w"), timeout_ms=TIMEOUT_MS, settled=settled.append)
     assert appended == (ErrorCode.NONE, 1, ErrorCode.NONE)
+    ready.settle()
     assert settled[2:] == [ErrorCode.NONE]
     assert ready.core.replicas.purgatories.produce.delayed == 0

@@ -1,7 +1,11 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+import pytest
+
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
+from odradek.base.ids import ProducerId
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.producer_ids import ProducerIds
@@ -23,15 +27,26 @@ class Controller:
         self.asked.pop(0)(ProducerIdBlock(0, first, count))
 
 
-def supply() -> tuple[Controller, ProducerIds, list[int]]:
+Taken = list[ProducerId | ErrorCode]
+
+
+def supply() -> tuple[Controller, ProducerIds, Taken]:
     controller = Controller()
     return controller, ProducerIds(0, cast(ControllerHost, controller)), []
 
 
+def take(ids: ProducerIds, taken: Taken) -> None:
+    """Take one; it is in `taken` when it is there."""
+    before = len(taken)
+    known = ids.take(taken.append)
+    assert len(taken) == before, "an event before the call returned"
+    deliver(known, taken.append)
+
+
 def test_the_first_producers_wait_for_the_first_block() -> None:
     controller, ids, taken = supply()
-    ids.take(taken.append)
-    ids.take(taken.append)
+    take(ids, taken)
+    take(ids, taken)
     assert (taken, len(controller.asked)) == ([], 1)
     controller.give(1000)
     assert taken == [0, 1]
@@ -40,19 +55,35 @@ def test_the_first_producers_wait_for_the_first_block() -> None:
 def test_the_next_block_is_asked_for_before_this_one_is_used_up() -> None:
     controller, ids, taken = supply()
     for number in range(2_500):
-        ids.take(taken.append)
+        take(ids, taken)
         if controller.asked:
             controller.give(1000)
         assert len(taken) == number + 1, "nobody waited but the first"
     assert taken == list(range(2_500))
 
 
+@pytest.mark.parametrize(
+    ("answer", "taken"),
+    [
+        (ProducerIdBlock(0, 7, 2), 7),
+        (Refused(ErrorCode.NOT_CONTROLLER, "no"), ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+def test_what_the_controller_answers_at_once_is_returned(
+    answer: Answer, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller, ids, events = supply()
+    monkeypatch.setattr(controller, "submit", lambda _, answered: answered(answer))
+    assert ids.take(events.append) == taken
+    assert events == []
+
+
 def test_a_refusal_is_told_to_all_who_wait_and_the_next_one_asks_again() -> None:
     controller, ids, taken = supply()
-    ids.take(taken.append)
-    ids.take(taken.append)
+    take(ids, taken)
+    take(ids, taken)
     controller.asked.pop(0)(Refused(ErrorCode.NOT_CONTROLLER, "no"))
     assert taken == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 2
-    ids.take(taken.append)
+    take(ids, taken)
     controller.give(10)
     assert taken[2:] == [0]

@@ -120,7 +120,10 @@ class GroupCoordinator:
 
     def lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
         """This broker leads a partition from now on: read it in slices, and serve its groups."""
-        self.resign(partition)
+        self._steps.run(lambda: self._lead(partition, leader_epoch))
+
+    def _lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
+        self._resign(partition)
         log: GroupLog = PartitionLog(
             TopicPartition(OFFSETS_TOPIC, partition),
             self._writer,
@@ -134,10 +137,13 @@ class GroupCoordinator:
 
     def resign(self, partition: int) -> None:
         """This broker leads a partition no longer: forget its groups, in slices."""
+        self._steps.run(lambda: self._resign(partition))
+
+    def _resign(self, partition: int) -> None:
         shard = self._shards.pop(partition, None)
         if shard is not None:
-            self._steps.run(shard.close)
-            self._run_sliced(shard.drop_all())
+            shard.close()
+            self._defer(lambda: self._run_sliced(shard.drop_all()))
 
     def resign_all(self) -> None:
         """This broker stops: requests that wait in groups are answered NOT_COORDINATOR."""

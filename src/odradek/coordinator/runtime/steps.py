@@ -11,11 +11,13 @@ that no step ever sees the half of another, and none recurses into another.
 
 from collections import deque
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.coordinator.runtime.answers import AnyAnswer
 
+R = TypeVar("R")
 Step: TypeAlias = Callable[[], None]
 
 
@@ -58,6 +60,12 @@ class Steps:
         if errors:
             raise errors[0] if len(errors) == 1 else ExceptionGroup("steps failed", errors)
 
+    def ask(self, step: Callable[[Callable[[R], None]], None], later: Later[R]) -> R | None:
+        """Run a step that answers by what it is given; the result is that answer."""
+        asked = _Asked(later)
+        self.run(lambda: step(asked.on_answer))
+        return asked.returned()
+
     def answer(self, answer: AnyAnswer, error: ErrorCode = ErrorCode.NONE) -> None:
         """Let an answer leave when no step is under way; with an error its refusal leaves instead."""
         self._answers.append((answer, error))
@@ -73,3 +81,24 @@ class Steps:
                     errors.append(failure)
         finally:
             self._is_answering = False
+
+
+class _Asked(Generic[R]):
+    """The answer to one call of `ask`: returned by it, or an event after it."""
+
+    __slots__ = ("_early", "_has_returned", "_later")
+
+    def __init__(self, later: Later[R]) -> None:
+        self._later = later
+        self._early: R | None = None
+        self._has_returned = False
+
+    def on_answer(self, answer: R) -> None:
+        if self._has_returned:
+            self._later(answer)
+        else:
+            self._early = answer
+
+    def returned(self) -> R | None:
+        self._has_returned = True
+        return self._early

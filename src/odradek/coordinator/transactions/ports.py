@@ -1,7 +1,6 @@
 """What the transaction coordinator needs of its broker beside `coordinator.ports`: markers and producer ids.
 
-Everything here is a Protocol. A call returns what is known at once. For what takes time it returns None and
-calls a callback later, once, and never before it returns.
+Everything here is a Protocol. What takes time is a `Later`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,14 +8,12 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.base.ids import ProducerId, TopicPartition
 from odradek.coordinator.transactions.transaction import Producer
 
-MarkersWritten: TypeAlias = Callable[[Mapping[TopicPartition, ErrorCode]], None]
-ProducerIdTaken: TypeAlias = Callable[[ProducerId | ErrorCode], None]
-TakeProducerId: TypeAlias = Callable[[ProducerIdTaken], ProducerId | ErrorCode | None]
-"""Returns a producer id that was never given out before, or the error why there is none; None where that
-takes time: then its argument is called later with either."""
+TakeProducerId: TypeAlias = Callable[[Later[ProducerId | ErrorCode]], ProducerId | ErrorCode | None]
+"""The result is a producer id that was never given out before, or the error why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +34,9 @@ class MarkerWriter(Protocol):
         """Whether the partition is known to have been deleted; False where that is not known yet."""
 
     def write_markers(
-        self, marker: Marker, partitions: Sequence[TopicPartition], written: MarkersWritten
+        self,
+        marker: Marker,
+        partitions: Sequence[TopicPartition],
+        later: Later[Mapping[TopicPartition, ErrorCode]],
     ) -> Mapping[TopicPartition, ErrorCode] | None:
-        """Write the marker to each; the outcome names every one of them.
-
-        Returns it, or None where it takes time: then `written` is called with it.
-        """
+        """Write the marker to each; the result has the error of every one of them."""

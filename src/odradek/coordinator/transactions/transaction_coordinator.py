@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
@@ -49,7 +50,6 @@ class ProducerAnswer(NamedTuple):
 
 
 RespondWithProducer: TypeAlias = Callable[[ProducerAnswer], None]
-RespondWithError: TypeAlias = Callable[[ErrorCode], None]
 Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 LOOKED_AT_PER_STEP: Final = 200
@@ -202,15 +202,15 @@ class TransactionCoordinator:
         producer: Producer,
         partitions: Iterable[TopicPartition],
         version: TransactionVersion,
-        respond: RespondWithError,
-    ) -> None:
+        later: Later[ErrorCode],
+    ) -> ErrorCode | None:
         """Let partitions be part of the producer's transaction, which begins with the first.
 
-        INVALID_REQUEST, and what `membership.add_partitions`, `StateStore.find` and the log say.
+        NONE, INVALID_REQUEST, and what `membership.add_partitions`, `StateStore.find` and the log say.
         """
         added = frozenset(partitions)
 
-        def step() -> None:
+        def step(respond: Callable[[ErrorCode], None]) -> None:
             found = self._find(transactional_id)
             if isinstance(found, ErrorCode):
                 self._steps.answer(_for_error(respond, found))
@@ -224,22 +224,22 @@ class TransactionCoordinator:
             else:
                 self._store(partition, transactional_id, decided, _for_error(respond, ErrorCode.NONE))
 
-        self._steps.run(step)
+        return self._steps.ask(step, later)
 
     def verify_partitions(
         self,
         transactional_id: str,
         producer: Producer,
         partitions: Iterable[TopicPartition],
-        respond: Callable[[Errors], None],
-    ) -> None:
+        later: Later[Errors],
+    ) -> Errors | None:
         """Tell whether each partition is in the producer's transaction: `membership.verify_partitions`."""
         asked = tuple(partitions)
 
         def refused(error: ErrorCode) -> Errors:
             return dict.fromkeys(asked, error_for_producers(error))
 
-        def step() -> None:
+        def step(respond: Callable[[Errors], None]) -> None:
             found = self._find(transactional_id)
             if isinstance(found, ErrorCode):
                 self._steps.answer(Answer(respond, dict.fromkeys(asked, found), refused))
@@ -248,7 +248,7 @@ class TransactionCoordinator:
             verified = membership.verify_partitions(transaction, producer, asked)
             partition.log.answer(Answer(respond, verified, refused))
 
-        self._steps.run(step)
+        return self._steps.ask(step, later)
 
     def end(
         self,
@@ -390,7 +390,7 @@ def _for_producer(respond: RespondWithProducer, answer: ProducerAnswer) -> Answe
     return Answer(respond, answer, lambda error: ProducerAnswer(error_for_producers(error)))
 
 
-def _for_error(respond: RespondWithError, error: ErrorCode) -> Answer[ErrorCode]:
+def _for_error(respond: Callable[[ErrorCode], None], error: ErrorCode) -> Answer[ErrorCode]:
     return Answer(respond, error, error_for_producers)
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.transactions import Producer, TransactionVersion
@@ -29,10 +30,11 @@ def handle(
             )
         )
 
-    core.transactions.coordinator.add_partitions(
+    error = core.transactions.coordinator.add_partitions(
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),
         [TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))],
         TransactionVersion.CLASSIC,
         added,
     )
+    deliver(error, added)

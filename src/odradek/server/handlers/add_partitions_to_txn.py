@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.coordinator.transactions import Producer, TransactionVersion
@@ -100,19 +101,21 @@ def _serve(
     if refused:
         answered({one: refused.get(one, ErrorCode.OPERATION_NOT_ATTEMPTED) for one in partitions})
     elif transaction.verify_only:
-        coordinator.verify_partitions(transaction.transactional_id, producer, partitions, answered)
+        verified = coordinator.verify_partitions(transaction.transactional_id, producer, partitions, answered)
+        deliver(verified, answered)
     else:
 
         def added(error: ErrorCode) -> None:
             answered(dict.fromkeys(partitions, fencing_as_known(error, version, _FIRST_WITH_FENCED)))
 
-        coordinator.add_partitions(
+        known = coordinator.add_partitions(
             transaction.transactional_id,
             producer,
             partitions,
             TransactionVersion.V2 if version >= _FIRST_OF_V2 else TransactionVersion.CLASSIC,
             added,
         )
+        deliver(known, added)
 
 
 def _fault_in(core: BrokerCore, topic_partition: TopicPartition, *, from_client: bool) -> ErrorCode:

@@ -1,11 +1,11 @@
 """DeleteRecords: raise the log start of partitions led here; answered when all live replicas followed."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
-from odradek.replication.outcomes import DeleteRecordsOutcome
+from odradek.replication.outcomes import DeleteRecordsOutcomes
 from odradek.server.edge.context import Answering, RequestContext, Respond, Steps
 from odradek.server.edge.serving import Serves
 from odradek.server.edge.stepwise import ITEMS_PER_STEP
@@ -32,7 +32,10 @@ def handle(
         for part in topic.partitions
     }
 
-    def in_steps(outcomes: Mapping[TopicPartition, DeleteRecordsOutcome]) -> Answering:
+    def answered(outcomes: DeleteRecordsOutcomes) -> None:
+        respond(in_steps(outcomes))
+
+    def in_steps(outcomes: DeleteRecordsOutcomes) -> Answering:
         topics: dict[str, DeleteRecordsTopicResult] = {}
         for number, ((topic, index), outcome) in enumerate(outcomes.items()):
             result = topics.setdefault(topic, DeleteRecordsTopicResult(topic))
@@ -43,8 +46,9 @@ def handle(
                 yield
         return DeleteRecordsResponse(topics=list(topics.values()))
 
-    return core.replicas.delete_records(
-        offsets, timeout_ms=request.timeout_ms, respond=lambda outcomes: respond(in_steps(outcomes))
+    deliver(
+        (yield from core.replicas.delete_records(offsets, timeout_ms=request.timeout_ms, later=answered)),
+        answered,
     )
 
 

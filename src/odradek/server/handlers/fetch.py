@@ -1,11 +1,14 @@
 """Fetch: read partitions, now or when there is enough (F1), in full or as what is new in a session (F10)."""
 
+from __future__ import annotations  # else those of inner functions are evaluated for each request
+
 from collections.abc import Sequence
 from typing import Final, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import (
     CONSUMER_ID,
     DEBUGGING_CONSUMER_ID,
@@ -78,9 +81,11 @@ def handle(core: BrokerCore, context: RequestContext, request: FetchRequest, res
     def answered(outcomes: Sequence[FetchOutcome]) -> None:
         respond(_response(core, context, session.answer(outcomes)))
 
-    parked = core.replicas.fetch(params, session.fetches, answered)
-    if parked is not None:
-        context.client.when_lost(parked.abandon)
+    read = core.replicas.fetch(params, session.fetches, answered)
+    if isinstance(read, DelayedFetch):
+        context.client.when_lost(read.abandon)
+    else:
+        answered(read)
 
 
 def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) -> FetchParams:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, ProducerId
 from odradek.coordinator.transactions import NO_PRODUCER, Producer
 from odradek.server.edge.context import RequestContext, Respond
@@ -26,6 +27,9 @@ def handle(
     def initialized(error: ErrorCode, producer: Producer) -> None:
         respond(_response(fencing_as_known(error, context.api_version, _FIRST_WITH_FENCED), producer))
 
+    def taken(producer_id: ProducerId | ErrorCode) -> None:
+        respond(_first_epoch_of(producer_id))
+
     if (expected.producer_id == NO_PRODUCER_ID) != (expected.epoch == NO_EPOCH):
         initialized(ErrorCode.INVALID_REQUEST, NO_PRODUCER)
     elif request.transactional_id is not None:
@@ -36,7 +40,7 @@ def handle(
             lambda told: initialized(*told),
         )
     else:
-        core.producer_ids.take(lambda taken: respond(_first_epoch_of(taken)))
+        deliver(core.producer_ids.take(taken), taken)
 
 
 def _first_epoch_of(taken: ProducerId | ErrorCode) -> InitProducerIdResponse:

@@ -3,6 +3,8 @@
 Invariant: the request's own bytes are not kept while it waits for its acks; only names and numbers are.
 """
 
+from __future__ import annotations  # else those of inner functions are evaluated for each request
+
 import logging
 from collections.abc import Mapping
 from typing import Final
@@ -10,13 +12,13 @@ from uuid import UUID
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later, deliver
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
 from odradek.records.header import CODEC_MASK, HEADER_BYTES
 from odradek.replication.append import Batches
-from odradek.replication.delayed_produce import ProduceResponse as ProduceAnswer
-from odradek.replication.outcomes import AppendOutcome
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
+from odradek.server.edge.context import Answering, RequestContext, Respond, Steps
 from odradek.server.edge.serving import Serves
 from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once
 from odradek.server.node.core import BrokerCore
@@ -73,24 +75,26 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
             context.client.close()
         respond(None)
 
-    def append(admitted: Mapping[TopicPartition, Batches], answered: ProduceAnswer) -> None:
-        core.replicas.append(
-            admitted,
-            acks=request.acks,
-            timeout_ms=core.wait_ms(request.timeout_ms),
-            respond=answered,
-            internal_allowed=context.client_id == ADMIN_CLIENT_ID,
-        )
-
-    def append_in_steps(checked: Mapping[TopicPartition, Batches]) -> None:
-        steps = core.replicas.append_in_steps(
+    def append(checked: Mapping[TopicPartition, Batches], later: Later[AppendOutcomes]) -> None:
+        outcomes = core.replicas.append(
             checked,
             acks=request.acks,
             timeout_ms=core.wait_ms(request.timeout_ms),
-            respond=answered,
+            later=later,
             internal_allowed=context.client_id == ADMIN_CLIENT_ID,
         )
-        core.slices.run(steps, failed)
+        if outcomes is not None:
+            later(outcomes)
+
+    def append_in_steps(checked: Mapping[TopicPartition, Batches]) -> Steps:
+        outcomes = yield from core.replicas.append_in_steps(
+            checked,
+            acks=request.acks,
+            timeout_ms=core.wait_ms(request.timeout_ms),
+            later=answered,
+            internal_allowed=context.client_id == ADMIN_CLIENT_ID,
+        )
+        deliver(outcomes, answered)
 
     def failed(error: Exception) -> None:
         """Our own mistake, after some partitions were written; which ones is not known."""
@@ -101,17 +105,19 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         def append_but(refused: Refused) -> None:
             admitted = {key: records for key, records in checked.items() if key not in refused}
             failed = {key: AppendOutcome(error) for key, error in refused.items()}
+
             append(admitted, lambda outcomes: answered({**failed, **outcomes}))
 
         if request.transactional_id is None and not any(map(is_transactional, entries.values())):
             if is_wide:
-                append_in_steps(checked)
+                core.slices.run(append_in_steps(checked), failed)
             else:
                 append(checked, answered)
         else:
             # In one step: nothing may come between a transaction's consent and what is appended to it.
             ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
-            admit_batches(core, request.transactional_id, entries, ability, append_but)
+            refused = admit_batches(core, request.transactional_id, entries, ability, append_but)
+            deliver(refused, append_but)
 
     if _is_light(entries):
         admit(entries)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.groups.committing import Codes
@@ -64,7 +65,7 @@ def handle(
             respond=answered,
         )
 
-    admit(
+    refused = admit(
         core,
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),
@@ -72,6 +73,7 @@ def handle(
         Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE),
         admitted,
     )
+    deliver(refused, admitted)
 
 
 def refuse(request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:

@@ -4,9 +4,11 @@ An administrator ends hanging transactions that way, of which their coordinator 
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Marker, Producer
 from odradek.server.edge.context import RequestContext, Respond
@@ -42,7 +44,8 @@ def handle(
             )
 
     for number, asked in enumerate(request.markers):
-        known = core.transactions.write_markers(
+        later = partial(written, number)
+        outcome = core.transactions.write_markers(
             Marker(
                 Producer(asked.producer_id, asked.producer_epoch),
                 asked.transaction_result,
@@ -53,10 +56,9 @@ def handle(
                 for topic in asked.topics
                 for index in topic.partition_indexes
             ],
-            lambda outcome, number=number: written(number, outcome),  # type: ignore[misc]
+            later,
         )
-        if known is not None:
-            written(number, known)
+        deliver(outcome, later)
 
 
 def refuse(request: WriteTxnMarkersRequest, code: ErrorCode) -> WriteTxnMarkersResponse:

@@ -5,18 +5,16 @@ nearly used up, so that producers wait only for the very first.
 """
 
 from collections import deque
-from collections.abc import Callable
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.base.ids import BrokerId, ProducerId
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
 from odradek.server.node.controller_host import ControllerHost
 
 ASK_AGAIN_FRACTION: Final = 0.1
 WAITING_MAX: Final = 10_000
-
-Taken = Callable[[ProducerId | ErrorCode], None]
 
 
 class ProducerIds:
@@ -34,20 +32,28 @@ class ProducerIds:
         self._low = 0
         self._asked = False
         # Callers that wait for an id, oldest first.
-        self._waiting: deque[Taken] = deque()
+        self._waiting: deque[Later[ProducerId | ErrorCode]] = deque()
 
-    def take(self, taken: Taken) -> None:
-        """Give a producer id to `taken`, at once if there is one, or the reason why there is none."""
-        if len(self._waiting) >= WAITING_MAX:
-            taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-            return
-        self._waiting.append(taken)
-        self._serve()
+    def take(self, later: Later[ProducerId | ErrorCode]) -> ProducerId | ErrorCode | None:
+        """The result is a producer id that nobody else gets, or the reason why there is none."""
+        taken = self._next_id()
+        self._ask_if_low()
+        if taken is None and not self._asked:  # the controller has answered already
+            taken = self._next_id()
+        if taken is not None:
+            return taken
+        if not self._asked or len(self._waiting) >= WAITING_MAX:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        self._waiting.append(later)
+        return None
 
-    def _serve(self) -> None:
-        while self._waiting and self._has_some():
-            self._next += 1
-            self._waiting.popleft()(self._next - 1)
+    def _next_id(self) -> ProducerId | None:
+        if not self._has_some():
+            return None
+        self._next += 1
+        return self._next - 1
+
+    def _ask_if_low(self) -> None:
         if self._end - self._next <= self._low and self._spare is None and not self._asked:
             self._asked = True
             self._controller.submit(AllocateProducerIds(self._broker_id), self._on_answer)
@@ -63,9 +69,11 @@ class ProducerIds:
         self._asked = False
         if isinstance(answer, ProducerIdBlock):
             self._spare = answer
-            self._serve()
+            while self._waiting and (taken := self._next_id()) is not None:
+                self._waiting.popleft()(taken)
+            self._ask_if_low()
             return
         assert isinstance(answer, Refused), answer
         waiting, self._waiting = self._waiting, deque()
-        for taken in waiting:
-            taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        for later in waiting:
+            later(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

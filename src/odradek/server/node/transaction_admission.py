@@ -14,13 +14,14 @@ sequence 0 first: else an earlier batch was refused with a retriable error, and 
 Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every producer tries again.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError
+from odradek.base.execution import Later
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, read_header
@@ -64,8 +65,8 @@ def admit_batches(
     transactional_id: str | None,
     entries: Mapping[TopicPartition, Buffer],
     ability: Ability,
-    admitted: Callable[[Refused], None],
-) -> None:
+    later: Later[Refused],
+) -> Refused | None:
     """Admit what a produce is about to append; see `admit`.
 
     Refusals, as in Kafka: transactional batches without a transactional id with
@@ -73,22 +74,23 @@ def admit_batches(
     first one without the sequence 0 with OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
     if transactional_id is None:
-        admitted(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-        return
+        return dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     producers = _producers(entries)
     if not producers:
-        admitted({})
-        return
+        return {}
     producer = next(iter(producers.values()))
     if any(other != producer for other in producers.values()):
-        admitted(dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-        return
+        return dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
-    def vouched_for(refused: Refused) -> None:
-        admitted({**_too_late(core, entries, producers), **refused})
+    def with_late(refused: Refused) -> Refused:
+        if ability is not Ability.LEAVES_ADDING_TO_US:
+            return refused
+        return {**_too_late(core, entries, producers), **refused}
 
-    leaves_adding = ability is Ability.LEAVES_ADDING_TO_US
-    admit(core, transactional_id, producer, producers, ability, vouched_for if leaves_adding else admitted)
+    refused = admit(
+        core, transactional_id, producer, producers, ability, lambda refused: later(with_late(refused))
+    )
+    return None if refused is None else with_late(refused)
 
 
 def admit(
@@ -97,28 +99,29 @@ def admit(
     producer: Producer,
     partitions: Collection[TopicPartition],
     ability: Ability,
-    admitted: Callable[[Refused], None],
-) -> None:
+    later: Later[Refused],
+) -> Refused | None:
     """Let the coordinator know of the partitions that the producer writes to, or vouch for them.
 
-    `admitted` is called once, perhaps before this returns.
+    Nothing may come between the result and what is then appended.
     """
     unknown = [one for one in partitions if not _is_open(core, one, producer)]
     coordinator = core.transactions.coordinator
     if unknown and ability is Ability.LEAVES_ADDING_TO_US:
-        coordinator.add_partitions(
+        error = coordinator.add_partitions(
             transactional_id,
             producer,
             unknown,
             TransactionVersion.V2,
-            lambda error: admitted(_refused(dict.fromkeys(unknown, error), ability)),
+            lambda error: later(_refused(dict.fromkeys(unknown, error), ability)),
         )
-    elif unknown and core.settings.transaction_partition_verification_enable:
-        coordinator.verify_partitions(
-            transactional_id, producer, unknown, lambda errors: admitted(_refused(errors, ability))
+        return None if error is None else _refused(dict.fromkeys(unknown, error), ability)
+    if unknown and core.settings.transaction_partition_verification_enable:
+        errors = coordinator.verify_partitions(
+            transactional_id, producer, unknown, lambda errors: later(_refused(errors, ability))
         )
-    else:
-        admitted({})
+        return None if errors is None else _refused(errors, ability)
+    return {}
 
 
 def _producers(entries: Mapping[TopicPartition, Buffer]) -> dict[TopicPartition, Producer]:

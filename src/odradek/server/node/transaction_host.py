@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Later
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.replication.append import ACKS_ALL
-from odradek.replication.delayed_produce import ProduceResponse
 from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.coordinator_log import CoordinatorLog
-from odradek.server.node.early_outcomes import returned_or_later
 from odradek.server.node.group_host import GroupHost
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
@@ -31,7 +30,6 @@ from odradek.storage import Origin
 
 if TYPE_CHECKING:
     from odradek.coordinator.transactions import Marker, TransactionCoordinator
-    from odradek.coordinator.transactions.ports import MarkersWritten
 
 TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
@@ -85,7 +83,7 @@ class TransactionHost:
             writer=log,
             reader=log,
             markers=self,
-            take_producer_id=lambda taken: returned_or_later(self._producer_ids.take, taken),
+            take_producer_id=self._producer_ids.take,
             partition_count=lambda: self.topic.partition_count,
             clock=self._surroundings.clock,
             timer=self._surroundings.timer,
@@ -150,7 +148,10 @@ class TransactionHost:
         return self._knows_topics and not is_known
 
     def write_markers(
-        self, marker: "Marker", partitions: Sequence[TopicPartition], written: "MarkersWritten"
+        self,
+        marker: "Marker",
+        partitions: Sequence[TopicPartition],
+        later: Later[Mapping[TopicPartition, ErrorCode]],
     ) -> Mapping[TopicPartition, ErrorCode] | None:
         """See `MarkerWriter.write_markers`; for partitions led here, the others say so.
 
@@ -181,18 +182,15 @@ class TransactionHost:
                     )
             return {**early, **{one: outcome.error_code for one, outcome in outcomes.items()}}
 
-        def append(appended: ProduceResponse) -> None:
-            self._replicas.append(
-                batches,
-                acks=ACKS_ALL,
-                timeout_ms=MARKER_TIMEOUT_MS,
-                respond=appended,
-                origin=Origin.COORDINATOR,
-                internal_allowed=True,
-            )
-
-        known = returned_or_later(append, lambda outcomes: written(errors_of(outcomes)))
-        return None if known is None else errors_of(known)
+        outcomes = self._replicas.append(
+            batches,
+            acks=ACKS_ALL,
+            timeout_ms=MARKER_TIMEOUT_MS,
+            later=lambda outcomes: later(errors_of(outcomes)),
+            origin=Origin.COORDINATOR,
+            internal_allowed=True,
+        )
+        return None if outcomes is None else errors_of(outcomes)
 
 
 def _log_failure(error: Exception) -> None:

@@ -1,0 +1,58 @@
+"""A delayed operation with a result: returned when there is nothing to wait for, else an event of its own.
+
+park(purgatory, keys)    complete at the first look    → the result; `later` is never called
+                         open                          → None, watched under its keys
+an event, or the deadline                              → later(result), once
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from odradek.base.execution import Later
+from odradek.timer import DelayedOperation, Purgatory
+
+K = TypeVar("K")
+R = TypeVar("R")
+
+
+class DelayedResult(DelayedOperation, Generic[R]):
+    """A subclass says what the `result` is when the operation is complete."""
+
+    __slots__ = ("_early", "_is_parked", "_later")
+
+    def __init__(self, deadline_ms: int, later: Later[R]) -> None:
+        super().__init__(deadline_ms)
+        self._later = later
+        self._is_parked = False
+        """Whether `park` has returned None: from then on the result is an event."""
+        self._early: R | None = None
+        """The result, when it was there before that."""
+
+    @abstractmethod
+    def result(self) -> R:
+        """Called once, when the operation is complete."""
+        raise NotImplementedError
+
+    def park(self, purgatory: Purgatory[K], keys: Sequence[K]) -> R | None:
+        """Return the result if the operation is complete now, else None: then it is watched under `keys`."""
+        if purgatory.try_complete_else_watch(self, keys):
+            return self._early
+        self._is_parked = True
+        return None
+
+    def on_complete(self) -> None:
+        """See `DelayedOperation.on_complete`."""
+        result = self.result()
+        if self._is_parked:
+            self._later(result)
+        else:
+            self._early = result
+
+    def on_abandoned(self) -> None:
+        """Hold nothing: the entries in the lists of its keys may stay for a while (D6)."""
+        self._later = _drop
+
+
+def _drop(result: object) -> None:
+    """Nobody waits for this result any more."""
