@@ -9,12 +9,15 @@ from odradek.metadata.store import (
     Fault,
     GetData,
     Multi,
+    NodeChange,
     Reconnected,
     SessionEnded,
+    SessionOpened,
     SetData,
     StoreEvent,
     StoreLimits,
     StoreReplied,
+    WatchFired,
 )
 
 
@@ -108,3 +111,50 @@ def test_limits_may_be_those_of_another_engine() -> None:
     store.deliver()
     faults = [event.result.fault for event in heard if isinstance(event, StoreReplied)]  # type: ignore[union-attr]
     assert faults == [Fault.TOO_LARGE] * 3
+
+
+def test_what_a_watch_saw_reaches_its_holder_in_a_step_of_its_own() -> None:
+    """A write of one session runs nothing of another's."""
+    store = MemoryStore()
+    written: list[StoreEvent] = []
+    seen: list[StoreEvent] = []
+    writer, watcher = store.connect(written.append), store.connect(seen.append)
+    watcher.submit(Exists("/a", watch=True))
+    store.deliver()
+    seen.clear()
+    writer.submit(Create("/a"))
+    (execute,) = store.steps()
+    execute()
+    assert (written, seen) == ([], [])
+    report_to_writer, report_to_watcher = store.steps()
+    report_to_watcher()
+    assert (written, seen) == ([], [WatchFired("/a", NodeChange.CREATED)])
+    report_to_writer()
+    assert written == [StoreReplied(0, Created("/a"))]
+    assert store.steps() == []
+
+
+def test_requests_of_two_sessions_may_overtake_each_other_on_their_way() -> None:
+    store = MemoryStore()
+    heard: list[StoreEvent] = []
+    early, late = store.connect(), store.connect(heard.append)
+    early.submit(Create("/a"))
+    late.submit(Create("/a"))
+    store.steps()[1]()
+    store.deliver()
+    assert heard == [StoreReplied(0, Created("/a"))]
+
+
+def test_a_session_that_was_closed_and_opened_again_gets_nothing_of_the_one_before() -> None:
+    store = MemoryStore()
+    before: list[StoreEvent] = []
+    after: list[StoreEvent] = []
+    session = store.connect(before.append)
+    ended = session.session_id
+    session.submit(Exists("/a", watch=True))
+    session.submit(Create("/a"))
+    session.close()
+    session.open(after.append)
+    store.deliver()
+    assert (before, after) == ([], [SessionOpened(ended + 1)])
+    assert store.table.sessions() == [ended + 1]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from odradek.base.held_calls import HeldCalls
 from odradek.metadata.embedded import EmbeddedEngine
-from odradek.metadata.memory import HeldCalls, MemoryTable
+from odradek.metadata.memory import MemoryTable
 from odradek.metadata.store import (
     Children,
     Create,
@@ -40,8 +41,7 @@ class World:
         self.host = StoreHost(engine, self.calls)
 
     def run(self) -> None:
-        while self.calls.waiting:
-            self.calls.waiting.popleft()()
+        self.calls.complete()
 
     def open(self) -> tuple[HostedSession, list[StoreEvent]]:
         """A session that is open, and its events from now on."""

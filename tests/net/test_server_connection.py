@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import pytest
 
 from odradek.base.buffers import Buffer
+from odradek.base.held_calls import HeldCalls
 from odradek.base.stored_bytes import StoredBytes
 from odradek.net.framing import framed
 from odradek.net.ready_queue import SLICE_NS, ReadyQueue
@@ -108,37 +109,13 @@ class Turns:
         return turns
 
 
-class Disk:
-    """A background whose calls run when the test says so."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
-
-    def submit(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        def run() -> None:
-            try:
-                result = call()
-            except OSError as error:
-                failed(error)
-            else:
-                done(result)
-
-        self.waiting.append(run)
-
-    def work(self) -> None:
-        while self.waiting:
-            self.waiting.pop(0)()
-
-
 class Client:
     """A connection with both of its ends in the test's hands."""
 
     def __init__(self, turns: Turns | None = None, handler: Recorder | None = None) -> None:
         self.turns = turns or Turns()
         self.handler = handler or Recorder()
-        self.disk = Disk()
+        self.disk = HeldCalls()
         self.transport = MemoryTransport()
         self.connection = ServerConnection(
             self.handler,
@@ -526,10 +503,10 @@ def test_a_piece_that_has_to_be_waited_for_is_read_on_another_thread() -> None:
     client.connection.answer([b"header", stored])
     reads = 0
     while client.turns.turn_all() and client.disk.waiting:
-        assert len(client.disk.waiting) <= 1, "one piece at a time"
+        assert client.disk.waiting <= 1, "one piece at a time"
         assert client.handler.frames == [b"A"]
-        reads += len(client.disk.waiting)
-        client.disk.work()
+        reads += client.disk.waiting
+        client.disk.complete()
         transport.drain()
     assert reads == 4, "2 MB in pieces"
     assert transport.sent == frames(b"header" + stored.content)
@@ -553,7 +530,7 @@ def test_what_becomes_of_a_piece_that_is_being_read(ends: str) -> None:
             stored.content = b""
         case "closed":
             client.connection.close()
-    client.disk.work()
+    client.disk.complete()
     client.turns.turn_all()
     refusals = {
         "failed": ["the rest of its answer cannot be read: a failing disk"],

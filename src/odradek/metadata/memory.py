@@ -2,20 +2,25 @@
 
     store = MemoryStore()
     session = store.connect(on_event)       open at once
-    session.submit(Create("/a"))            -> 0; nothing is executed before `deliver`
+    session.submit(Create("/a"))            -> 0; nothing is executed before the store is told to
     store.deliver()                         on_event(StoreReplied(0, Created("/a")))
 
-Operations of all sessions are executed in the order of submission.
+Each session has two queues: what is on its way to the store, and the events that are on their way to its
+holder. A simulator takes a step of any of them; `deliver` takes them all, in the order of submission.
+
+    first.submit(Create("/a"))          to the store
+    steps() -> [first's]                executed: first gets a result, second, which watches, an event
+    steps() -> [first's, second's]      either may come first; what a holder does then is a step of its own
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from itertools import count
-from typing import TypeVar
 
 from odradek.metadata.store import (
+    NO_SESSION,
     ROOT,
-    Applied,
     Failed,
     Fault,
     Multi,
@@ -24,13 +29,13 @@ from odradek.metadata.store import (
     Operation,
     Reads,
     Reconnected,
-    Result,
+    SessionEnded,
+    SessionOpened,
+    StoreEvent,
     StoreLimits,
+    StoreReplied,
 )
-from odradek.metadata.store_host import HostedSession, StoreHost
-from odradek.metadata.tree import Node, TreeEngine, name_of, parent_of
-
-T = TypeVar("T")
+from odradek.metadata.tree import Node, TableFailed, TreeEngine, name_of, parent_of
 
 
 class MemoryTable:
@@ -137,43 +142,24 @@ class MemoryTable:
             del self._children[parent_of(path)]
 
 
-class HeldCalls:
-    """A `Background` that holds each call until a test runs it, on the caller's thread."""
-
-    def __init__(self) -> None:
-        # Submitted and not yet run, oldest first.
-        self.waiting: deque[Callable[[], None]] = deque()
-
-    def submit(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        """See `Background.submit`."""
-
-        def run() -> None:
-            try:
-                result = call()
-            except Exception as error:
-                failed(error)
-            else:
-                done(result)
-
-        self.waiting.append(run)
-
-
-class MemoryStore(StoreHost):
+class MemoryStore:
     """One store that any number of sessions share. `MemorySession` is what its users hold."""
 
     def __init__(self, limits: StoreLimits | None = None) -> None:
         self.table = MemoryTable()
-        self.tree = TreeEngine(self.table, limits)
+        self.engine = TreeEngine(self.table, limits)
         """Executes the operations; tests may call it directly."""
-        self._calls = HeldCalls()
-        super().__init__(self.tree, self._calls)
+        # The sessions that have something on its way.
+        self._busy: dict[MemorySession, None] = {}
+        # Where the events of the sessions that are open go, by their numbers.
+        self._open: dict[int, Callable[[StoreEvent], None]] = {}
+        # Numbers what is submitted, over all sessions.
+        self._numbers = count()
         # Whether `deliver` is running further up the stack.
         self._delivering = False
 
     def session(self) -> "MemorySession":
-        """See `StoreHost.session`."""
+        """Returns a `MetadataStore` that is not open yet."""
         return MemorySession(self)
 
     def connect(self, on_event: OnStoreEvent = lambda event: None) -> "MemorySession":
@@ -184,54 +170,150 @@ class MemoryStore(StoreHost):
 
     @property
     def has_waiting(self) -> bool:
-        """Whether `deliver` would execute anything."""
-        return bool(self._calls.waiting)
+        """Whether `deliver` would do anything."""
+        return bool(self._busy_ones())
+
+    def steps(self) -> list[Callable[[], None]]:
+        """What may happen next, at most two things for each session; the order is the same for one history."""
+        found: list[Callable[[], None]] = []
+        for session in self._busy_ones():
+            if session.has_requests:
+                found.append(session.execute_next)
+            if session.has_events:
+                found.append(session.report_next)
+        return found
 
     def deliver(self, at_most: int | None = None) -> int:
-        """Execute what waits, oldest first, also what is submitted meanwhile; returns how many calls.
+        """Execute what waits, oldest first, also what is submitted meanwhile; returns how many requests.
 
-        Inside an event that it delivers it does nothing: the call further up goes on.
+        What happened reaches the holders before the next request is executed. Inside an event that it
+        delivers it does nothing: the call further up goes on.
         """
         if self._delivering:
             return 0
         self._delivering = True
-        delivered = 0
+        executed = 0
         try:
-            while self._calls.waiting and (at_most is None or delivered < at_most):
-                self._calls.waiting.popleft()()
-                delivered += 1
+            self._report_all()
+            while at_most is None or executed < at_most:
+                oldest = min(
+                    (session for session in self._busy_ones() if session.has_requests),
+                    key=lambda session: session.oldest_request,
+                    default=None,
+                )
+                if oldest is None:
+                    break
+                oldest.execute_next()
+                executed += 1
+                self._report_all()
         finally:
             self._delivering = False
-        return delivered
+        return executed
 
-    def execute(self, session_id: int, operation: Operation) -> Applied:
-        """See `StoreHost.execute`; answers that are to be lost are lost here."""
-        session = self._open.get(session_id)
-        loss = session.take_loss(operation) if isinstance(session, MemorySession) else None
-        if loss is False:
-            return Applied(_connection_loss(operation))
-        applied = self.tree.apply(session_id, operation)
-        return Applied(_connection_loss(operation), applied.events) if loss else applied
+    def _report_all(self) -> None:
+        while holders := [session for session in self._busy_ones() if session.has_events]:
+            for session in holders:
+                session.report_next()
 
     def expire(self, session_id: int) -> None:
         """Expire a session: its holder gets SessionEnded, other sessions the events of their watches."""
-        self.tell(self.tree.close_session(session_id))
+        self.tell(self.engine.close_session(session_id))
+
+    def _busy_ones(self) -> list["MemorySession"]:
+        for session in [one for one in self._busy if not (one.has_requests or one.has_events)]:
+            del self._busy[session]
+        return list(self._busy)
+
+    # --- the sessions' side
+
+    def note_busy(self, session: "MemorySession") -> None:
+        """Called when something of a session is on its way."""
+        self._busy[session] = None
+
+    def next_number(self) -> int:
+        """The place of a request in the order of submission."""
+        return next(self._numbers)
+
+    def opened(self, session_id: int, tell: Callable[[StoreEvent], None]) -> None:
+        """From here on the events of that session go to `tell`."""
+        self._open[session_id] = tell
+
+    def closed(self, session_id: int) -> None:
+        """A session is closed by its holder, who gets no event."""
+        self._open.pop(session_id, None)
+        self.tell(self.engine.close_session(session_id))
+
+    def tell(self, events: Iterable[tuple[int, StoreEvent]]) -> None:
+        """Send events on their way to the holders of the sessions that they are for."""
+        for session_id, event in events:
+            tell = self._open.get(session_id)
+            if isinstance(event, SessionEnded):
+                self._open.pop(session_id, None)
+            if tell is not None:
+                tell(event)
 
 
-class MemorySession(HostedSession):
-    """A `MetadataStore`: one session with a `MemoryStore`."""
+@dataclass(slots=True, eq=False)
+class _Holder:
+    """Who opened a session."""
+
+    on_event: OnStoreEvent
+    has_closed: bool = False
+    """Whether nothing is reported any more."""
+
+
+class MemorySession:
+    """A `MetadataStore`: one session at a time with a `MemoryStore`."""
 
     def __init__(self, store: MemoryStore) -> None:
-        super().__init__(store)
         self._store = store
+        self.session_id = NO_SESSION
+        """The session that is open, or was last."""
+        self._last_call_id = -1
+        # None before `open` and after `close`: nothing is reported then.
+        self._holder: _Holder | None = None
+        # On their way to the store, oldest first, each with its place in the order of submission.
+        self._requests: deque[tuple[int, Callable[[], None]]] = deque()
+        # On their way to a holder, oldest first; none of them for one that has closed.
+        self._events: deque[tuple[_Holder, StoreEvent]] = deque()
         # Whose answers get lost: the first operation of which this holds, done or not.
         self._losses: list[tuple[Callable[[Operation], bool], bool]] = []
 
+    # --- the holder's side
+
+    @property
+    def limits(self) -> StoreLimits:
+        """See `MetadataStore.limits`."""
+        return self._store.engine.limits
+
+    def open(self, on_event: OnStoreEvent) -> None:
+        """See `MetadataStore.open`."""
+        holder = self._holder = _Holder(on_event)
+        self._request(lambda: self._begin(holder))
+
     def open_at_once(self, on_event: OnStoreEvent) -> None:
         """Open without an event, for tests that hold the session."""
-        self._on_event = on_event
-        self.session_id = self._store.tree.open_session()
-        self._store.opened(self, self.session_id)
+        self._holder = _Holder(on_event)
+        self._begin(self._holder)
+        self._events.clear()
+
+    def submit(self, operation: Operation) -> int:
+        """See `MetadataStore.submit`; after `close` nothing happens, and no event follows."""
+        self._last_call_id += 1
+        call_id, session_id, holder = self._last_call_id, self.session_id, self._holder
+        if holder is not None:
+            self._request(lambda: self._execute(holder, call_id, session_id, operation))
+        return call_id
+
+    def close(self) -> None:
+        """See `MetadataStore.close`."""
+        if self._holder is not None:
+            self._holder.has_closed = True
+            self._holder = None
+            self._events.clear()
+            self._request(lambda: self._store.closed(self.session_id))
+
+    # --- faults
 
     def lose_answer(self, of: Callable[[Operation], bool], *, executed: bool) -> None:
         """Lose the answer of the next operation of which `of` holds, whether `executed` or not."""
@@ -242,26 +324,74 @@ class MemorySession(HostedSession):
         numbers = count()
         self.lose_answer(lambda operation: next(numbers) == after, executed=executed)
 
-    def take_loss(self, operation: Operation) -> bool | None:
+    def expire(self) -> None:
+        """End as an expired session does."""
+        self._store.expire(self.session_id)
+
+    # --- the store's side
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether `execute_next` has something to do."""
+        return bool(self._requests)
+
+    @property
+    def oldest_request(self) -> int:
+        """The place of the next request in the order of submission; there is one."""
+        return self._requests[0][0]
+
+    @property
+    def has_events(self) -> bool:
+        """Whether `report_next` has something to do."""
+        return bool(self._events)
+
+    def execute_next(self) -> None:
+        """Let the store execute the oldest request; what follows from it is on its way then."""
+        self._requests.popleft()[1]()
+
+    def report_next(self) -> None:
+        """Let the holder have the oldest event."""
+        holder, event = self._events.popleft()
+        holder.on_event(event)
+
+    def _tell(self, holder: "_Holder", event: StoreEvent) -> None:
+        """Send an event on its way to a holder."""
+        if not holder.has_closed:
+            self._events.append((holder, event))
+            self._store.note_busy(self)
+
+    def _request(self, execute: Callable[[], None]) -> None:
+        self._requests.append((self._store.next_number(), execute))
+        self._store.note_busy(self)
+
+    def _begin(self, holder: "_Holder") -> None:
+        try:
+            self.session_id = self._store.engine.open_session()
+        except TableFailed:
+            self._tell(holder, SessionEnded())
+            return
+        self._store.opened(self.session_id, lambda event: self._tell(holder, event))
+        self._tell(holder, SessionOpened(self.session_id))
+
+    def _execute(self, holder: "_Holder", call_id: int, session_id: int, operation: Operation) -> None:
+        loss = self._take_loss(operation)
+        if loss is not False:
+            applied = self._store.engine.apply(session_id, operation)
+            self._store.tell(applied.events)
+        if loss is None:
+            self._tell(holder, StoreReplied(call_id, applied.result))
+        else:
+            self._store.engine.forget_watches(session_id)
+            self._tell(holder, StoreReplied(call_id, _connection_loss(operation)))
+            self._tell(holder, Reconnected())
+
+    def _take_loss(self, operation: Operation) -> bool | None:
         """Whether this operation, whose answer gets lost, is done all the same; None for any other."""
         for loss in self._losses:
             if loss[0](operation):
                 self._losses.remove(loss)
                 return loss[1]
         return None
-
-    def on_result(self, call_id: int, result: Result) -> None:
-        """See `HostedSession.on_result`; after a lost answer comes `Reconnected`, and no watch is armed."""
-        is_lost = isinstance(result, Failed) and result.fault is Fault.CONNECTION_LOSS
-        if is_lost:
-            self._store.tree.forget_watches(self.session_id)
-        super().on_result(call_id, result)
-        if is_lost:
-            self._report(Reconnected())
-
-    def expire(self) -> None:
-        """End as an expired session does."""
-        self._store.expire(self.session_id)
 
 
 def _connection_loss(operation: Operation) -> Failed:

@@ -69,7 +69,7 @@ def test_what_watches_missed_while_the_connection_was_lost_is_read(three: Any) -
     """Brokers went, and the watch that would tell is gone with the connection."""
     watching = three.controller.session
     watching.lose_answer(lambda operation: True, executed=False)
-    three.store.tree.forget_watches(watching.session_id)
+    three.store.engine.forget_watches(watching.session_id)
     three.members[2].session.expire()
     three.ask(AllocateProducerIds(1))
     assert list(three.image.brokers) == [1, 3]
@@ -77,7 +77,7 @@ def test_what_watches_missed_while_the_connection_was_lost_is_read(three: Any) -
 
 def test_states_are_written_in_chunks_that_the_store_takes(cluster: Any) -> None:
     """An election of more partitions than one write may hold."""
-    cluster.store.tree.limits = StoreLimits(multi_operations_max=200, multi_bytes_max=20_480)
+    cluster.store.engine.limits = StoreLimits(multi_operations_max=200, multi_bytes_max=20_480)
     cluster.start(1, 2)
     for number in range(5):
         assignments = tuple((partition, (1, 2)) for partition in range(6))

@@ -57,7 +57,7 @@ def parts(answer: Any) -> dict[UUID, list[int]]:
 def commit(node: SimNode, epoch: int, version: int = 9) -> ErrorCode:
     topics = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 5)])]
     asked = node.send(OffsetCommitRequest("g", epoch, "a", topics=topics), version)
-    node.turns.run()
+    node.settle()
     return ErrorCode(asked.answer.topics[0].partitions[0].error_code)
 
 

@@ -245,6 +245,7 @@ def test_group_operations_wait_where_a_person_can_see_them(groups: Any) -> None:
     groups.send(
         JoinGroupRequest("g", 10_000, 20_000, "", None, "consumer", [JoinGroupRequestProtocol("range")]), 3
     )
+    groups.settle()
     waiting = {one.name: one.delayed for one in groups.core.purgatories()}
     assert (waiting["Rebalance"], waiting["Heartbeat"], waiting["Sync"]) == (1, 2, 0)
     (group,) = groups.core.groups.coordinator.describe()

@@ -101,9 +101,9 @@ def test_acks_other_than_0_1_and_all_are_refused(node: Any, batch: Batch) -> Non
 @pytest.mark.usefixtures("topic_id")
 def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(node: Any, batch: Batch) -> None:
     """P1: acks = 0 gets no response; the connection is closed if an append failed."""
-    fine = node.send(produce(batch(b"a"), acks=0), 12)
+    fine = node.send(produce(batch(b"a"), acks=0), 12).arrive()
     assert (fine.answer, fine.client.is_closed) == (None, False)
-    failed = node.send(produce(b"junk", acks=0), 12)
+    failed = node.send(produce(b"junk", acks=0), 12).arrive()
     assert (failed.answer, failed.client.is_closed) == (None, True)
 
 
@@ -182,9 +182,9 @@ def test_a_parked_fetch_ends_with_its_connection(node: Any, batch: Batch) -> Non
     """A dead connection's fetches were kept until a time that the client chose: up to 24 days."""
     purgatory = node.core.replicas.purgatories.fetch
     timers = node.timer.size
-    waiting = node.send(fetch(wait_ms=2**31 - 1), 12)
+    waiting = node.send(fetch(wait_ms=2**31 - 1), 12).arrive()
     assert (purgatory.delayed, node.timer.size) == (1, timers + 1)
-    waiting.client.abandon()
+    waiting.client.lose()
     assert (purgatory.delayed, node.timer.size) == (0, timers)
     node.ask(produce(batch(b"a")), 12)
     node.settle()

@@ -1,41 +1,19 @@
 """Checkpoint files with a disk that the test holds."""
 
 import errno
-from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import cast
 
 import pytest
 
+from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import TopicPartition
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.storage import CheckpointWrite, LogManager
 from odradek.storage.checkpoint import read_offsets
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 
-T = TypeVar("T")
-
 P = TopicPartition("orders", 0)
 FILE = "/d1/replication-offset-checkpoint"
-
-
-class SlowDisk:
-    """A background whose calls run when the test says so."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
-
-    def submit(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        def run() -> None:
-            try:
-                result = call()
-            except Exception as error:
-                failed(error)
-            else:
-                done(result)
-
-        self.waiting.append(run)
 
 
 class Logs:
@@ -57,7 +35,7 @@ class Bench:
     def __init__(self) -> None:
         self.disk = MemoryFileSystem()
         self.disk.make_directory("/d1")
-        self.background, self.logs = SlowDisk(), Logs(self.disk)
+        self.background, self.logs = HeldCalls(), Logs(self.disk)
         self.failed: list[tuple[str, OSError]] = []
         self.checkpoints = Checkpoints(
             cast(LogManager, self.logs),
@@ -80,7 +58,7 @@ def test_nothing_is_written_before_the_background_has_its_turn(bench: Bench) -> 
     bench.checkpoints.write_high_watermarks()
     bench.logs.high_watermark = 9
     assert (bench.on_disk(), bench.logs.written) == (None, [])
-    bench.background.waiting.pop()()
+    bench.background.complete_next()
     assert (bench.on_disk(), bench.logs.written) == (5, [5]), "the values of when the write began"
 
 
@@ -88,11 +66,11 @@ def test_a_file_has_one_writer_at_a_time(bench: Bench) -> None:
     """R12"""
     bench.checkpoints.write_high_watermarks()
     bench.checkpoints.write_high_watermarks()
-    assert len(bench.background.waiting) == 1
-    bench.background.waiting.pop()()
+    assert bench.background.waiting == 1
+    bench.background.complete_next()
     bench.logs.high_watermark = 7
     bench.checkpoints.write_high_watermarks()
-    bench.background.waiting.pop()()
+    bench.background.complete_next()
     assert bench.on_disk() == 7
 
 
@@ -100,7 +78,7 @@ def test_a_failing_disk_takes_its_directory_offline(bench: Bench) -> None:
     """R12, L7"""
     bench.disk.inject(Fault("sync", errno.EIO))
     bench.checkpoints.write_high_watermarks()
-    bench.background.waiting.pop()()
+    bench.background.complete_next()
     ((directory, error),) = bench.failed
     assert (directory, error.errno) == ("/d1", errno.EIO)
     assert bench.logs.written == []
@@ -110,5 +88,5 @@ def test_what_is_no_disks_fault_is_not_blamed_on_the_disk(bench: Bench) -> None:
     bench.logs.disk = cast(MemoryFileSystem, None)
     bench.checkpoints.write_high_watermarks()
     with pytest.raises(AttributeError):
-        bench.background.waiting.pop()()
+        bench.background.complete_next()
     assert bench.failed == []

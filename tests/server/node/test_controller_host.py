@@ -14,6 +14,7 @@ def controller_epoch(node: Any) -> int:
 def test_after_its_session_ended_a_broker_joins_again(node: Any) -> None:
     assert controller_epoch(node) == 1
     node.session.expire()
+    node.session.report_next()
     assert not node.core.controller.is_active
     node.settle()
     assert node.core.controller.is_active
@@ -28,7 +29,7 @@ def test_a_session_that_cannot_be_opened_is_tried_again_after_a_while(node: Any,
         raise TableFailed("disk I/O error")
 
     with monkeypatch.context() as broken:
-        broken.setattr(node.store.tree, "open_session", fails)
+        broken.setattr(node.store.engine, "open_session", fails)
         node.session.expire()
         node.settle()
         node.advance(REOPENING_MS)

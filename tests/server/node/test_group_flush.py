@@ -2,31 +2,16 @@
 
 import errno
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
+from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import TopicPartition
 from odradek.server.node.group_flush import GroupFlush
 from odradek.storage import LogManager, PendingFlush
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 0)
-
-
-class Disk:
-    """A background whose calls run when the test says so."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
-
-    def submit(
-        self, call: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]
-    ) -> None:
-        self.waiting.append((call, done))
-
-    def spin(self) -> None:
-        call, done = self.waiting.pop(0)
-        done(call())
 
 
 class Log:
@@ -53,7 +38,7 @@ class Log:
 
 class Bench:
     def __init__(self) -> None:
-        self.disk = Disk()
+        self.disk = HeldCalls()
         self.logs = {A: Log(A), B: Log(B)}
         self.turns: list[Callable[[], None]] = []
         self.acked: list[TopicPartition] = []
@@ -81,11 +66,11 @@ def test_all_that_is_wanted_in_one_turn_goes_to_the_disk_together(bench: Bench) 
     for wanted in (A, B, A):
         bench.group.want(wanted)
     bench.turn()
-    assert len(bench.disk.waiting) == 1
+    assert bench.disk.waiting == 1
     assert bench.acked == []
-    bench.disk.spin()
+    bench.disk.complete_next()
     assert bench.acked == [A, B]
-    assert bench.disk.waiting == []
+    assert bench.disk.waiting == 0
 
 
 def test_what_is_wanted_meanwhile_goes_with_the_next_group(bench: Bench) -> None:
@@ -94,10 +79,10 @@ def test_what_is_wanted_meanwhile_goes_with_the_next_group(bench: Bench) -> None
     bench.group.want(A)
     bench.group.want(B)
     bench.turn()
-    assert len(bench.disk.waiting) == 1, "one group is on its way"
-    bench.disk.spin()
+    assert bench.disk.waiting == 1, "one group is on its way"
+    bench.disk.complete_next()
     assert bench.acked == [A]
-    bench.disk.spin()
+    bench.disk.complete_next()
     assert bench.acked == [A, A, B]
 
 
@@ -105,11 +90,11 @@ def test_a_log_that_is_on_disk_already_is_acked_at_once(bench: Bench) -> None:
     bench.logs[A].is_dirty = False
     bench.group.want(A)
     bench.turn()
-    assert (bench.acked, bench.disk.waiting) == ([A], [])
+    assert (bench.acked, bench.disk.waiting) == ([A], 0)
     bench.logs[A].is_dirty = True
     bench.group.want(A)
     bench.turn()
-    assert len(bench.disk.waiting) == 1
+    assert bench.disk.waiting == 1
 
 
 def test_a_failed_flush_takes_its_directory_offline_and_is_not_tried_again(bench: Bench) -> None:
@@ -118,11 +103,11 @@ def test_a_failed_flush_takes_its_directory_offline_and_is_not_tried_again(bench
     bench.group.want(A)
     bench.group.want(B)
     bench.turn()
-    bench.disk.spin()
+    bench.disk.complete_next()
     ((directory, error),) = bench.failed
     assert (directory, error.errno) == ("/data", errno.EIO)
     assert (bench.acked, bench.logs[A].flushed) == ([B], 0)
-    assert bench.disk.waiting == []
+    assert bench.disk.waiting == 0
 
 
 @pytest.mark.parametrize("is_made_anew", [True, False])
@@ -139,8 +124,8 @@ def test_a_log_that_was_deleted_meanwhile_has_no_part_in_the_outcome(
         del bench.logs[name]
         if is_made_anew:
             bench.logs[name] = Log(name)
-    bench.disk.spin()
-    bench.disk.spin()
+    bench.disk.complete_next()
+    bench.disk.complete_next()
     assert bench.failed == []
     assert [log.flushed for log in bench.logs.values()] == [0] * len(bench.logs), "it was another log's flush"
 
@@ -149,5 +134,5 @@ def test_a_log_that_lost_its_directory_takes_the_log_directory_offline(bench: Be
     bench.logs[A].failure = FileNotFoundError(2, "No such file or directory")
     bench.group.want(A)
     bench.turn()
-    bench.disk.spin()
+    bench.disk.complete_next()
     assert [directory for directory, _ in bench.failed] == ["/data"]

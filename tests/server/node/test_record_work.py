@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from odradek.base.held_calls import HeldCalls
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.work import Away, Work
 from odradek.server.node.record_work import LARGE_AT_ONCE, STEPS_AT_ONCE, USUAL_AT_ONCE, RecordWork
@@ -12,33 +13,12 @@ from odradek.server.node.slices import Slices
 from odradek.testing.sim import CountedTime
 
 
-class Later:
-    """A background that runs a call when the test says so."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[Callable[[], Any], Callable[[Any], None], Callable[[Exception], None]]] = []
-
-    def submit(
-        self, call: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]
-    ) -> None:
-        self.calls.append((call, done, failed))
-
-    def run_one(self) -> None:
-        call, done, failed = self.calls.pop(0)
-        try:
-            result = call()
-        except Exception as error:
-            failed(error)
-        else:
-            done(result)
-
-
 class Bench:
     """The work of a node whose loop the test turns."""
 
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
-        self.background = Later()
+        self.background = HeldCalls()
         self.work = RecordWork(Slices(self.turns.append, CountedTime()), self.background)
         self.done: list[Any] = []
         self.failed: list[Exception] = []
@@ -52,10 +32,10 @@ class Bench:
             callback()
 
     def settle(self) -> None:
-        while self.turns or self.background.calls:
+        while self.turns or self.background.waiting:
             self.turn()
-            if self.background.calls:
-                self.background.run_one()
+            if self.background.waiting:
+                self.background.complete_next()
 
 
 @pytest.fixture
@@ -113,7 +93,7 @@ def test_the_background_gets_one_call_at_a_time(bench: Bench) -> None:
     seen: list[str] = []
     for name in "abc":
         bench.run(away(name, 1, seen))
-    assert len(bench.background.calls) == 1
+    assert bench.background.waiting == 1
     bench.settle()
     assert (seen, bench.done) == (["a", "b", "c"], ["a", "b", "c"])
 

@@ -1,18 +1,41 @@
-"""Requests to a node of the simulation: the wire's bytes into its dispatcher, and the answer decoded."""
+"""Connections to a node of the simulation: the wire's bytes there, answers back, each in steps of its own.
 
-from collections.abc import Callable
+    connection.send(frame)      on its way
+    a step                      the node gets it, unless an earlier one of this connection is not answered yet
+    a step                      the client gets the answer, or the next piece of what an answer left in files
+
+A node that dies takes its connections along: what was on its way is lost.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from odradek.base.buffers import Buffer
+from odradek.base.stored_bytes import StoredBytes
+from odradek.net.framing import Part
+from odradek.net.server_connection import PIECE_BYTES
+from odradek.server.edge.dispatch import Answerable
 from odradek.wire.apis import APIS
 from odradek.wire.headers import decode_response_header
 from odradek.wire.message import Message
 
 
-@dataclass
+class FrameTaker(Protocol):
+    """A node, as its connections see it."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it takes frames."""
+
+    def take_frame(self, client: Answerable, frame: Buffer) -> None:
+        """Serve a request."""
+
+
+@dataclass(eq=False)
 class SimClient:
-    """A connection, as the dispatcher and the handlers see it."""
+    """A connection as the dispatcher and the handlers see it, which takes every answer at once."""
 
     listener: str = "PLAINTEXT"
     peer_host: str = "10.0.0.1"
@@ -23,9 +46,13 @@ class SimClient:
     abandon: Callable[[], None] | None = None
     """What is to be called when the connection is lost."""
 
-    def answer(self, parts: list[Buffer]) -> None:
+    def answer(self, parts: Sequence[Part]) -> None:
         """See `Answerable.answer`."""
-        self.answers.append(b"".join(parts))
+        self.answers.append(
+            b"".join(
+                part.read_at(len(part), 0) if isinstance(part, StoredBytes) else bytes(part) for part in parts
+            )
+        )
 
     def answer_nothing(self) -> None:
         """See `Answerable.answer_nothing`."""
@@ -40,24 +67,139 @@ class SimClient:
         self.abandon = abandon
 
 
+class SimConnection(SimClient):
+    """A connection whose frames and answers are on their way until the world takes the next step of it."""
+
+    def __init__(self, node: FrameTaker) -> None:
+        super().__init__()
+        self._node = node
+        # On their way to the node, oldest first.
+        self._frames: deque[bytes] = deque()
+        # Whether the node has a frame that it has not answered.
+        self._is_handling = False
+        # On its way to the client: the answer to the last frame, and how much of it has arrived.
+        self._unsent: deque[Part] = deque()
+        self._arrived = bytearray()
+        # How much of the first unsent part has been read.
+        self._read_bytes = 0
+
+    # --- the client's side
+
+    def send(self, frame: bytes) -> int:
+        """Send a frame on its way; returns the place of its answer in `answers`."""
+        place = len(self.answers) + self._is_handling + bool(self._unsent) + len(self._frames)
+        self._frames.append(frame)
+        return place
+
+    def arrive(self) -> None:
+        """Take the step in which the next frame reaches the node."""
+        assert not self._is_handling, "an earlier frame is at work"
+        self._deliver()
+
+    def lose(self) -> None:
+        """Lose the connection: the node learns of it, if it lives."""
+        self.is_closed = True
+        self._frames.clear()
+        self._unsent.clear()
+        abandon, self.abandon = self.abandon, None
+        if abandon is not None and self._node.is_alive:
+            abandon()
+
+    # --- the node's side
+
+    def answer(self, parts: Sequence[Part]) -> None:
+        """See `Answerable.answer`."""
+        self._end_handling()
+        if not self.is_closed:
+            self._unsent.extend(parts)
+
+    def answer_nothing(self) -> None:
+        """See `Answerable.answer_nothing`."""
+        self._end_handling()
+        super().answer_nothing()
+
+    def close(self) -> None:
+        """See `Client.close`."""
+        super().close()
+        self._frames.clear()
+
+    def _end_handling(self) -> None:
+        assert self._node.is_alive, "the dead answer nobody"
+        assert self._is_handling, "an answer without a request"
+        self._is_handling, self.abandon = False, None
+
+    # --- the world's side
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is on its way, at work or parked."""
+        return not (self._frames or self._unsent) and (self.is_closed or not self._is_handling)
+
+    def steps(self) -> list[Callable[[], None]]:
+        """What may happen next here: one step, or none."""
+        if not self._node.is_alive:
+            return []
+        if self._unsent:
+            return [self._take_piece]
+        if self._frames and not self._is_handling:
+            return [self._deliver]
+        return []
+
+    def _deliver(self) -> None:
+        self._is_handling = True
+        self._node.take_frame(self, self._frames.popleft())
+
+    def _take_piece(self) -> None:
+        """Let the client have what comes before the first part in a file, or the next piece of that."""
+        first = self._unsent[0]
+        if isinstance(first, StoredBytes):
+            self._read_piece(first)
+        else:
+            while self._unsent and not isinstance(part := self._unsent[0], StoredBytes):
+                self._arrived += part
+                self._unsent.popleft()
+        if not self._unsent and not self.is_closed:
+            self.answers.append(bytes(self._arrived))
+            self._arrived.clear()
+
+    def _read_piece(self, part: StoredBytes) -> None:
+        wanted_bytes = min(PIECE_BYTES, len(part) - self._read_bytes)
+        piece = part.read_at(wanted_bytes, self._read_bytes)
+        if len(piece) < wanted_bytes:  # cut off the log meanwhile: the rest cannot be sent
+            self.lose()
+            return
+        self._arrived += piece
+        self._read_bytes += len(piece)
+        if self._read_bytes == len(part):
+            self._unsent.popleft()
+            self._read_bytes = 0
+
+
 @dataclass
 class SimRequest:
-    """A request on its way, on a connection of its own."""
+    """A request on its way."""
 
     request: Message
     version: int
-    client: SimClient = field(default_factory=SimClient)
+    client: SimConnection
+    place: int
+    """Where its answer is among those of the connection."""
+
+    def arrive(self) -> "SimRequest":
+        """Take the step in which it reaches the node, before any other step."""
+        self.client.arrive()
+        return self
 
     @property
     def answers(self) -> list[Any]:
         """The answers so far, decoded: none or one."""
-        return [self._decoded(frame) for frame in self.client.answers]
+        return [self._decoded(frame) for frame in self.client.answers[self.place : self.place + 1]]
 
     @property
     def answer(self) -> Any:  # noqa: ANN401 - whatever response class the API has
         """The answer; None where the broker had nothing to say."""
         answers = self.answers
-        assert len(answers) == 1, f"answered {len(answers)} times"
+        assert answers, f"{type(self.request).__name__} is not answered"
         return answers[0]
 
     def _decoded(self, frame: bytes | None) -> Any:  # noqa: ANN401

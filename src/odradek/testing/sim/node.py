@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock, ShortClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
+from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint
-from odradek.metadata.memory import HeldCalls, MemorySession
+from odradek.metadata.memory import MemorySession
 from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.startup import FoundAtStart, read_at_start
 from odradek.metadata.store import run_in_session
 from odradek.server.cleaning.cleaner_host import InlineCleaner
+from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node.node import Node, expected_logs, known_at_start, open_logs
 from odradek.server.node.ports import Surroundings
 from odradek.storage.memory_files import MemoryFileSystem
-from odradek.testing.sim.client import SimRequest
+from odradek.testing.sim.client import SimConnection, SimRequest
 from odradek.testing.sim.drawn_time import DrawnTime
 from odradek.timer import Timer
 from odradek.wire.headers import RequestHeader, encode_request_header
@@ -34,6 +38,8 @@ if TYPE_CHECKING:
 
 LISTENER: Final = "PLAINTEXT"
 PORT: Final = 9092
+THREADS: Final = 4
+"""How many calls in the background may be under way at once: one of them ends next."""
 
 
 class Turns:
@@ -81,6 +87,8 @@ class SimNode:
         """Why the node could not go on."""
         self.joined: list[object] = []
         """None, or the error that kept the node from joining, once that is known."""
+        self.connections: list[SimConnection] = []
+        """Those on which something is on its way, at work or parked."""
         self._correlation_id = 0
         self._start()
 
@@ -140,9 +148,17 @@ class SimNode:
         found: list[Callable[[], None]] = []
         if self.turns.waiting:
             found.append(self.turns.run_next)
-        if self.calls.waiting:
-            found.append(lambda: self.calls.waiting.popleft()())
+        found.extend(partial(self.calls.run_next, number) for number in range(self.calls.waiting)[:THREADS])
+        if self.calls.finished:
+            found.append(self.calls.report_next)
+        self.connections = [connection for connection in self.connections if not connection.is_idle]
+        for connection in self.connections:
+            found.extend(connection.steps())
         return found
+
+    def take_frame(self, client: Answerable, frame: Buffer) -> None:
+        """Serve a request."""
+        self.node.dispatcher.dispatch(client, frame)
 
     def obey(
         self, message: BrokerMessage, answered: Callable[[Mapping[TopicPartition, ErrorCode]], None]
@@ -190,21 +206,36 @@ class SimNode:
 
     # --- requests
 
-    def send(self, request: Message, version: int | None = None, *, client_id: str = "test") -> SimRequest:
-        """Hand a request to the node as the wire's bytes, in the newest version that it serves."""
+    def connect(self) -> SimConnection:
+        """A client's connection to the node."""
+        return SimConnection(self)
+
+    def send(
+        self,
+        request: Message,
+        version: int | None = None,
+        *,
+        client_id: str = "test",
+        on: SimConnection | None = None,
+    ) -> SimRequest:
+        """Send a request to the node as the wire's bytes, in the newest version that it serves.
+
+        On a connection of its own, unless one is given.
+        """
         if version is None:
             handler = self.handlers.get(request.API_KEY)
             assert handler is not None, f"{type(request).__name__} is not served"
             version = handler.highest_version
         self._correlation_id += 1
         header = RequestHeader(request.API_KEY, version, self._correlation_id, client_id)
-        sent = SimRequest(request, version)
-        self.node.dispatcher.dispatch(sent.client, encode_request_header(header) + request.encode(version))
-        return sent
+        connection = self.connect() if on is None else on
+        if connection not in self.connections:
+            self.connections.append(connection)
+        place = connection.send(encode_request_header(header) + request.encode(version))
+        return SimRequest(request, version, connection, place)
 
     def ask(self, request: Message, version: int | None = None, *, client_id: str = "test") -> Any:  # noqa: ANN401
         """The answer to a request that is answered without time passing."""
         sent = self.send(request, version, client_id=client_id)
-        if not sent.client.answers:
-            self.settle()
+        self.settle()
         return sent.answer

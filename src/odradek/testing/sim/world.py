@@ -64,9 +64,7 @@ class World:
 
     def steps(self) -> list[Callable[[], None]]:
         """What may happen next without time passing, in an order that depends on nothing but history."""
-        found: list[Callable[[], None]] = []
-        if self.store.has_waiting:
-            found.append(self._deliver_one)
+        found = self.store.steps()
         for node in self.nodes.values():
             found.extend(node.steps())
         found.extend(_first_of(way) for way in self._on_their_way.values() if way)
@@ -98,9 +96,6 @@ class World:
         self.clock.advance(max(0, end_ms - self.clock.monotonic_ms()))
         self._fire_timers()
         self.settle()
-
-    def _deliver_one(self) -> None:
-        self.store.deliver(at_most=1)
 
     def _living(self) -> list[SimNode]:
         return [node for node in self.nodes.values() if node.is_alive]
