@@ -65,7 +65,7 @@ def test_requests_of_one_connection_are_served_one_after_another(node: SimNode) 
     connection = node.connect()
     at_the_end = [FetchPartition(0, fetch_offset=RECORDS_BYTES >> 19, partition_max_bytes=1000)]
     parked = FetchRequest(max_wait_ms=500, min_bytes=1, topics=[FetchTopic("t", partitions=at_the_end)])
-    first, second = node.send(parked, 12, on=connection), node.send(ApiVersionsRequest(), 3, on=connection)
+    first, second = node.send(parked, 12, on=connection), node.send(ApiVersionsRequest(), 0, on=connection)
     node.settle()
     assert (first.answers, second.answers) == ([], [])
     node.advance(500)
