@@ -174,7 +174,7 @@ class MemoryStore:
         return bool(self._busy_ones())
 
     def steps(self) -> list[Callable[[], None]]:
-        """What may happen next, at most two things for each session; the order is the same for one history."""
+        """What may happen next, at most two things for each session; in one history always in one order."""
         found: list[Callable[[], None]] = []
         for session in self._busy_ones():
             if session.has_requests:

@@ -109,6 +109,7 @@ def test_a_user_that_has_left_gets_nothing_more() -> None:
     bench = Bench()
     bench.one.then = lambda event: bench.session.leave(bench.two)
     bench.port.expire()
+    bench.port.report_next()
     assert (bench.one.events, bench.two.events) == ([SessionOpened(1), SessionEnded()], [SessionOpened(1)])
 
 
