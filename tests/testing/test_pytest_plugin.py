@@ -1,64 +1,296 @@
-"""The fixtures as a user's test takes them: found by pytest, nothing imported."""
+"""The plugin as users have it: in runs of pytest of their own, with nothing imported."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 
-from odradek.client.admin import Admin
-from odradek.testing import Broker
+pytest_plugins = ["pytester"]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-pytestmark = pytest.mark.integration
-
-WAIT_S = 10.0
+Run = Callable[..., pytest.RunResult]
 
 
-def send(broker: Broker, topic: str) -> int:
-    """Send one record; how many were not acknowledged."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
-    producer.produce(topic, b"order 1")
-    left: int = producer.flush(WAIT_S)
-    return left
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Run one file of tests in this process."""
+
+    def run(tests: str, *arguments: str, ini: str = "") -> pytest.RunResult:
+        pytester.makepyfile(test_it=tests)
+        pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = function\n{ini}")
+        return pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", *arguments)
+
+    return run
 
 
-def end_offset(broker: Broker, topic: str) -> int:
-    (row,) = [row for row in broker.describe("partitions") if row["topic"] == topic]
-    offset: int = row["log_end_offset"]
-    return offset
+def test_all_tests_share_one_broker_and_each_has_its_topic(run: Run) -> None:
+    result = run(
+        """
+        seen = set()
+
+        def look(broker, topic):
+            assert broker.topics() == [topic]
+            seen.add((broker.bootstrap_servers, topic))
+
+        def test_one(odradek_broker, odradek_topic):
+            look(odradek_broker, odradek_topic)
+
+        def test_two(odradek_broker, odradek_topic):
+            look(odradek_broker, odradek_topic)
+            assert len(seen) == 2
+            assert len({address for address, _ in seen}) == 1
+        """
+    )
+    result.assert_outcomes(passed=2)
 
 
-def test_a_topic_is_fresh_for_each_test(odradek_broker: Broker, odradek_topic: str) -> None:
-    assert end_offset(odradek_broker, odradek_topic) == 0
-    assert send(odradek_broker, odradek_topic) == 0
-    assert end_offset(odradek_broker, odradek_topic) == 1
+def test_a_test_may_delete_its_topic(run: Run) -> None:
+    result = run(
+        """
+        def test_deletes(odradek_broker, odradek_topic):
+            odradek_broker.delete_topic(odradek_topic)
+
+        @__import__("pytest").mark.odradek
+        def test_ends_the_broker(odradek_broker, odradek_topic):
+            odradek_broker.kill()
+        """
+    )
+    result.assert_outcomes(passed=2)
 
 
-def test_and_for_the_next_one_too(odradek_broker: Broker, odradek_topic: str) -> None:
-    assert end_offset(odradek_broker, odradek_topic) == 0
+@pytest.mark.parametrize("verb", ["clock.advance(seconds=1)", "stop()", "kill()", "restart()", "pause()"])
+def test_what_would_reach_other_tests_is_refused_on_the_shared_broker(run: Run, verb: str) -> None:
+    result = run(f"def test_it(odradek_broker):\n    odradek_broker.{verb}\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*SharedBrokerError*@pytest.mark.odradek*odradek_function_broker*"])
 
 
-def test_a_week_later_the_log_is_empty(odradek_broker: Broker, odradek_topic: str) -> None:
-    assert send(odradek_broker, odradek_topic) == 0
-    odradek_broker.clock.advance(seconds=8 * 24 * 3600)
-    (row,) = [row for row in odradek_broker.describe("partitions") if row["topic"] == odradek_topic]
-    assert row["log_start_offset"] == 1
+def test_a_marked_test_has_a_broker_of_its_own(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+        from datetime import timedelta
+
+        addresses = []
+
+        def test_shared(odradek_broker):
+            addresses.append(odradek_broker.bootstrap_servers)
+
+        @pytest.mark.odradek(settings={"num.partitions": 3, "log.retention.ms": timedelta(minutes=1)})
+        def test_own(odradek_broker, odradek_topic):
+            addresses.append(odradek_broker.bootstrap_servers)
+            assert odradek_broker.settings["num.partitions"] == "3"
+            assert odradek_broker.settings["log.retention.ms"] == "60000"
+            odradek_broker.clock.advance(days=1)
+
+        def test_shared_again(odradek_broker):
+            assert odradek_broker.bootstrap_servers == addresses[0] != addresses[1]
+        """,
+        "-v",
+    )
+    result.assert_outcomes(passed=3)
+    result.stdout.re_match_lines([r"PASSED test_it.py::test_own$"])
 
 
-def test_a_broker_of_one_s_own_has_its_own_settings(odradek_broker_factory: Callable[..., Broker]) -> None:
-    broker = odradek_broker_factory(settings={"num.partitions": "3"})
-    with Admin(broker.bootstrap_servers) as admin:
-        admin.create_topic("defaulted")
-        assert len(admin.list_topics(["defaulted"])[0].partitions) == 3
+def test_scopes(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        seen = {"module": [], "class": [], "function": [], "marked": []}
+
+        class TestClass:
+            def test_a(self, odradek_module_broker, odradek_class_broker, odradek_function_broker):
+                seen["module"].append(odradek_module_broker)
+                seen["class"].append(odradek_class_broker)
+                seen["function"].append(odradek_function_broker)
+
+            def test_b(self, odradek_module_broker, odradek_class_broker, odradek_function_broker):
+                assert [odradek_module_broker] == seen["module"]
+                assert [odradek_class_broker] == seen["class"]
+                assert [odradek_function_broker] != seen["function"]
+                assert odradek_module_broker is not odradek_class_broker
+
+        def test_c(odradek_module_broker):
+            assert [odradek_module_broker] == seen["module"]
+            assert not seen["class"][0].is_running
+
+        @pytest.mark.odradek(scope="class", settings={"num.partitions": 2})
+        class TestMarked:
+            def test_d(self, odradek_broker):
+                seen["marked"].append(odradek_broker)
+
+            def test_e(self, odradek_broker):
+                assert [odradek_broker] == seen["marked"]
+        """
+    )
+    result.assert_outcomes(passed=5)
 
 
-@pytest.mark.slow
-def test_a_broker_in_a_process_can_be_killed_and_started_again(
-    odradek_broker_factory: Callable[..., Broker],
-) -> None:
-    broker = odradek_broker_factory(process=True)
-    topic = broker.create_topic()
-    assert send(broker, topic) == 0
-    broker.process.kill()
-    broker.process.start()
-    with Admin(broker.bootstrap_servers) as admin:
-        assert [one.name for one in admin.list_topics([topic])] == [topic]
+def test_settings_come_from_the_ini_file_and_over_them_from_markers(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        def test_ini(odradek_broker, odradek_broker_factory):
+            for broker in odradek_broker, odradek_broker_factory():
+                assert broker.settings["num.partitions"] == "2"
+                assert broker.settings["log.retention.hours"] == "1"
+
+        @pytest.mark.odradek(settings={"num.partitions": 5})
+        def test_marked(odradek_broker, odradek_function_broker):
+            for broker in odradek_broker, odradek_function_broker:
+                assert broker.settings["num.partitions"] == "5"
+                assert broker.settings["log.retention.hours"] == "1"
+        """,
+        ini="odradek_settings =\n    num.partitions=2\n    log.retention.hours = 1\n",
+    )
+    result.assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("marker", "hint"),
+    [
+        ("settings={'num.partition': 3}", "*there is no setting num.partition; did you mean num.partitions?"),
+        ("setting={}", "*has no such argument*"),
+        ("scope='file'", "*there is no scope 'file'*"),
+        ("{'num.partitions': 3}", "*takes named arguments*"),
+    ],
+)
+def test_a_wrong_marker_is_refused_with_a_hint(run: Run, marker: str, hint: str) -> None:
+    result = run(
+        f"""
+        import pytest
+
+        @pytest.mark.odradek({marker})
+        def test_it(odradek_broker):
+            pass
+        """
+    )
+    assert result.ret != 0
+    result.stdout.fnmatch_lines([hint])
+
+
+def test_a_marker_that_could_have_no_effect_is_refused(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        @pytest.mark.odradek(settings={"num.partitions": 3})
+        def test_it(odradek_module_broker):
+            pass
+        """
+    )
+    result.stdout.fnmatch_lines(["*takes neither odradek_broker nor*"])
+    result.assert_outcomes(errors=1)
+
+
+def test_a_topic_is_made_as_its_marker_says(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+        from datetime import timedelta
+        from odradek.client.admin import TOPIC_RESOURCE, Admin
+
+        @pytest.mark.odradek_topic(partitions=3, configs={"retention.ms": timedelta(seconds=1)})
+        def test_it(odradek_broker, odradek_topic):
+            with Admin(odradek_broker.bootstrap_servers) as admin:
+                assert len(admin.list_topics([odradek_topic])[0].partitions) == 3
+                configs = admin.describe_configs(TOPIC_RESOURCE, odradek_topic)
+                assert {one.name: one.value for one in configs}["retention.ms"] == "1000"
+        """
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_the_log_of_a_process_is_in_the_report_of_a_failed_test(run: Run, pytester: pytest.Pytester) -> None:
+    """And in no other; its files are removed."""
+    result = run(
+        """
+        import pytest
+        from pathlib import Path
+
+        @pytest.mark.odradek(process=True)
+        def test_fails(odradek_broker, odradek_topic):
+            odradek_broker.kill()
+            odradek_broker.start()  # warns that logs are verified
+            Path("where").write_text(str(odradek_broker.process.log_path))
+            assert False, "on purpose"
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*Log of <a broker in a process of its own, on 127.0.0.1:*", "*not stopped cleanly*"]
+    )
+    assert not Path((pytester.path / "where").read_text()).parent.exists()
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "trio"])
+def test_anyio(run: Run, loop: str) -> None:
+    result = run(
+        f"""
+        import pytest
+
+        @pytest.fixture
+        def anyio_backend():
+            return "{loop}"
+
+        @pytest.mark.anyio
+        async def test_it(odradek_broker, odradek_topic):
+            assert odradek_broker.topics() == [odradek_topic]
+        """
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_asyncio(run: Run) -> None:
+    """With a client on the test's own loop, which the broker does not share."""
+    result = run(
+        """
+        import pytest
+        from aiokafka import AIOKafkaProducer
+
+        @pytest.mark.asyncio
+        async def test_it(odradek_broker, odradek_topic):
+            async with AIOKafkaProducer(bootstrap_servers=odradek_broker.bootstrap_servers) as producer:
+                sent = await producer.send_and_wait(odradek_topic, b"order 1")
+                assert sent.offset == 0
+        """
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_each_worker_of_xdist_has_its_broker(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("number", range(6))
+        def test_it(odradek_broker, odradek_topic, number):
+            assert odradek_broker.topics() == [odradek_topic]
+        """,
+        "-n2",
+    )
+    result.assert_outcomes(passed=6)
+
+
+def test_the_package_is_not_compiled_anew_by_pytest(pytester: pytest.Pytester) -> None:
+    """Which would take most of the start of a run that keeps no byte code."""
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_it(odradek_broker):
+            from _pytest.assertion.rewrite import AssertionRewritingHook
+
+            rewritten = [
+                name
+                for name, module in sys.modules.items()
+                if name.partition(".")[0] == "odradek"
+                and isinstance(getattr(module, "__loader__", None), AssertionRewritingHook)
+            ]
+            assert rewritten == []
+        """
+    )
+    result = pytester.runpytest_subprocess("-q", "-W", "ignore")
+    result.assert_outcomes(passed=1)

@@ -5,7 +5,8 @@ earlier process are dead and end at once. When several processes come to share t
 changes: `_end_stale_sessions` will judge each session by its lease and lock instead, `begin` is already a
 write transaction across processes, and watches will be fired from what other processes wrote.
 
-Every commit is on disk when `apply` returns (write-ahead log, synchronous=FULL).
+Every commit is on disk when `apply` returns (write-ahead log, synchronous=FULL), unless the engine is not
+`durable`: then it outlives the process, but not a power cut.
 """
 
 import fcntl
@@ -52,8 +53,8 @@ class EmbeddedEngine(TreeEngine):
     is in use by another process, is another program's, has a newer schema, or cannot be opened.
     """
 
-    def __init__(self, file: Path) -> None:
-        table = SqliteTable(file)
+    def __init__(self, file: Path, *, durable: bool = True) -> None:
+        table = SqliteTable(file, durable=durable)
         try:
             super().__init__(table)
             self._end_stale_sessions(table)
@@ -79,11 +80,11 @@ class SqliteTable:
 
     __slots__ = ("_database", "_lock")
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, durable: bool = True) -> None:
         # Held as long as the file is open; the system frees it when the process dies.
         self._lock = _take_lock(file)
         try:
-            self._database = _open_database(file)
+            self._database = _open_database(file, durable=durable)
         except (sqlite3.Error, DataDirectoryError) as error:
             os.close(self._lock)
             if isinstance(error, DataDirectoryError):
@@ -95,7 +96,7 @@ class SqliteTable:
         self._attempt(lambda: self._database.execute("BEGIN IMMEDIATE"))
 
     def commit(self) -> None:
-        """See `NodeTable.commit`; returns when the writes are on disk."""
+        """See `NodeTable.commit`; returns when the writes are on disk, if the table is durable."""
         self._attempt(lambda: self._database.execute("COMMIT"))
 
     def rollback(self) -> None:
@@ -221,7 +222,7 @@ def _take_lock(file: Path) -> int:
     return descriptor
 
 
-def _open_database(file: Path) -> sqlite3.Connection:
+def _open_database(file: Path, *, durable: bool) -> sqlite3.Connection:
     # Statements run on whichever executor thread is free, one at a time.
     database = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     try:
@@ -233,7 +234,7 @@ def _open_database(file: Path) -> sqlite3.Connection:
         if version > SCHEMA_VERSION:
             raise DataDirectoryError(f"the metadata file {file} was written by a newer Odradek")
         database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
+        database.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
         if is_new:
             database.executescript(
                 f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID};"

@@ -39,7 +39,7 @@ class OsFile:
 
     __slots__ = ("_descriptor", "_descriptors", "_flags", "_pinned", "path", "used")
 
-    def __init__(self, path: str, flags: int, descriptors: "_Descriptors") -> None:
+    def __init__(self, path: str, flags: int, descriptors: "Descriptors") -> None:
         self.path = path
         self.used = False  # since the clock hand last passed
         self._flags = flags
@@ -130,7 +130,7 @@ class OsPinnedFile:
 
     __slots__ = ("__weakref__", "_descriptor", "_descriptors", "_valid_bytes")
 
-    def __init__(self, descriptor: int, descriptors: "_Descriptors") -> None:
+    def __init__(self, descriptor: int, descriptors: "Descriptors") -> None:
         self._descriptor = descriptor
         self._descriptors = descriptors
         descriptors.pinned.add(descriptor)
@@ -183,7 +183,7 @@ def _read_ahead(descriptor: int, position: int, size_bytes: int) -> None:
         advise(descriptor, position, size_bytes, os.POSIX_FADV_WILLNEED)
 
 
-class _Descriptors:
+class Descriptors:
     """The open files of one file system, in the order in which the clock hand will pass them."""
 
     __slots__ = ("_limit", "_open", "pinned")
@@ -203,12 +203,20 @@ class _Descriptors:
         return len(self.pinned) < self._limit // PINNED_SHARE
 
     def remember(self, file: OsFile) -> None:
+        """Note that a file holds a descriptor now."""
         self._open[file] = None
 
     def forget(self, file: OsFile) -> None:
+        """Note that a file holds none any more."""
         self._open.pop(file, None)
 
+    def close_all(self) -> None:
+        """Close what is open; each file opens again when it is used."""
+        for file in list(self._open):
+            file.close()
+
     def make_room(self) -> None:
+        """Close files until one more may be opened."""
         while self._open and len(self) >= self._limit:
             file = next(iter(self._open))
             if file.used:
@@ -235,7 +243,7 @@ class OsFileSystem:
     """The machine's files; see `FileSystem`. With `read_only` no file can be made or changed."""
 
     def __init__(self, *, descriptors_max: int = DESCRIPTORS_MAX, read_only: bool = False) -> None:
-        self._descriptors = _Descriptors(descriptors_max)
+        self._descriptors = Descriptors(descriptors_max)
         self._flags = os.O_CLOEXEC | (os.O_RDONLY if read_only else os.O_RDWR)
 
     @property

@@ -2,62 +2,89 @@
 
     with Broker() as broker:
         Producer({"bootstrap.servers": broker.bootstrap_servers})
-        broker.clock.advance(seconds=45)
+        broker.clock.advance(days=8)
 
 By default it lives in this process on a thread of its own, and its clock can be moved. With `process=True` it
-runs as users run it, in a process of its own and on real time, and can be killed.
+runs as users run it, in a process of its own and on real time. Everything else is the same for both.
 """
 
-import sys
+import shutil
 import tempfile
 import uuid
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
+from weakref import WeakSet
 
-from odradek.base.settings import SettingLayers
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.client.admin import Admin
-from odradek.server.admin.descriptions import describe
-from odradek.server.process.broker_thread import BrokerThread
 from odradek.testing.broker_process import BrokerProcess
+from odradek.testing.host import BrokerNotRunning, Host
+from odradek.testing.machine_clock import MachineClock
+from odradek.testing.process_host import ProcessHost
+from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
+from odradek.testing.thread_host import ThreadHost
 from odradek.testing.virtual_clock import VirtualClock
 
-# How long the test's own thread may compute while the broker's waits; Python's 5 ms would be most of a
-# round trip.
-SWITCH_INTERVAL_S = 0.0002
+TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+}
+"""What differs from Kafka's defaults unless the test says otherwise: nothing that a client can tell, but for
+the three seconds that a new group waits."""
+
+WITH_LOGS: "Final[WeakSet[Broker]]" = WeakSet()
+"""Brokers that were started in processes of their own, for reports of tests that fail."""
 
 
 class Broker:
-    """One broker, started and stopped with `with`, or with `start` and `stop`.
+    """One broker, started with `with` and removed at its end; or with `start` and `close`.
 
-    `settings` are Kafka's broker settings by name; a `data_dir` that is given is kept.
-    Raises SettingError, DataDirectoryError or OdradekError when it cannot start.
+    Invariant: the port and the data stay the same from the first `start` to `close`.
     """
 
     def __init__(
         self,
         *,
         process: bool = False,
-        settings: Mapping[str, str] | None = None,
+        settings: Mapping[str, SettingValue] | None = None,
         data_dir: Path | None = None,
         clock: VirtualClock | None = None,
+        follow_patched_time: bool = False,
     ) -> None:
-        self._settings = dict(settings or {})
+        """`settings` are Kafka's broker settings by name; a `data_dir` that is given is kept.
+
+        `follow_patched_time` lets freezegun or time-machine decide what the broker takes for the time of day.
+        Raises SettingError for a setting that does not exist, and for a value that it cannot take.
+        """
+        assert not (process and (clock or follow_patched_time)), "a process of its own has a clock of its own"
+        self.settings: Mapping[str, str] = {**setting_texts({**TEST_SETTINGS, **(settings or {})})}
+        """What it was given, in the text of a settings file."""
+        broker_layers(self.settings)
         self._in_process = not process
         self._given_data_dir = data_dir
-        self._clock = clock or VirtualClock()
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
-        self._thread: BrokerThread | None = None
-        self._process: BrokerProcess | None = None
-        self._switch_interval_s = sys.getswitchinterval()
+        self._clock = clock or VirtualClock(MachineClock(follows_patched_time=follow_patched_time))
+        # Where it lives, and what else it keeps on disk; None before the first start and after `close`.
+        self._host: Host | None = None
+        self._scratch: _Scratch | None = None
+        # What was last seen of its log; stays after `close`.
+        self._log_text = ""
+
+    # --- where it is
 
     @property
     def bootstrap_servers(self) -> str:
-        """host:port for clients; the broker must run."""
-        running = self._thread or self._process
-        assert running is not None, "the broker is not running"
-        return running.bootstrap_servers
+        """host:port for clients, from the first start on, also while it is stopped. BrokerNotRunning."""
+        return self._started.bootstrap_servers
+
+    @property
+    def admin_address(self) -> str | None:
+        """host:port of the admin listener: a broker in a process of its own has one; None without."""
+        return self._started.admin_address
 
     @property
     def clock(self) -> VirtualClock:
@@ -66,40 +93,83 @@ class Broker:
         return self._clock
 
     @property
+    def is_running(self) -> bool:
+        """Whether it lives: started, and since then neither stopped nor killed nor failed."""
+        return self._host is not None and self._host.is_running
+
+    @property
     def process(self) -> BrokerProcess:
-        """The process of a broker started with `process=True`, to be killed or restarted."""
-        assert self._process is not None, "the broker is not running in a process of its own"
-        return self._process
+        """The process of a broker started with `process=True`."""
+        assert isinstance(self._host, ProcessHost), "the broker has no process of its own"
+        return self._host.process
+
+    def log_text(self) -> str:
+        """What a broker in a process of its own has logged; others log through `logging` in this one."""
+        scratch = self._scratch
+        if not self._in_process and scratch is not None and scratch.log_path.exists():
+            self._log_text = scratch.log_path.read_text(encoding="utf-8", errors="replace")
+        return self._log_text
+
+    def __repr__(self) -> str:
+        kind = "a broker in this process" if self._in_process else "a broker in a process of its own"
+        state = "not running"
+        if self.is_running:
+            pid = "" if self._in_process else f", pid {self.process.pid}"
+            state = f"on {self.bootstrap_servers}{pid}"
+        return f"<{kind}, {state}>"
+
+    # --- life
 
     def start(self) -> None:
-        """Return when clients may connect."""
-        data_dir = self._given_data_dir
-        if data_dir is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="odradek-")
-            data_dir = Path(self._scratch.name)
+        """Start it, or start it again after `stop` or `kill`; return when clients may connect.
+
+        Raises DataDirectoryError or OdradekError when it cannot start. Without effect while it runs.
+        """
+        if self.is_running:
+            return
+        is_first = self._host is None
+        host = self._host or self._make_host()
         try:
-            if self._in_process:
-                self._start_thread(data_dir)
-            else:
-                self._process = BrokerProcess(data_dir, settings=self._settings)
-                self._process.start()
+            host.start()
         except BaseException:
-            self._thread = self._process = None
-            self._remove_scratch()
+            if is_first:
+                self.close()
             raise
 
     def stop(self) -> None:
-        """Stop cleanly; what was in a temporary directory is gone."""
+        """Stop it in good order; clients find its port closed until `start`. Without effect while stopped."""
+        if self.is_running:
+            self._started.stop()
+
+    def restart(self) -> None:
+        """`stop` and `start`."""
+        self.stop()
+        self.start()
+
+    def kill(self) -> None:
+        """End it as `kill -9` does: what clients wait for is never answered; logs are verified by `start`."""
+        self._running.kill()
+
+    def pause(self) -> None:
+        """Let it stand still as by SIGSTOP: connections stay, nothing is answered, until `resume`."""
+        self._running.pause()
+
+    def resume(self) -> None:
+        """Let it go on after `pause`."""
+        self._running.resume()
+
+    def close(self) -> None:
+        """End it for good; what it kept in temporary files is removed."""
+        host, scratch = self._host, self._scratch
+        self.log_text()
+        self._host = self._scratch = None
         try:
-            if self._thread is not None:
-                self._clock.release()
-                self._thread.stop()
-                sys.setswitchinterval(self._switch_interval_s)
-            elif self._process is not None and self._process.is_running:
-                self._process.stop()
+            if host is not None and host.is_running:
+                # Nobody looks at files that are removed at once.
+                host.kill() if self._given_data_dir is None else host.stop()
         finally:
-            self._thread = self._process = None
-            self._remove_scratch()
+            if scratch is not None:
+                scratch.remove()
 
     def __enter__(self) -> Self:
         self.start()
@@ -108,15 +178,21 @@ class Broker:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        self.close()
+
+    # --- what is in it
 
     def create_topic(
-        self, name: str | None = None, *, partitions: int = 1, configs: Mapping[str, str] | None = None
+        self,
+        name: str | None = None,
+        *,
+        partitions: int = 1,
+        configs: Mapping[str, SettingValue] | None = None,
     ) -> str:
         """Make a topic, by default with a fresh name, and return its name when it can be used."""
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
         with Admin(self.bootstrap_servers) as admin:
-            admin.create_topic(topic, partitions=partitions, configs=configs or {})
+            admin.create_topic(topic, partitions=partitions, configs=setting_texts(configs or {}))
         return topic
 
     def delete_topic(self, name: str) -> None:
@@ -124,25 +200,59 @@ class Broker:
         with Admin(self.bootstrap_servers) as admin:
             admin.delete_topic(name)
 
+    def discard_topic(self, name: str) -> None:
+        """Delete a topic if it is there; nothing happens if the broker is not running."""
+        if not self.is_running:
+            return
+        self.resume()
+        try:
+            self.delete_topic(name)
+        except ApiError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+
+    def topics(self) -> list[str]:
+        """The names of all topics but the broker's own."""
+        with Admin(self.bootstrap_servers) as admin:
+            return [topic.name for topic in admin.list_topics() if not topic.internal]
+
     def describe(self, subject: str) -> list[dict[str, Any]]:
-        """What a broker in this process shows under /describe: "purgatories", "groups", "compaction", ..."""
-        assert self._thread is not None, "only a broker that runs in this process is described from here"
-        thread = self._thread
-        rows = thread.run(lambda: describe(thread.broker.view, subject))
-        assert isinstance(rows, list), f"there is nothing to describe under {subject}"
-        return rows
+        """What is shown under /describe: "purgatories", "groups", "partitions", "connections", ..."""
+        return self._running.describe(subject)
 
-    def _start_thread(self, data_dir: Path) -> None:
-        properties = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data_dir), **self._settings}
-        layers, unknown = SettingLayers.from_static(properties)
-        assert not unknown, f"no such settings: {', '.join(unknown)}"
-        self._thread = BrokerThread(layers, clock=self._clock)
-        self._thread.start()
-        self._clock.drive(self._thread.timer, self._thread.run)
-        self._switch_interval_s = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
+    # --- within
 
-    def _remove_scratch(self) -> None:
-        if self._scratch is not None:
-            self._scratch.cleanup()
-            self._scratch = None
+    @property
+    def _started(self) -> Host:
+        if self._host is None:
+            raise BrokerNotRunning("the broker was not started yet, or is closed")
+        return self._host
+
+    @property
+    def _running(self) -> Host:
+        host = self._started
+        if not host.is_running:
+            raise BrokerNotRunning("the broker is not running: it was stopped or killed, or it has failed")
+        return host
+
+    def _make_host(self) -> Host:
+        scratch = self._scratch = _Scratch()
+        data_dir = self._given_data_dir or scratch.data_dir
+        if self._in_process:
+            self._host = ThreadHost(
+                data_dir, self.settings, self._clock, durable=self._given_data_dir is not None
+            )
+        else:
+            self._host = ProcessHost(data_dir, self.settings, scratch.log_path)
+            WITH_LOGS.add(self)
+        return self._host
+
+
+class _Scratch:
+    """A temporary directory, removed by `remove`, or at the end of the process at the latest."""
+
+    def __init__(self) -> None:
+        self._path = Path(tempfile.mkdtemp(prefix="odradek-"))
+        self.data_dir = self._path / "data"
+        self.log_path = self._path / "broker.log"
+        self.remove = weakref.finalize(self, shutil.rmtree, self._path, ignore_errors=True)

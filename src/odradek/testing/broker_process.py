@@ -60,6 +60,10 @@ class BrokerProcess:
         """Whether it was started and not ended since."""
         return self._process is not None
 
+    def exit_code(self) -> int | None:
+        """The code with which it ended of its own accord; None while it runs, and after `stop` or `kill`."""
+        return None if self._process is None else self._process.poll()
+
     @property
     def bootstrap_servers(self) -> str:
         """host:port for clients."""

@@ -1,59 +1,163 @@
 """The pytest plugin: fixtures that give a test a real broker.
 
-- `odradek_broker`: one broker for the whole test run, in this process, on a clock that tests may move;
-- `odradek_topic`: a topic of its own for each test on that broker;
-- `odradek_broker_factory`: brokers of their own for tests that need other settings or must stop them.
+    odradek_broker             all tests of the run share it; a test marked `odradek` has one of its own
+    odradek_topic              a topic of its own for each test on that broker
+    odradek_module_broker      one for each module, class, test; its clock may be moved, it may be stopped
+    odradek_class_broker
+    odradek_function_broker
+    odradek_broker_factory     brokers made by calls
+
+Settings come from the ini option `odradek_settings`, and over them from the marker:
+
+    @pytest.mark.odradek(settings={"num.partitions": 3}, process=True, scope="module")
+    @pytest.mark.odradek_topic(partitions=3, configs={"cleanup.policy": "compact"})
 
 Every pytest run on the machine imports this file; it imports the broker only when a test asks for one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from odradek.testing.pytest_brokers import BROKERS, Brokers, Wanted, wanted_by, wanted_without_marker
+
 if TYPE_CHECKING:
     from odradek.testing.broker import Broker
-    from odradek.testing.virtual_clock import VirtualClock
+
+__all__ = [
+    "odradek_broker",
+    "odradek_broker_factory",
+    "odradek_class_broker",
+    "odradek_function_broker",
+    "odradek_module_broker",
+    "odradek_topic",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_generate_tests",
+    "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+]
+
+_MARKERS = (
+    "odradek(settings=None, process=False, scope='function', follow_patched_time=False): a broker of its own"
+    " for the test, class or module that is marked",
+    "odradek_topic(partitions=1, configs=None): how the topic of odradek_topic is made",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the ini options."""
+    parser.addini(
+        "odradek_settings", "broker settings for all fixtures, one name=value per line", "linelist", []
+    )
+    parser.addini(
+        "odradek_process", "whether the fixtures' brokers run in processes of their own", "bool", False
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers, and keep what the run has of brokers."""
+    for marker in _MARKERS:
+        config.addinivalue_line("markers", marker)
+    brokers = config.stash[BROKERS] = Brokers(config)
+    config.add_cleanup(brokers.close)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a marked test a broker of its own as its `odradek_broker`, in the scope that the marker names."""
+    wanted = wanted_by(metafunc.definition)
+    if wanted is None:
+        return
+    if "odradek_broker" in metafunc.fixturenames:
+        wanted = metafunc.config.stash[BROKERS].same(wanted)
+        hidden = getattr(
+            pytest, "HIDDEN_PARAM", "own"
+        )  # pytest 8.4 and later leave it out of the test's name
+        metafunc.parametrize("odradek_broker", [wanted], indirect=True, ids=[hidden], scope=wanted.scope)
+    elif "odradek_function_broker" not in metafunc.fixturenames and any(
+        marker.name == "odradek" for marker in metafunc.definition.own_markers
+    ):
+        raise pytest.UsageError(
+            f"{metafunc.definition.nodeid} is marked odradek, and takes neither odradek_broker nor"
+            " odradek_function_broker: the marker has no effect on the brokers of others"
+        )
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note how much brokers have logged before the test."""
+    item.config.stash[BROKERS].note_logs()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what brokers in processes of their own logged during a test to the report of its failure."""
+    report = yield
+    if report.failed:
+        report.sections += item.config.stash[BROKERS].logged()
+    return report
 
 
 @pytest.fixture(scope="session")
-def odradek_broker() -> "Iterator[Broker]":
-    """A broker that all tests of the run share."""
-    from odradek.testing.broker import Broker
+def odradek_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """The broker that all tests of the run share; of a test marked `odradek`, one of its own."""
+    wanted: Wanted | None = getattr(request, "param", None)
+    brokers = request.config.stash[BROKERS]
+    if wanted is None:
+        yield brokers.shared()
+    else:
+        with brokers.make(wanted) as broker:
+            yield broker
 
-    with Broker() as broker:
+
+@pytest.fixture(scope="module")
+def odradek_module_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A broker for the tests of one module; what they do to it and to its clock stays there."""
+    with _marked(request) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="class")
+def odradek_class_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A broker for the tests of one class."""
+    with _marked(request) as broker:
         yield broker
 
 
 @pytest.fixture
-def odradek_topic(odradek_broker: "Broker") -> Iterator[str]:
-    """The name of a fresh topic of one partition, deleted after the test."""
-    topic = odradek_broker.create_topic()
-    yield topic
-    odradek_broker.delete_topic(topic)
+def odradek_function_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """A broker for one test."""
+    with _marked(request) as broker:
+        yield broker
 
 
 @pytest.fixture
-def odradek_broker_factory() -> "Iterator[Callable[..., Broker]]":
-    """Call it with the arguments of `odradek.testing.Broker`; what it started is stopped after the test."""
-    from odradek.testing.broker import Broker
+def odradek_topic(request: pytest.FixtureRequest, odradek_broker: Broker) -> Iterator[str]:
+    """The name of a fresh topic, deleted after the test if the test has not done so."""
+    marker = request.node.get_closest_marker("odradek_topic")
+    topic = odradek_broker.create_topic(**({} if marker is None else marker.kwargs))
+    yield topic
+    odradek_broker.discard_topic(topic)
 
-    started: list[Broker] = []
 
-    def make(
-        *,
-        process: bool = False,
-        settings: Mapping[str, str] | None = None,
-        data_dir: Path | None = None,
-        clock: "VirtualClock | None" = None,
-    ) -> "Broker":
-        broker = Broker(process=process, settings=settings, data_dir=data_dir, clock=clock)
-        broker.start()
-        started.append(broker)
-        return broker
+@pytest.fixture
+def odradek_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Broker]]:
+    """Call it with the arguments of `odradek.testing.Broker`; what it started is removed after the test."""
+    brokers = request.config.stash[BROKERS]
+    with ExitStack() as started:
 
-    yield make
-    for broker in reversed(started):
-        broker.stop()
+        def make(**arguments: Any) -> Broker:  # noqa: ANN401 - those of `Broker`
+            return started.enter_context(brokers.make_with(**arguments))
+
+        yield make
+
+
+def _marked(request: pytest.FixtureRequest) -> Broker:
+    """A broker as the marker of the test, class or module says."""
+    wanted = wanted_by(request.node) or wanted_without_marker()
+    return request.config.stash[BROKERS].make(wanted)

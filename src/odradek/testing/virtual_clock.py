@@ -10,9 +10,11 @@ long jump takes at most STEPS_MAX of them, each then covering all that falls due
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Protocol, TypeVar
 
-from odradek.base.clock import Clock, SystemClock
+from odradek.base.clock import Clock
+from odradek.testing.machine_clock import MachineClock
 
 STEPS_MAX = 1000
 
@@ -33,7 +35,7 @@ class VirtualClock:
     """Real time plus an offset that only grows; see the module."""
 
     def __init__(self, real: Clock | None = None) -> None:
-        self._real: Clock = real or SystemClock()
+        self._real: Clock = real or MachineClock()
         # How far this clock is ahead of real time, never less than before.
         self._offset_ms = 0
         # The timer to run, and how to run something on the thread that owns it; None while nothing is driven.
@@ -58,9 +60,22 @@ class VirtualClock:
         self._timer = None
         self._on_its_thread = _at_once
 
-    def advance(self, *, seconds: float = 0, milliseconds: int = 0) -> None:
-        """Move time forward; returns when all that fell due has run. Raises ValueError for going back."""
-        by_ms = round(seconds * 1000) + milliseconds
+    def advance(
+        self,
+        by: timedelta = timedelta(),
+        *,
+        days: float = 0,
+        hours: float = 0,
+        minutes: float = 0,
+        seconds: float = 0,
+        milliseconds: float = 0,
+    ) -> None:
+        """Move time forward by the sum; returns when all that fell due has run.
+
+        Raises ValueError for going back.
+        """
+        by += timedelta(days, seconds, hours=hours, minutes=minutes, milliseconds=milliseconds)
+        by_ms = round(by / timedelta(milliseconds=1))
         if by_ms < 0:
             raise ValueError(f"time does not run backwards: {by_ms} ms")
         self._on_its_thread(lambda: self._advance_in_steps(by_ms))

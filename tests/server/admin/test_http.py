@@ -30,10 +30,8 @@ def broker() -> Iterator[Broker]:
 
 
 def address(broker: Broker) -> tuple[str, int]:
-    assert broker._thread is not None
-    admin = broker._thread.broker.admin
-    assert admin is not None
-    host, _, port = admin.address.rpartition(":")
+    assert broker.admin_address is not None
+    host, _, port = broker.admin_address.rpartition(":")
     return host, int(port)
 
 

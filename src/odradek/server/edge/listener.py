@@ -8,13 +8,12 @@ import asyncio
 import logging
 import os
 import socket
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
 
 from odradek.base.buffers import Buffer
-from odradek.base.clock import Clock
+from odradek.base.clock import Clock, machine_short_clock
 from odradek.base.errors import OdradekError
 from odradek.base.execution import Background
 from odradek.base.settings import BrokerSettings
@@ -103,7 +102,7 @@ class Listeners:
 
     async def bind(self) -> None:
         """Take the ports, without accepting connections. Raises SettingError, CannotListen."""
-        call_soon, now_ns = asyncio.get_running_loop().call_soon, time.perf_counter_ns
+        call_soon, now_ns = asyncio.get_running_loop().call_soon, machine_short_clock()
         spin_us = self._settings().odradek_loop_spin_max_us
         spin = Spin(call_soon, now_ns, spin_us * 1000) if spin_us and cpus_usable() > 1 else None
         self._ready = ReadyQueue(call_soon, now_ns, spin=spin)

@@ -4,12 +4,11 @@ Invariant: it holds parts. `lifecycle` makes and joins them in order; policy is 
 """
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from odradek.base.chance import Chance, SeededChance
-from odradek.base.clock import Clock, SystemClock
+from odradek.base.clock import Clock, SystemClock, machine_short_clock
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.metadata.store_host import StoreHost
@@ -64,7 +63,7 @@ class Broker:
         self.open_engine = open_engine or open_embedded_engine
         self.on_failure = on_failure
         loop = asyncio.get_running_loop()
-        self.stalls = LoopStalls(time.perf_counter_ns, self.clock)
+        self.stalls = LoopStalls(machine_short_clock(), self.clock)
         """The longest pieces of work of the loop."""
         self.probe = LoopProbe(loop, self.stalls)
         self.executor = Executor(loop, self.stalls)

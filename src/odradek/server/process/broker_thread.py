@@ -2,22 +2,26 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from odradek.base.clock import Clock
-from odradek.base.settings import SettingLayers
+from odradek.base.settings import BrokerSettings, SettingLayers
+from odradek.metadata.store import StoreEngine
 from odradek.server.node.core import BrokerCore
 from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
+from odradek.storage import FileSystem
 from odradek.timer import Timer
 
 T = TypeVar("T")
 
 START_S_MAX: Final = 60.0
 CALL_S_MAX: Final = 60.0
+
+_Ending: TypeAlias = Callable[[Broker], Awaitable[None]]
 
 
 class BrokerThread:
@@ -26,15 +30,27 @@ class BrokerThread:
     A `VirtualClock` is driven by `clock.drive(broker.timer, broker.run)`.
     """
 
-    def __init__(self, layers: SettingLayers, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        layers: SettingLayers,
+        *,
+        clock: Clock | None = None,
+        file_system: FileSystem | None = None,
+        open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
+    ) -> None:
+        """See `Broker` for what may be given."""
         self._layers = layers
         self._clock = clock
+        self._file_system = file_system
+        self._open_engine = open_engine
         self._thread: threading.Thread | None = None
         # Set by the broker's thread, before `start` returns.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._broker: Broker | None = None
-        # Resolved when `stop` is called.
-        self._stopping: asyncio.Event | None = None
+        # Resolved, on the loop, with how the broker ends.
+        self._ending: asyncio.Future[_Ending] | None = None
+        self.failure = ""
+        """Why the broker stopped of its own accord: no log directory is left; empty while it did not."""
 
     @property
     def broker(self) -> Broker:
@@ -57,6 +73,11 @@ class BrokerThread:
         """host:port of the first listener."""
         return self.broker.bootstrap_servers
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started, and neither was ended nor has failed."""
+        return self._thread is not None and self._thread.is_alive() and not self.failure
+
     def start(self) -> None:
         """Return when clients may connect. Raises what `Broker.start` raises."""
         assert self._thread is None, "the broker is running already"
@@ -74,15 +95,18 @@ class BrokerThread:
 
     def stop(self) -> None:
         """Stop cleanly and end the thread."""
-        assert self._thread is not None, "the broker is not running"
-        assert self._loop is not None, "a broker that runs has a loop"
-        assert self._stopping is not None, "and waits to be stopped"
-        self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join()
-        self._thread = None
+        self._end(lifecycle.stop)
+
+    def kill(self, end_files: Callable[[], None]) -> None:
+        """End as in a crash, and end the thread; see `lifecycle.crash`."""
+        self._end(lambda broker: lifecycle.crash(broker, end_files))
 
     def run(self, call: Callable[[], T]) -> T:
         """Run `call` on the broker's thread and return what it returns, or raise what it raises."""
+        return self.submit(call).result(CALL_S_MAX)
+
+    def submit(self, call: Callable[[], T]) -> "Future[T]":
+        """Begin to run `call` on the broker's thread; the result is what it returns or raises."""
         assert self._loop is not None, "the broker is not running"
         outcome: Future[T] = Future()
 
@@ -93,7 +117,28 @@ class BrokerThread:
                 outcome.set_exception(error)
 
         self._loop.call_soon_threadsafe(on_its_thread)
-        return outcome.result(CALL_S_MAX)
+        return outcome
+
+    def _end(self, ending: _Ending) -> None:
+        assert self._thread is not None, "the broker is not running"
+        assert self._loop is not None, "a broker that runs has a loop"
+        try:
+            self._loop.call_soon_threadsafe(self._end_by, ending)
+        except RuntimeError:
+            pass  # it has failed, and its loop is closed
+        self._thread.join()
+        self._thread = None
+
+    def _end_by(self, ending: _Ending) -> None:
+        """On the loop: end the broker, unless it is ending already."""
+        assert self._ending is not None, "a broker that runs can be ended"
+        if not self._ending.done():
+            self._ending.set_result(ending)
+
+    def _failed(self, reason: str) -> None:
+        """On the loop: the broker cannot go on, and stops as a process of its own would."""
+        self.failure = self.failure or reason
+        self._end_by(lifecycle.stop)
 
     def _main(self, started: Future[None]) -> None:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
@@ -101,13 +146,19 @@ class BrokerThread:
 
     async def _serve(self, started: Future[None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
+        self._ending = self._loop.create_future()
         try:
-            self._broker = Broker(self._layers, clock=self._clock)
+            self._broker = Broker(
+                self._layers,
+                clock=self._clock,
+                file_system=self._file_system,
+                open_engine=self._open_engine,
+                on_failure=self._failed,
+            )
             await lifecycle.start(self._broker)
         except BaseException as error:
             started.set_exception(error)
             return
         started.set_result(None)
-        await self._stopping.wait()
-        await lifecycle.stop(self._broker)
+        ending = await self._ending
+        await ending(self._broker)

@@ -17,8 +17,8 @@ from odradek.storage.os_files import OsFileSystem
 METADATA_FILE = "metadata.db"
 
 
-def open_embedded_engine(settings: BrokerSettings) -> StoreEngine:
-    """The embedded store in its file; raises DataDirectoryError."""
+def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> StoreEngine:
+    """The embedded store in its file, forced to disk with each commit if `durable`; DataDirectoryError."""
     if settings.odradek_metadata_file is not None:
         file = Path(settings.odradek_metadata_file)
     else:
@@ -29,7 +29,7 @@ def open_embedded_engine(settings: BrokerSettings) -> StoreEngine:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise DataDirectoryError(f"cannot make the directory {file.parent}: {reason}") from None
-    engine = EmbeddedEngine(file)
+    engine = EmbeddedEngine(file, durable=durable)
     if stored is not None and engine.cluster_id() is None:
         engine.close()
         raise DataDirectoryError(

@@ -8,16 +8,18 @@
     stop    clients             no new ones; parked requests are answered with what there is
             controller          its session ends, so that the next broker need not wait for its expiry
             logs                checkpoints, flush, `.kafka_cleanshutdown`: the mark comes last
+    crash   all of it           at once, for tests: nothing is answered, written or marked any more
 
 A start that fails half-way undoes what it did.
 """
 
 import asyncio
 import logging
-import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Final
 
+from odradek.base.clock import machine_short_clock
 from odradek.base.errors import OdradekError
 from odradek.metadata.startup import FoundAtStart, read_at_start
 from odradek.metadata.store import run_in_session
@@ -92,6 +94,26 @@ async def stop(broker: Broker) -> None:
     await broker.executor.close()
 
 
+async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
+    """End a broker that has started as a crash of its process would, and leave its files as they are.
+
+    `end_files` frees the descriptors and locks of its file system, as the system does then.
+    """
+    # Before anything is awaited: neither a request nor a timer comes in between.
+    broker.is_ready = False
+    broker.node.life.end()
+    end_files()
+    broker.listeners.stop_accepting()
+    for connection in broker.listeners.table:
+        connection.abort()
+    broker.probe.close()
+    broker.driver.close()
+    if broker.admin is not None:
+        await broker.admin.close()
+    broker.store_host.close()  # without ending the session: the next start finds it stale
+    await broker.executor.close()
+
+
 async def _read_at_start(broker: Broker) -> FoundAtStart:
     """Read the metadata store before anything else is opened. Raises OdradekError."""
     found: asyncio.Future[FoundAtStart] = asyncio.get_running_loop().create_future()
@@ -120,7 +142,7 @@ def _surroundings(broker: Broker) -> Surroundings:
     loop = asyncio.get_running_loop()
     return Surroundings(
         clock=broker.clock,
-        short_clock=time.monotonic_ns,
+        short_clock=machine_short_clock(),
         chance=broker.chance,
         timer=broker.timer,
         background=broker.executor,

@@ -1,0 +1,105 @@
+"""A broker in a process of its own, as users run it, on real time."""
+
+import json
+import os
+import signal
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, Final
+
+from odradek.base.errors import OdradekError
+from odradek.testing.broker_process import BrokerProcess
+from odradek.testing.host import BrokerNotRunning
+from odradek.testing.setting_texts import broker_layers
+
+HTTP_TIMEOUT_S: Final = 30.0
+
+
+class ProcessHost:
+    """See `Host`."""
+
+    def __init__(self, data_dir: Path, settings: Mapping[str, str], log_path: Path) -> None:
+        """What the broker writes to its standard error goes to the file `log_path`."""
+        self.process = BrokerProcess(data_dir, admin_port=0, settings=settings, log_path=log_path)
+        self._settings = settings
+        self._is_paused = False
+
+    @property
+    def is_running(self) -> bool:
+        """See `Host.is_running`."""
+        return self.process.is_running and self.process.exit_code() is None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """See `Host.bootstrap_servers`."""
+        return self.process.bootstrap_servers
+
+    @property
+    def admin_address(self) -> str | None:
+        """See `Host.admin_address`."""
+        return self.process.admin_address
+
+    def start(self) -> None:
+        """See `Host.start`."""
+        broker_layers(self._settings)  # the command only warns of unknown names
+        if self.process.is_running:
+            self.process.wait(HTTP_TIMEOUT_S)  # it has failed
+        self.process.start()
+
+    def stop(self) -> None:
+        """See `Host.stop`."""
+        self.resume()
+        self.process.stop()
+
+    def kill(self) -> None:
+        """See `Host.kill`."""
+        self._is_paused = False
+        self.process.kill()
+
+    def pause(self) -> None:
+        """See `Host.pause`: the system stops the process."""
+        self._check()
+        os.kill(self.process.pid, signal.SIGSTOP)
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """See `Host.resume`."""
+        if self._is_paused:
+            self._is_paused = False
+            os.kill(self.process.pid, signal.SIGCONT)
+
+    def fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
+        """See `Host.fault`."""
+        return self._ask("/test/faults", json.dumps(document).encode())
+
+    def describe(self, subject: str) -> list[dict[str, Any]]:
+        """See `Host.describe`."""
+        rows = self._ask(f"/describe/{subject}")
+        assert isinstance(rows, list), f"there is nothing to describe under {subject}"
+        return rows
+
+    def _check(self) -> None:
+        if not self.is_running:
+            raise BrokerNotRunning("the broker is not running")
+
+    def _ask(self, path: str, content: bytes | None = None) -> Any:  # noqa: ANN401 - a document of JSON
+        self._check()
+        assert self.process.admin_address is not None, "the process was started with an admin listener"
+        connection = HTTPConnection(self.process.admin_address, timeout=HTTP_TIMEOUT_S)
+        try:
+            connection.request(
+                "GET" if content is None else "POST", path, content, {"Content-Type": "application/json"}
+            )
+            answer = connection.getresponse()
+            document = json.load(answer)
+        except OSError as error:
+            raise OdradekError(
+                f"the broker does not answer at {self.process.admin_address}: {error}"
+            ) from None
+        finally:
+            connection.close()
+        if answer.status != HTTPStatus.OK:
+            raise OdradekError(document["error"])
+        return document

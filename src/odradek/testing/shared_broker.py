@@ -1,0 +1,60 @@
+"""The broker that all tests of a run share: it refuses what would reach tests that come later.
+
+Its clock only goes forward, so after a jump of a week later tests lose their records; and a test that ends
+half-way would leave it paused or dead.
+"""
+
+from typing import Final, NoReturn
+
+from odradek.base.errors import OdradekError
+from odradek.testing.broker import Broker
+from odradek.testing.virtual_clock import VirtualClock
+
+HINT: Final = (
+    "other tests use it too. Mark this test with @pytest.mark.odradek, and its odradek_broker is one of its"
+    " own; or take odradek_function_broker"
+)
+
+
+class SharedBrokerError(OdradekError):
+    """A test wants to do to the shared broker what would reach other tests."""
+
+
+class SharedBroker(Broker):
+    """A `Broker` that tests cannot stop, and whose clock they cannot move; `close` is its owner's."""
+
+    @property
+    def clock(self) -> VirtualClock:
+        """A clock that can be read and not moved. Raises SharedBrokerError when it is to be moved."""
+        return _ReadOnlyClock(super().clock)
+
+    def stop(self) -> None:
+        """Raises SharedBrokerError."""
+        _refuse("stop() is not for the shared broker")
+
+    def restart(self) -> None:
+        """Raises SharedBrokerError."""
+        _refuse("restart() is not for the shared broker")
+
+    def kill(self) -> None:
+        """Raises SharedBrokerError."""
+        _refuse("kill() is not for the shared broker")
+
+    def pause(self) -> None:
+        """Raises SharedBrokerError."""
+        _refuse("pause() is not for the shared broker")
+
+
+class _ReadOnlyClock(VirtualClock):
+    """Reads another clock."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        super().__init__(clock)
+
+    def advance(self, *_: object, **__: object) -> NoReturn:
+        """Raises SharedBrokerError."""
+        _refuse("the clock of the shared broker cannot be moved")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise SharedBrokerError(f"{what}: {HINT}")

@@ -1,0 +1,141 @@
+"""A broker on a thread of the test's own process, by a clock that the test may move."""
+
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from odradek.base.settings import BrokerSettings
+from odradek.metadata.store import StoreEngine
+from odradek.server.admin.descriptions import describe
+from odradek.server.process.broker_thread import BrokerThread
+from odradek.server.process.embedded_store import open_embedded_engine
+from odradek.storage.faulty_files import FaultyFileSystem
+from odradek.testing.host import BrokerNotRunning
+from odradek.testing.setting_texts import broker_layers
+from odradek.testing.virtual_clock import VirtualClock
+
+# How long the test's own thread may compute while the broker's waits; Python's 5 ms would be most of a
+# round trip.
+SWITCH_INTERVAL_S: Final = 0.0002
+
+
+class ThreadHost:
+    """See `Host`."""
+
+    def __init__(
+        self, data_dir: Path, settings: Mapping[str, str], clock: VirtualClock, *, durable: bool
+    ) -> None:
+        """Without `durable` nothing is forced to the disk, for a directory that does not last."""
+        self._settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data_dir), **settings}
+        self._clock = clock
+        self._durable = durable
+        self._thread: BrokerThread | None = None
+        self._files = FaultyFileSystem(time.sleep, durable=durable)
+        self._bootstrap_servers = ""
+        # Set by `resume`; None while the broker is not paused.
+        self._resumed: threading.Event | None = None
+        self._switch_interval_s = sys.getswitchinterval()
+
+    @property
+    def is_running(self) -> bool:
+        """See `Host.is_running`."""
+        return self._thread is not None and self._thread.is_running
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """See `Host.bootstrap_servers`."""
+        return self._bootstrap_servers
+
+    @property
+    def admin_address(self) -> str | None:
+        """See `Host.admin_address`."""
+        admin = self.thread.broker.admin
+        return None if admin is None else admin.address
+
+    @property
+    def thread(self) -> BrokerThread:
+        """The thread of the present life. Raises BrokerNotRunning."""
+        if self._thread is None or not self._thread.is_running:
+            failure = "" if self._thread is None else self._thread.failure
+            raise BrokerNotRunning(f"the broker is not running{failure and f': {failure}'}")
+        return self._thread
+
+    def start(self) -> None:
+        """See `Host.start`."""
+        if self._thread is not None:
+            self._end()  # it has failed
+        self._files = FaultyFileSystem(time.sleep, durable=self._durable)
+        thread = BrokerThread(
+            broker_layers(self._settings),
+            clock=self._clock,
+            file_system=self._files,
+            open_engine=self._open_engine,
+        )
+        thread.start()
+        self._thread = thread
+        self._bootstrap_servers = thread.bootstrap_servers
+        self._settings["listeners"] = thread.run(
+            lambda: ",".join(f"{one.name}://{one}" for one in thread.broker.listeners.bound)
+        )
+        self._clock.drive(thread.timer, thread.run)
+        self._switch_interval_s = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+
+    def stop(self) -> None:
+        """See `Host.stop`."""
+        self._end()
+
+    def kill(self) -> None:
+        """See `Host.kill`."""
+        self._end(is_crash=True)
+
+    def pause(self) -> None:
+        """See `Host.pause`: the broker's one thread waits."""
+        if self._resumed is not None:
+            return
+        thread, resumed, reached = self.thread, threading.Event(), threading.Event()
+
+        def wait() -> None:
+            reached.set()
+            resumed.wait()
+
+        thread.submit(wait)
+        reached.wait()
+        self._resumed = resumed
+
+    def resume(self) -> None:
+        """See `Host.resume`."""
+        if self._resumed is not None:
+            self._resumed.set()
+            self._resumed = None
+
+    def fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
+        """See `Host.fault`."""
+        raise NotImplementedError
+
+    def describe(self, subject: str) -> list[dict[str, Any]]:
+        """See `Host.describe`."""
+        thread = self.thread
+        rows = thread.run(lambda: describe(thread.broker.view, subject))
+        assert isinstance(rows, list), f"there is nothing to describe under {subject}"
+        return rows
+
+    def _open_engine(self, settings: BrokerSettings) -> StoreEngine:
+        return open_embedded_engine(settings, durable=self._durable)
+
+    def _end(self, *, is_crash: bool = False) -> None:
+        thread = self._thread
+        assert thread is not None, "the broker was not started"
+        self.resume()
+        self._clock.release()
+        self._thread = None
+        try:
+            if is_crash:
+                thread.kill(self._files.end)
+            else:
+                thread.stop()
+        finally:
+            sys.setswitchinterval(self._switch_interval_s)
