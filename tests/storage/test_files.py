@@ -7,15 +7,18 @@ from pathlib import Path
 import pytest
 
 from odradek.base.chance import SeededChance
+from odradek.storage.faulty_files import FaultyFileSystem
 from odradek.storage.files import FileSystem, write_atomically
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 from odradek.storage.os_files import OsFileSystem
 
 
-@pytest.fixture(params=["os", "memory"])
+@pytest.fixture(params=["os", "faulty", "memory"])
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[FileSystem, str]:
     if request.param == "os":
         return OsFileSystem(), str(tmp_path)
+    if request.param == "faulty":
+        return FaultyFileSystem(lambda seconds: None), str(tmp_path)
     memory = MemoryFileSystem()
     memory.make_directory("/disk/of/tests")
     return memory, "/disk/of/tests"

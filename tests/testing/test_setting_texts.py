@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from odradek.base.errors import SettingError
-from odradek.testing.setting_texts import setting_texts
+from odradek.testing.setting_texts import SettingValue, setting_texts
 
 
 def test_values_become_the_texts_of_a_settings_file() -> None:
-    given = {
+    given: dict[str, SettingValue] = {
         "num.partitions": 3,
         "auto.create.topics.enable": False,
         "log.retention.ms": timedelta(minutes=1.5),

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPConnection
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ from odradek.testing.host import BrokerNotRunning
 from odradek.testing.setting_texts import broker_layers
 
 HTTP_TIMEOUT_S: Final = 30.0
+ADMIN_LIBRARIES: Final = ("starlette", "uvicorn")
+"""What the admin listener needs; they come with an extra."""
 
 
 class ProcessHost:
@@ -22,7 +25,10 @@ class ProcessHost:
 
     def __init__(self, data_dir: Path, settings: Mapping[str, str], log_path: Path) -> None:
         """What the broker writes to its standard error goes to the file `log_path`."""
-        self.process = BrokerProcess(data_dir, admin_port=0, settings=settings, log_path=log_path)
+        has_admin = all(find_spec(library) for library in ADMIN_LIBRARIES)
+        self.process = BrokerProcess(
+            data_dir, admin_port=0 if has_admin else None, settings=settings, log_path=log_path
+        )
         self._settings = settings
         self._is_paused = False
 
@@ -86,7 +92,10 @@ class ProcessHost:
 
     def _ask(self, path: str, content: bytes | None = None) -> Any:  # noqa: ANN401 - a document of JSON
         self._check()
-        assert self.process.admin_address is not None, "the process was started with an admin listener"
+        if self.process.admin_address is None:
+            raise OdradekError(
+                "a broker in a process of its own is reached by its admin listener: pip install 'odradek[admin]'"
+            )
         connection = HTTPConnection(self.process.admin_address, timeout=HTTP_TIMEOUT_S)
         try:
             connection.request(
