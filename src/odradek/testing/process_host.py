@@ -94,7 +94,7 @@ class ProcessHost:
         self._check()
         if self.process.admin_address is None:
             raise OdradekError(
-                "a broker in a process of its own is reached by its admin listener: pip install 'odradek[admin]'"
+                "a broker in another process is reached by its admin listener: pip install 'odradek[admin]'"
             )
         connection = HTTPConnection(self.process.admin_address, timeout=HTTP_TIMEOUT_S)
         try:
