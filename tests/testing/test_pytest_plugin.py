@@ -86,7 +86,7 @@ def test_a_marked_test_has_a_broker_of_its_own(run: Run) -> None:
         def test_shared_again(odradek_broker):
             assert odradek_broker.bootstrap_servers == addresses[0] != addresses[1]
         """,
-        "-v",
+        "-rp",
     )
     result.assert_outcomes(passed=3)
     result.stdout.re_match_lines([r"PASSED test_it.py::test_own$"])
