@@ -17,7 +17,7 @@ from campaigns.corpus import TOPIC, WRITTEN_TOPIC, framed
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec, compress
 from odradek.records.framing import append_record
-from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, read_header
+from odradek.records.header import HEADER_BYTES, read_header
 from odradek.wire.headers import RequestHeader
 from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -62,7 +62,7 @@ def packed_batch(codec: Codec, packed: bytes, record_count: int) -> bytes:
     header = read_header(builder.build())
     header.attributes = codec
     header.record_count, header.last_offset_delta = record_count, record_count - 1
-    header.batch_length = len(batch) - OVERHEAD_BYTES
+    header.size_bytes = len(batch)
     header.seal_into(batch)
     return bytes(batch)
 

@@ -27,7 +27,7 @@ def batch_of(*values: bytes, base_offset: int = 0) -> bytes:
 def test_a_header_says_what_stands_in_its_bytes() -> None:
     data = struct.pack(">qiibIhiqqqhii", 40, 60, 3, 2, 77, 0x34, 9, 100, 200, 5, 6, 7, 10)
     header = read_header(data)
-    assert header == BatchHeader(40, 60, 3, 2, 77, 0x34, 9, 100, 200, 5, 6, 7, 10)
+    assert header == BatchHeader(40, 72, 3, 2, 77, 0x34, 9, 100, 200, 5, 6, 7, 10)
     assert header.size_bytes == 60 + OVERHEAD_BYTES
     assert (header.last_offset, header.next_offset) == (49, 50)
     assert header.codec == 4

@@ -19,7 +19,7 @@ from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec, compress
 from odradek.records.control import EndTxnMarker, build_marker
 from odradek.records.framing import append_record, iter_records
-from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, check_crc, read_header
+from odradek.records.header import HEADER_BYTES, BatchHeader, check_crc, read_header
 from odradek.records.validation import RECORDS_BLAMED_MAX, ValidationRules, rules_of, validate
 
 NOW_MS = 1_700_000_000_000
@@ -61,7 +61,7 @@ def with_body(body: bytes, record_count: int, codec: Codec = Codec.NONE) -> byte
     packed = bytes(compress(codec, body))
     batch = bytearray(batch_of()[:HEADER_BYTES]) + packed
     header = read_header(batch)
-    header.batch_length = len(batch) - OVERHEAD_BYTES
+    header.size_bytes = len(batch)
     header.record_count, header.last_offset_delta = record_count, record_count - 1
     header.attributes = int(codec)
     header.seal_into(batch)

@@ -92,9 +92,11 @@ class FrameReader:
         """
         frame = self._frame
         if frame is None:
-            end = len(self._head) + size_bytes
-            self._head = b""
-            return self._cut([], 0, end)
+            if self._head:
+                end = len(self._head) + size_bytes
+                self._head = b""
+                return self._cut([], 0, end)
+            return self._cut([], 0, size_bytes)
         missing_bytes = self._frame_bytes - len(frame)
         if size_bytes < missing_bytes:
             frame += self._scratch[:size_bytes]
@@ -147,3 +149,9 @@ def framed_as(payload_bytes: int, parts: Sequence[Buffer]) -> list[Buffer]:
     if len(first) > JOINED_BYTES_MAX:
         return [length, *parts]
     return [length + first, *parts[1:]]
+
+
+def framed_small(payload: Buffer) -> bytes | None:
+    """A frame of one piece, the usual small answer; None where that would copy too much."""
+    size_bytes = len(payload)
+    return None if size_bytes > JOINED_BYTES_MAX else _LENGTH.pack(size_bytes) + payload

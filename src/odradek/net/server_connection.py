@@ -35,7 +35,15 @@ from typing import Final, Protocol, cast
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Background
 from odradek.base.stored_bytes import StoredBytes
-from odradek.net.framing import LENGTH_BYTES, FrameReader, FrameRefused, Part, framed, framed_as
+from odradek.net.framing import (
+    LENGTH_BYTES,
+    FrameReader,
+    FrameRefused,
+    Part,
+    framed,
+    framed_as,
+    framed_small,
+)
 from odradek.net.ready_queue import ReadyQueue
 
 PIECE_BYTES: Final = 512 * 1024
@@ -239,15 +247,22 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._transport is None:
             return
         self.was_active = True
+        if len(parts) == 1 and (frame := framed_small(cast(Buffer, parts[0]))) is not None:
+            self.bytes_out += len(frame)
+            self._transport.write(frame)
+        else:
+            self._answer_in_pieces(self._transport, parts)
+        if self._waiting or self._sending:
+            self._wait_for_turn()
+
+    def _answer_in_pieces(self, transport: asyncio.Transport, parts: Sequence[Part]) -> None:
         for part in parts:
             if isinstance(part, StoredBytes):
-                self._begin_sending(self._transport, parts)
-                break
-        else:
-            frame = framed(cast(Sequence[Buffer], parts))
-            self.bytes_out += sum(map(len, frame))
-            self._transport.writelines(frame)
-        self._wait_for_turn()
+                self._begin_sending(transport, parts)
+                return
+        frame = framed(cast(Sequence[Buffer], parts))
+        self.bytes_out += sum(map(len, frame))
+        transport.writelines(frame)
 
     def answer_nothing(self) -> None:
         """End the frame at work without an answer (acks=0)."""
@@ -301,13 +316,17 @@ class ServerConnection(asyncio.BufferedProtocol):
 
     def _may_serve(self) -> bool:
         """Whether the next frame may be handed over now, or more of an answer be sent."""
-        if self._choked or self._fetching is not None or self._transport is None:
+        transport = self._transport
+        if self._choked or self._fetching is not None or transport is None:
             return False
-        return bool(self._sending) or (bool(self._waiting) and not self._handling and self.is_open)
+        if self._sending:
+            return True
+        may_handle = bool(self._waiting) and not self._handling and not self._is_closing
+        return may_handle and not transport.is_closing()
 
     def _wait_for_turn(self) -> None:
         """Queue when there is something to do and this connection is not queued yet."""
-        if (self._waiting or self._sending) and not self._is_queued and self._may_serve():
+        if not self._is_queued and self._may_serve():
             self._is_queued = True
             self._ready.add(self)
 

@@ -19,7 +19,6 @@ from odradek.records.header import (
     HEADER_BYTES,
     NO_SEQUENCE,
     NO_TIMESTAMP,
-    OVERHEAD_BYTES,
     TRANSACTIONAL_BIT,
     BatchHeader,
     blank_header,
@@ -136,7 +135,7 @@ def assemble_batch(header: BatchHeader, body: Buffer, codec: int, level: int | N
     packed = compress(codec, body, level)
     batch = bytearray(HEADER_BYTES)
     batch += packed
-    header.batch_length = len(batch) - OVERHEAD_BYTES
+    header.size_bytes = len(batch)
     header.attributes = header.attributes & ~CODEC_MASK | codec
     header.seal_into(batch)
     return batch

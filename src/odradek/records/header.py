@@ -41,7 +41,6 @@ NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 
 _HEADER = Struct(">qiibIhiqqqhii")
-_BATCH_LENGTH_MIN = HEADER_BYTES - OVERHEAD_BYTES
 _MAGIC_AT = 16
 _CRC_AT = 17
 _CRC = Struct(">I")
@@ -56,8 +55,8 @@ class BatchHeader:
 
     base_offset: Offset
     """Offset that delta 0 stands for; compaction may have removed that record."""
-    batch_length: int
-    """Bytes from the leader epoch on; at least 49."""
+    size_bytes: int
+    """The whole batch, header included: the length in the header counts from the leader epoch on."""
     leader_epoch: LeaderEpoch
     """The epoch of the leader that appended the batch; -1 from a producer."""
     magic: int
@@ -80,11 +79,6 @@ class BatchHeader:
     """Sequence number of the first record; -1 without a producer id, and in control batches."""
     record_count: int
     """Records in the batch; after compaction fewer than offsets."""
-
-    @property
-    def size_bytes(self) -> int:
-        """The whole batch, header included."""
-        return self.batch_length + OVERHEAD_BYTES
 
     @property
     def last_offset(self) -> Offset:
@@ -139,7 +133,7 @@ class BatchHeader:
             buffer,
             position,
             self.base_offset,
-            self.batch_length,
+            self.size_bytes - OVERHEAD_BYTES,
             self.leader_epoch,
             self.magic,
             self.crc,
@@ -164,7 +158,7 @@ def blank_header() -> BatchHeader:
     """The header of an empty batch of no producer at offset 0."""
     return BatchHeader(
         base_offset=0,
-        batch_length=_BATCH_LENGTH_MIN,
+        size_bytes=HEADER_BYTES,
         leader_epoch=NO_EPOCH,
         magic=CURRENT_MAGIC,
         crc=0,
@@ -188,10 +182,11 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     if len(buffer) - position < HEADER_BYTES:
         raise _too_short_for_header(buffer, position)
     header = BatchHeader(*_HEADER.unpack_from(buffer, position))
+    header.size_bytes += OVERHEAD_BYTES  # only the length stands in the bytes
     if header.magic != CURRENT_MAGIC:
         raise _wrong_magic(header.magic)
-    if header.batch_length < _BATCH_LENGTH_MIN:
-        raise CorruptRecord(f"a batch of length {header.batch_length}, less than its header")
+    if header.size_bytes < HEADER_BYTES:
+        raise CorruptRecord(f"a batch of {header.size_bytes} bytes, less than its header")
     return header
 
 
@@ -215,8 +210,7 @@ def iter_headers(
 
 def computed_crc(buffer: Buffer, header: BatchHeader, position: int = 0) -> int:
     """The CRC that the bytes of the batch at `position` have, whatever the header says."""
-    whole = memoryview(buffer)
-    crc: int = crc32c(whole[position + _CHECKED_AT : position + header.batch_length + OVERHEAD_BYTES])
+    crc: int = crc32c(memoryview(buffer)[position + _CHECKED_AT : position + header.size_bytes])
     return crc
 
 

@@ -10,7 +10,7 @@ Only LogAppendTime changes bytes that the CRC covers.
 from struct import Struct
 
 from odradek.base.ids import LeaderEpoch, Offset
-from odradek.records.header import LOG_APPEND_TIME_BIT
+from odradek.records.header import LOG_APPEND_TIME_BIT, OVERHEAD_BYTES
 from odradek.records.validation import ValidatedRecords
 
 # Base offset, the length as it was, leader epoch: the front of a batch in one write.
@@ -31,13 +31,14 @@ def assign_offsets(
     position = 0
     offset = first_offset
     for header in records.headers:
+        size_bytes = header.size_bytes
         header.base_offset = offset
         header.leader_epoch = leader_epoch
         if log_append_time_ms is None:
-            _FRONT.pack_into(records.data, position, offset, header.batch_length, leader_epoch)
+            _FRONT.pack_into(records.data, position, offset, size_bytes - OVERHEAD_BYTES, leader_epoch)
         else:
             header.attributes |= LOG_APPEND_TIME_BIT
             header.max_timestamp = log_append_time_ms
             header.seal_into(records.data, position)
-        position += header.size_bytes
-        offset = header.next_offset
+        position += size_bytes
+        offset += header.last_offset_delta + 1

@@ -51,14 +51,22 @@ class _Walk:
     newest: int = -_DELTA_MAX
     first_without_key: int | None = None
     # How many headers this step may still walk.
-    headers_free: int = 0
+    headers_free: int = HEADERS_PER_STEP
     # How many headers of the record before `number` are left for further steps, and where they have to end.
     headers_left: int = 0
     headers_end: int = 0
 
 
 def check_records(body: Buffer, record_count: int) -> RecordSummary:
-    """Do `check_in_steps` at once."""
+    """Do `check_in_steps` at once: without making steps of it where one is enough."""
+    if record_count <= RECORDS_PER_STEP:
+        walk = _Walk()
+        try:
+            _walk(walk, body, record_count)
+        except IndexError:
+            raise _too_short(record_count) from None
+        if not walk.headers_left:
+            return _summary(walk, body, record_count)
     return finish(check_in_steps(body, record_count))
 
 
@@ -79,10 +87,19 @@ def check_in_steps(body: Buffer, record_count: int) -> Work[RecordSummary]:
                 break
             yield None
     except IndexError:
-        raise InvalidRecord(f"the batch ends before its {record_count} records do") from None
+        raise _too_short(record_count) from None
+    return _summary(walk, body, record_count)
+
+
+def _summary(walk: _Walk, body: Buffer, record_count: int) -> RecordSummary:
+    """The result of a pass that has come to the last record."""
     if walk.position != len(body):
         raise InvalidRecord(f"{len(body) - walk.position} bytes follow the last of {record_count} records")
     return RecordSummary(walk.oldest, walk.newest, walk.first_without_key)
+
+
+def _too_short(record_count: int) -> InvalidRecord:
+    return InvalidRecord(f"the batch ends before its {record_count} records do")
 
 
 def _walk(walk: _Walk, body: Buffer, stop: int) -> None:

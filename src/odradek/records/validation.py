@@ -15,7 +15,7 @@ that is cut short, since TCP does not cut one.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import (
@@ -25,6 +25,7 @@ from odradek.base.errors import (
     RecordTooLarge,
     UnsupportedCompression,
 )
+from odradek.base.ids import NO_PRODUCER_ID
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import assemble_batch
 from odradek.records.compression import CODECS_BY_NAME, DECOMPRESSED_BYTES_MAX, Codec
@@ -37,8 +38,18 @@ from odradek.records.framing import (
     discard_in_steps,
     iter_outlines,
 )
-from odradek.records.header import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, check_crc, read_header
-from odradek.records.record_check import RECORDS_PER_STEP, check_in_steps
+from odradek.records.header import (
+    CODEC_MASK,
+    CONTROL_BIT,
+    HEADER_BYTES,
+    LOG_APPEND_TIME_BIT,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    check_crc,
+    read_header,
+)
+from odradek.records.record_check import RECORDS_PER_STEP, RecordSummary, check_in_steps, check_records
 from odradek.records.work import Away, Work, finish
 
 # How many records of a batch an error names.
@@ -110,6 +121,14 @@ def rules_of(config: TopicConfig, *, from_client: bool = True) -> ValidationRule
     )
 
 
+class _Fault(NamedTuple):
+    """What is wrong with some records of a batch."""
+
+    kind: type[InvalidRecord] | type[InvalidTimestamp]
+    words: str
+    of_record: FaultOf
+
+
 @dataclass(slots=True)
 class ValidatedRecords:
     """Batches that satisfy all rules, ready for `assign_offsets`."""
@@ -121,7 +140,19 @@ class ValidatedRecords:
 
 
 def validate(buffer: Buffer, rules: ValidationRules, now_ms: int) -> ValidatedRecords:
-    """Do `validate_in_steps` at once."""
+    """Do `validate_in_steps` at once.
+
+    A client's usual small batch, which is plain, short and without fault, is not made steps of.
+    """
+    if rules.from_client and rules.walks_records and not rules.codec:  # None, or Codec.NONE
+        headers = _headers_of(buffer)
+        header = headers[0]
+        is_plain = not header.attributes & CODEC_MASK
+        if len(headers) == 1 and is_plain and header.record_count <= RECORDS_PER_STEP:
+            _check_batch(buffer, header, 0, rules)
+            summary = check_records(memoryview(buffer)[HEADER_BYTES:], header.record_count)
+            if _fault_in_summary(header, summary, rules, now_ms) is None:
+                return _accepted(buffer, header, header.base_timestamp + summary.newest_delta_ms)
     return finish(validate_in_steps(buffer, rules, now_ms))
 
 
@@ -141,11 +172,8 @@ def validate_in_steps(buffer: Buffer, rules: ValidationRules, now_ms: int) -> Wo
         raise InvalidRecord(f"{len(headers)} batches for a partition, there has to be exactly one")
     position = 0
     for header in headers:
-        size_bytes = header.size_bytes
-        _check_size(size_bytes, rules)
-        check_crc(buffer, header, position)
-        _check_header(header, rules)
-        position += size_bytes
+        _check_batch(buffer, header, position, rules)
+        position += header.size_bytes
     if rules.needs_records:
         return (yield from _validate_records(buffer, headers[0], rules, now_ms))
     if rules.from_client:
@@ -171,18 +199,29 @@ def _headers_of(buffer: Buffer) -> list[BatchHeader]:
     return headers
 
 
+def _check_batch(buffer: Buffer, header: BatchHeader, position: int, rules: ValidationRules) -> None:
+    if header.size_bytes > rules.max_message_bytes:
+        raise _too_large(header.size_bytes, rules)
+    check_crc(buffer, header, position)
+    _check_header(header, rules)
+
+
 def _check_size(size_bytes: int, rules: ValidationRules) -> None:
     if size_bytes > rules.max_message_bytes:
-        raise RecordTooLarge(
-            f"a batch of {size_bytes} bytes is above max.message.bytes, {rules.max_message_bytes}"
-        )
+        raise _too_large(size_bytes, rules)
+
+
+def _too_large(size_bytes: int, rules: ValidationRules) -> RecordTooLarge:
+    return RecordTooLarge(
+        f"a batch of {size_bytes} bytes is above max.message.bytes, {rules.max_message_bytes}"
+    )
 
 
 def _check_header(header: BatchHeader, rules: ValidationRules) -> None:
-    count = header.record_count
+    count, attributes = header.record_count, header.attributes
     if count < 1 or header.last_offset_delta != count - 1:
         raise InvalidRecord(f"{count} records cannot have offsets 0 to {header.last_offset_delta}")
-    codec = header.codec
+    codec = attributes & CODEC_MASK
     if codec > _LAST_CODEC:
         raise UnsupportedCompression(f"no codec has the id {codec}")
     # A lie about the count would give away offsets by the billion.
@@ -190,23 +229,21 @@ def _check_header(header: BatchHeader, rules: ValidationRules) -> None:
     room_bytes = header.size_bytes - HEADER_BYTES if is_plain else rules.decompressed_bytes_max
     if count > room_bytes // RECORD_BYTES_MIN:
         raise InvalidRecord(f"{count} records do not fit in {room_bytes} bytes")
-    if header.has_producer_id:
+    has_producer_id = header.producer_id > NO_PRODUCER_ID
+    if has_producer_id:
         if header.producer_epoch < 0:
             raise InvalidRecord(f"producer {header.producer_id} has no epoch")
-    elif header.is_transactional:
+    elif attributes & TRANSACTIONAL_BIT:
         raise InvalidRecord("a transactional batch without a producer id")
-    if rules.from_client:
-        _check_header_from_client(header)
-
-
-def _check_header_from_client(header: BatchHeader) -> None:
+    if not rules.from_client:
+        return
     if header.base_offset:
         raise InvalidRecord(f"a producer's batch begins at offset 0, not {header.base_offset}")
-    if header.is_control:
+    if attributes & CONTROL_BIT:
         raise InvalidRecord("clients may not write control records")
-    if header.has_producer_id and header.base_sequence < 0:
+    if has_producer_id and header.base_sequence < 0:
         raise InvalidRecord(f"producer {header.producer_id} sent sequence number {header.base_sequence}")
-    if header.is_log_append_time:
+    if attributes & LOG_APPEND_TIME_BIT:
         raise InvalidTimestamp("producers may not set the timestamp type to LogAppendTime")
 
 
@@ -277,35 +314,49 @@ def _validate_body(
     buffer: Buffer, body: Buffer, header: BatchHeader, rules: ValidationRules, now_ms: int
 ) -> Work[ValidatedRecords]:
     summary = yield from check_in_steps(body, header.record_count)
+    fault = _fault_in_summary(header, summary, rules, now_ms)
+    if fault is not None:
+        raise fault.kind(fault.words, (yield from _blamed(body, header, fault.of_record)))
+    newest = header.base_timestamp + summary.newest_delta_ms
+    if rules.codec is None or rules.codec == header.codec:
+        return _accepted(buffer, header, newest)
+    header.max_timestamp = newest
+    if rules.codec == _NO_CODEC:
+        _check_size(HEADER_BYTES + len(body), rules)
+    assemble = partial(assemble_batch, header, body, rules.codec, rules.level)
+    if len(body) <= RECOMPRESSED_HERE_BYTES_MAX:
+        data = assemble()
+    else:
+        data = yield Away(assemble)
+    _check_size(len(data), rules)
+    return ValidatedRecords(data, [header])
+
+
+def _fault_in_summary(
+    header: BatchHeader, summary: RecordSummary, rules: ValidationRules, now_ms: int
+) -> _Fault | None:
+    """What the topic's rules refuse among the records of a batch, if anything."""
     if rules.compacted and summary.first_without_key is not None:
-        raise InvalidRecord(
-            f"record {summary.first_without_key} has no key, which a compacted topic needs",
-            (yield from _blamed(body, header, _fault_in_key)),
-        )
+        words = f"record {summary.first_without_key} has no key, which a compacted topic needs"
+        return _Fault(InvalidRecord, words, _fault_in_key)
     oldest = header.base_timestamp + summary.oldest_delta_ms
     newest = header.base_timestamp + summary.newest_delta_ms
     if oldest < LONG_MIN or newest > LONG_MAX:
         raise InvalidRecord("a record has a timestamp of more than 64 bits")
-    fault = _fault_in_time(newest, rules, now_ms) or _fault_in_time(oldest, rules, now_ms)
-    if fault is not None:
-        blamed = yield from _blamed(body, header, _too_far(header, rules, now_ms))
-        raise InvalidTimestamp(fault, blamed)
+    if rules.log_append_time:
+        return None
+    late = _fault_in_time(newest, rules, now_ms)
+    if late is None and oldest != newest:
+        late = _fault_in_time(oldest, rules, now_ms)
+    return None if late is None else _Fault(InvalidTimestamp, late, _too_far(header, rules, now_ms))
 
-    # Some clients leave a wrong largest timestamp in the header; lookups by time and retention rely on it.
-    is_misstated = header.max_timestamp != newest
-    header.max_timestamp = newest
-    if rules.codec is not None and rules.codec != header.codec:
-        if rules.codec == _NO_CODEC:
-            _check_size(HEADER_BYTES + len(body), rules)
-        assemble = partial(assemble_batch, header, body, rules.codec, rules.level)
-        if len(body) <= RECOMPRESSED_HERE_BYTES_MAX:
-            data = assemble()
-        else:
-            data = yield Away(assemble)
-        _check_size(len(data), rules)
-        return ValidatedRecords(data, [header])
+
+def _accepted(buffer: Buffer, header: BatchHeader, newest_ms: int) -> ValidatedRecords:
+    """The batch as it came; some clients leave a wrong largest timestamp in the header, on which lookups by
+    time and retention rely."""
     writable = _writable(buffer)
-    if is_misstated:
+    if header.max_timestamp != newest_ms:
+        header.max_timestamp = newest_ms
         header.seal_into(writable)
     return ValidatedRecords(writable, [header])
 

@@ -52,14 +52,18 @@ def leader_info(
     headers: Sequence[BatchHeader], append_time_ms: int | None, log_start_offset: Offset, size_bytes: int
 ) -> AppendInfo:
     """The answer to batches that a leader has just given offsets and written."""
-    first, last = headers[0].base_offset, headers[-1].last_offset
+    newest = headers[-1]
+    first, last = headers[0].base_offset, newest.base_offset + newest.last_offset_delta
+    max_timestamp = newest.max_timestamp
+    if len(headers) > 1:
+        max_timestamp = max([header.max_timestamp for header in headers])
     return AppendInfo(
         first,
         last,
-        max([header.max_timestamp for header in headers]),
+        max_timestamp,
         -1 if append_time_ms is None else append_time_ms,
         log_start_offset,
-        headers[-1].leader_epoch,
+        newest.leader_epoch,
         last - first + 1,
         size_bytes,
     )

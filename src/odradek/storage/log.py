@@ -58,7 +58,8 @@ def _on_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Concaten
 
     @wraps(method)
     def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        log.place.check_online()
+        if log.place.failure is not None:
+            raise log.place.offline()
         try:
             return method(log, *args, **kwargs)
         except OSError as error:
@@ -72,7 +73,8 @@ def _reads_disk(method: "Callable[Concatenate[Log, _P], _R]") -> "Callable[Conca
 
     @wraps(method)
     def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        log.place.check_online()
+        if log.place.failure is not None:
+            raise log.place.offline()
         try:
             return method(log, *args, **kwargs)
         except OSError as error:
@@ -95,7 +97,8 @@ def _reads_disk_in_steps(
 
     @wraps(method)
     def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> Work[_R]:
-        log.place.check_online()
+        if log.place.failure is not None:
+            raise log.place.offline()
         try:
             return (yield from method(log, *args, **kwargs))
         except OSError as error:
@@ -254,7 +257,7 @@ class Log:
         rolled = self._write(records.data, records.headers, now_ms)
         info = leader_info(records.headers, append_time_ms, offsets.log_start, size_bytes)
         info.rolled = rolled
-        info.flush_due = rolled or self._is_flush_due()
+        info.flush_due = rolled or offsets.end - self._flushes.flushed_offset >= self.config.flush_messages
         return info
 
     @_on_disk
@@ -286,26 +289,22 @@ class Log:
     def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
         """Write batches that have their offsets, remember what they say; True when a segment was begun."""
         last = headers[-1]
+        last_offset = last.base_offset + last.last_offset_delta
         flushes = self._flushes
         if flushes.names_synced < flushes.cut_at_name:
             self._settle_cut()
+        active = self._segments.active
         rolled = must_roll(
-            self._segments.active,
-            self.config,
-            self._roll_jitter_ms,
-            size_bytes=len(data),
-            last_offset=last.last_offset,
-            max_timestamp=last.max_timestamp,
-            now_ms=now_ms,
+            active, self.config, self._roll_jitter_ms, len(data), last_offset, last.max_timestamp, now_ms
         )
         offsets = self._offsets
         if rolled:
             # At LEO, also where a leader's compacted batches begin later: see `recovery` on gaps.
-            reachable = last.last_offset - offsets.end <= RELATIVE_OFFSET_MAX
+            reachable = last_offset - offsets.end <= RELATIVE_OFFSET_MAX
             self._begin_segment(offsets.end if reachable else headers[0].base_offset)
-        active = self._segments.active
+            active = self._segments.active
         active.append(data, headers)
-        offsets.append_up_to(LogPosition(last.next_offset, active.base_offset, active.size_bytes))
+        offsets.append_up_to(LogPosition(last_offset + 1, active.base_offset, active.size_bytes))
         for header in headers:
             if header.leader_epoch > self._epochs.latest:
                 self._epochs.assign(header.leader_epoch, header.base_offset)

@@ -91,15 +91,16 @@ class LogDirectory:
     def check_online(self) -> None:
         """StorageFailure when the directory is offline."""
         if self.failure is not None:
-            raise self._offline()
+            raise self.offline()
 
     def fail(self, reason: str | OSError) -> StorageFailure:
         """Take the directory offline; the error to raise. The first reason is the one that stays."""
         if self.failure is None:
             self.failure = explain(reason) if isinstance(reason, OSError) else reason
-        return self._offline()
+        return self.offline()
 
-    def _offline(self) -> StorageFailure:
+    def offline(self) -> StorageFailure:
+        """Returns the error for who uses a directory that is offline."""
         return StorageFailure(f"the log directory {self.path} is offline: {self.failure}")
 
     def take_repairs(self) -> list[str]:

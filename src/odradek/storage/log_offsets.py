@@ -40,7 +40,10 @@ class LogOffsets:
         """Move HW and LSO."""
         self.high_watermark = high_watermark
         self.last_stable = last_stable
-        self._check()
+        # As `_check`: after each append, so without the call.
+        assert self.log_start <= last_stable.offset <= high_watermark.offset <= self.end, (
+            f"offsets out of order: {self}"
+        )
 
     def start_at(self, log_start: Offset, last_stable: LogPosition) -> None:
         """Raise the log start, and with it LSO where that would be below it."""

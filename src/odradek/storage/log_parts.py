@@ -44,7 +44,10 @@ class LogParts:
 
     def stand_at(self, high_watermark: LogPosition) -> None:
         """Move HW, and LSO with it."""
-        self.offsets.stand_at(high_watermark, self.last_stable_below(high_watermark, self.offsets.log_start))
+        offsets, last_stable = self.offsets, high_watermark
+        if self.producers.holds_offsets_back:
+            last_stable = self.last_stable_below(high_watermark, offsets.log_start)
+        offsets.stand_at(high_watermark, last_stable)
 
     def raise_log_start(self, offset: Offset) -> bool:
         """Move the log start up to `offset`, at most to HW. Returns whether it moved."""

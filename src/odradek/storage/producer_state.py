@@ -207,6 +207,11 @@ class ProducerStates:
         return AbortedTransaction(header.producer_id, first_offset, marker_offset, last_stable_offset)
 
     @property
+    def holds_offsets_back(self) -> bool:
+        """Whether LSO may be below HW: a transaction is open, or its marker may be at or above HW."""
+        return bool(self._ongoing or self._unreplicated)
+
+    @property
     def first_unstable_offset(self) -> Offset | None:
         """The first offset of the earliest transaction that is open or whose marker is not below HW."""
         if not self._ongoing and not self._unreplicated:

@@ -10,7 +10,6 @@ def must_roll(
     segment: Segment,
     config: TopicConfig,
     jitter_ms: int,
-    *,
     size_bytes: int,
     last_offset: Offset,
     max_timestamp: int,
@@ -21,26 +20,24 @@ def must_roll(
     A segment's age is the time between its first batch and these ones, so that a log which is written
     again in bulk rolls as it did the first time; without timestamps it is the time since it was made.
     """
+    if last_offset - segment.base_offset > offset_index.RELATIVE_OFFSET_MAX:
+        return True
     if segment.size_bytes == 0:
-        return not segment.can_hold(last_offset)
-    if segment.size_bytes + size_bytes > config.segment_bytes or not segment.can_hold(last_offset):
+        return False
+    if segment.size_bytes + size_bytes > config.segment_bytes:
         return True
     first_timestamp = segment.first_timestamp
     if first_timestamp >= 0 and max_timestamp >= 0:
         age_ms = max_timestamp - first_timestamp
     else:
         age_ms = now_ms - segment.created_ms
-    if age_ms > _age_max_ms(config) - jitter_ms:
+    if age_ms > config.segment_ms - jitter_ms:
+        return True
+    if age_ms > config.max_compaction_lag_ms - jitter_ms and "compact" in config.cleanup_policy:
+        # Records have to leave the active segment before they are overdue for compaction.
         return True
     index_bytes_max = config.segment_index_bytes
     return (
         len(segment.offset_index.entries) >= index_bytes_max // offset_index.ENTRY_BYTES
         or len(segment.time_index.entries) >= index_bytes_max // time_index.ENTRY_BYTES - 1
     )
-
-
-def _age_max_ms(config: TopicConfig) -> int:
-    """A compacted log's records have to leave the active segment before they are overdue for compaction."""
-    if "compact" in config.cleanup_policy:
-        return min(config.segment_ms, config.max_compaction_lag_ms)
-    return config.segment_ms

@@ -141,10 +141,12 @@ class Segment:
     def note(self, header: BatchHeader, position: int) -> None:
         """Bring the indexes up to a batch that lies at `position`."""
         newest = self._newest if self._newest is not None else self.newest
-        if header.max_timestamp > newest.timestamp_ms:
-            self._newest = newest = TimeEntry(header.max_timestamp, header.last_offset)
+        max_timestamp = header.max_timestamp
+        if max_timestamp > newest.timestamp_ms:
+            last_offset = header.base_offset + header.last_offset_delta
+            self._newest = newest = TimeEntry(max_timestamp, last_offset)
         if position == 0:
-            self._first_timestamp = header.max_timestamp
+            self._first_timestamp = max_timestamp
         if self._bytes_since_index > self.index_interval_bytes:
             self.offset_index.append(header.last_offset, position)
             self.time_index.append_if_later(newest.timestamp_ms, newest.offset)

@@ -215,7 +215,11 @@ def read_compact_records(buffer: Buffer, at: int) -> tuple[memoryview, int]:
 
 def read_compact_nullable_records(buffer: Buffer, at: int) -> tuple[memoryview | None, int]:
     """Record batches with their size + 1 as a varint, 0 for null, as a view into the buffer."""
-    size, at = read_uvarint(buffer, at)
+    size = buffer[at]
+    if size > 127:
+        size, at = read_uvarint(buffer, at)
+    else:
+        at += 1
     if size == 0:
         return None, at
     end = at + size - 1
@@ -239,7 +243,9 @@ def read_count(buffer: Buffer, at: int, element_bytes_min: int, budget: ElementB
     at += 4
     if count < 0 or count * element_bytes_min > len(buffer) - at:
         raise Undecodable
-    budget.spend(count)
+    budget.left -= count  # `spend`, without a call for each array of each message
+    if budget.left < 0:
+        raise Undecodable
     return count, at
 
 
@@ -257,11 +263,18 @@ def read_compact_count(
     buffer: Buffer, at: int, element_bytes_min: int, budget: ElementBudget
 ) -> tuple[int, int]:
     """The varint length + 1 of an array that is not null."""
-    size, at = read_uvarint(buffer, at)
-    if size == 0 or (size - 1) * element_bytes_min > len(buffer) - at:
+    count = buffer[at] - 1
+    if count > 126:
+        count, at = read_uvarint(buffer, at)
+        count -= 1
+    else:
+        at += 1
+    if count < 0 or count * element_bytes_min > len(buffer) - at:
         raise Undecodable
-    budget.spend(size - 1)
-    return size - 1, at
+    budget.left -= count
+    if budget.left < 0:
+        raise Undecodable
+    return count, at
 
 
 def read_compact_nullable_count(

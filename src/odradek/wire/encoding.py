@@ -144,6 +144,11 @@ def write_compact_nullable_records(out: bytearray, value: Buffer | None, payload
     """Record batches with their size + 1 as a varint, 0 for null; large ones stay where they are."""
     if value is None:
         out.append(0)
+        return
+    size = len(value)
+    if size < 127:  # as `write_compact_records`, which most answers without records need not call
+        out.append(size + 1)
+        out += value
     else:
         write_compact_records(out, value, payloads)
 

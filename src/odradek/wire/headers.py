@@ -12,6 +12,7 @@ A request of an unknown API or version decodes as v1, since its answer needs no 
 """
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,8 +24,11 @@ from odradek.wire.encoding import write_nullable_string
 
 _FIXED: Final = struct.Struct(">hhi")
 FIXED_BYTES: Final = _FIXED.size
+decode_fixed: Final[Callable[[Buffer], tuple[int, int, int]]] = _FIXED.unpack_from
+"""API key, version and correlation id, the first FIXED_BYTES of every request."""
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
+_INT32_NO_TAGS: Final = struct.Struct(">iB")
 _NO_TAGS: Final = b"\0"
 
 
@@ -49,12 +53,6 @@ def decode_request_header(buffer: Buffer) -> tuple[RequestHeader, int]:
     return RequestHeader(api_key, api_version, correlation_id, client_id), position
 
 
-def decode_fixed(buffer: Buffer) -> tuple[int, int, int]:
-    """API key, version and correlation id, the first FIXED_BYTES of every request."""
-    api_key, api_version, correlation_id = _FIXED.unpack_from(buffer)
-    return api_key, api_version, correlation_id
-
-
 def decode_client_id(buffer: Buffer, *, is_flexible: bool) -> tuple[str | None, int]:
     """The rest of a request's header, and the position of its body. Raises MalformedRequest.
 
@@ -66,7 +64,10 @@ def decode_client_id(buffer: Buffer, *, is_flexible: bool) -> tuple[str | None, 
         position = begin + max(0, size_bytes)
         client_id = None if size_bytes < 0 else str(buffer[begin:position], "utf-8", "replace")
         if is_flexible:
-            position = _skip_header_tags(buffer, position)
+            if buffer[position] == 0:
+                position += 1
+            else:
+                position = _skip_header_tags(buffer, position)
     except DECODING_ERRORS as error:
         raise MalformedRequest(f"a request's header does not decode from {len(buffer)} bytes") from error
     if position > len(buffer):
@@ -97,8 +98,9 @@ def decode_response_header(buffer: Buffer, api_key: int, version: int) -> tuple[
 
 def encode_response_header(api_key: int, version: int, correlation_id: int) -> bytes:
     """A response's header, in the layout that its API and version call for."""
-    header = _INT32.pack(correlation_id)
-    return header + _NO_TAGS if has_tags(api_key, version) else header
+    if version >= APIS[api_key].flexible_from and api_key != API_VERSIONS:  # `has_tags`, without the call
+        return _INT32_NO_TAGS.pack(correlation_id, 0)
+    return _INT32.pack(correlation_id)
 
 
 def has_tags(api_key: int, version: int) -> bool:

@@ -150,7 +150,7 @@ class Message(Structure):
         out = bytearray(head)
         payloads: Payloads = []
         self.ENCODERS[version](out, self, payloads)
-        return gather(out, payloads)
+        return gather(out, payloads) if payloads else [out]
 
 
 def _field_names(kind: type[Any]) -> list[str]:
