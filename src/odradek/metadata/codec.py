@@ -12,12 +12,12 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, LeaderEpoch, ProducerId, TopicId, TopicPartition
+from odradek.base.values import value
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ class MalformedNode(OdradekError):
     """A node of the metadata store whose content does not fit its path."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicDocument:
     """What `/brokers/topics/T` holds."""
 
@@ -39,7 +39,7 @@ class TopicDocument:
     removing: Mapping[int, tuple[BrokerId, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StateDocument:
     """What `/brokers/topics/T/partitions/P/state` holds."""
 
@@ -49,7 +49,7 @@ class StateDocument:
     controller_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProducerIdBlockDocument:
     """What `/latest_producer_id_block` holds: the last block given out, both ends inclusive."""
 
@@ -58,7 +58,7 @@ class ProducerIdBlockDocument:
     last: ProducerId
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LogDirsDocument:
     """What `/odradek/brokers/N` holds: a registration that the controller has dealt with (R15)."""
 

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, TopicId, TopicPartition
 from odradek.base.topic_names import folded_name
+from odradek.base.values import value
 
 NO_CONTROLLER_EPOCH = 0
 INITIAL_LEADER_EPOCH: LeaderEpoch = 0
@@ -30,7 +31,7 @@ class Endpoint(NamedTuple):
     port: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BrokerImage:
     """A live broker, as it registered."""
 
@@ -54,7 +55,7 @@ class BrokerImage:
         return next((known for known in self.endpoints if known.listener == listener), None)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PartitionImage:
     """One partition: its replicas, its leader, its ISR."""
 
@@ -94,14 +95,14 @@ class TopicImage:
 # --- changes
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ClusterNamed:
     """The cluster's id became known; it never changes afterwards."""
 
     cluster_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ControllerChanged:
     """Another controller, or none (NO_BROKER); the epoch never falls."""
 
@@ -109,21 +110,21 @@ class ControllerChanged:
     controller_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BrokerRegistered:
     """A broker came, came again with a new epoch, or changed its endpoints."""
 
     broker: BrokerImage
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BrokerGone:
     """A broker's registration ended."""
 
     broker_id: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicCreated:
     """A topic with all its partitions; replaces a topic of that name that had another id."""
 
@@ -132,7 +133,7 @@ class TopicCreated:
     partitions: Mapping[int, PartitionImage]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PartitionChanged:
     """A partition is new in its topic, or changed in any field."""
 
@@ -141,21 +142,21 @@ class PartitionChanged:
     state: PartitionImage
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicDeletionBegan:
     """A topic is on its way out: brokers no longer see it, its name is not free yet."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicDeleted:
     """A topic is gone, and its settings with it."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicConfigChanged:
     """The overrides of one topic, whole."""
 
@@ -163,7 +164,7 @@ class TopicConfigChanged:
     overrides: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BrokerConfigChanged:
     """The overrides of one broker, or of all of them (None), whole."""
 
@@ -171,7 +172,7 @@ class BrokerConfigChanged:
     overrides: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GroupConfigChanged:
     """The overrides of one consumer group, whole."""
 

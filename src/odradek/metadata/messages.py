@@ -7,10 +7,11 @@ earlier registration (KIP-380).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from odradek.base.ids import BrokerId, LeaderEpoch, TopicId, TopicPartition
+from odradek.base.values import value
 from odradek.metadata.image import (
     BrokerGone,
     BrokerImage,
@@ -25,7 +26,7 @@ from odradek.metadata.image import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LeaderAndIsrPartition:
     """One partition that the receiver holds a replica of."""
 
@@ -36,7 +37,7 @@ class LeaderAndIsrPartition:
     is_new: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class LeaderAndIsr:
     """Lead or follow these partitions from now on (R5a-R5c)."""
 
@@ -48,7 +49,7 @@ class LeaderAndIsr:
     live_leaders: tuple[BrokerImage, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StopReplicaPartition:
     """One replica to stop; `delete` also removes its log."""
 
@@ -57,7 +58,7 @@ class StopReplicaPartition:
     delete: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StopReplica:
     """Hold these replicas no longer (R5d)."""
 
@@ -67,7 +68,7 @@ class StopReplica:
     partitions: tuple[StopReplicaPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicStates:
     """The partitions of one topic that changed."""
 
@@ -76,7 +77,7 @@ class TopicStates:
     partitions: Mapping[int, PartitionImage]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class UpdateMetadata:
     """The cluster's facts that changed, and all its live brokers."""
 

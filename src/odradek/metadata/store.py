@@ -29,11 +29,11 @@ operation itself fired.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from odradek.base.errors import OdradekError
+from odradek.base.values import value
 
 ROOT = "/"
 ANY_VERSION = -1
@@ -74,7 +74,7 @@ class NodeStat(NamedTuple):
 # --- operations
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Create:
     """Make a node. A sequential one gets ten digits appended, growing within its parent."""
 
@@ -84,7 +84,7 @@ class Create:
     sequential: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SetData:
     """Replace a node's bytes if its version is `version` (ANY_VERSION: whatever it is)."""
 
@@ -93,7 +93,7 @@ class SetData:
     version: int = ANY_VERSION
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Delete:
     """Remove a childless node if its version is `version`."""
 
@@ -101,7 +101,7 @@ class Delete:
     version: int = ANY_VERSION
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Check:
     """Hold if the node has this version; only inside `Multi`, to fence the writes beside it."""
 
@@ -109,14 +109,14 @@ class Check:
     version: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Multi:
     """Do all of these in order, or none. How many there may be, the engine's limits say."""
 
     operations: tuple["WriteOperation", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GetData:
     """Read a node; `watch` arms a watch on its data (not when it is missing)."""
 
@@ -124,7 +124,7 @@ class GetData:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GetChildren:
     """List the names of a node's children, sorted; `watch` arms a watch on that list."""
 
@@ -132,7 +132,7 @@ class GetChildren:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Exists:
     """Ask whether a node is there; `watch` also tells when a missing one is made."""
 
@@ -140,7 +140,7 @@ class Exists:
     watch: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reads:
     """Do all of these reads in order, each with a result of its own. At least one, at most READS_MAX.
 
@@ -158,38 +158,38 @@ Operation: TypeAlias = Create | SetData | Delete | Multi | GetData | GetChildren
 # --- results
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Created:
     """The node was made, at this path (which a sequential node learns here)."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Written:
     """The data was set; this is the node's version now."""
 
     version: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Deleted:
     """The node is gone."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Checked:
     """The version was the expected one."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Committed:
     """All operations of a `Multi` were done, with these results in their order."""
 
     results: tuple["WriteResult", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Data:
     """A node's bytes."""
 
@@ -197,21 +197,21 @@ class Data:
     stat: NodeStat
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Children:
     """The names (not paths) of a node's children, sorted."""
 
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Existence:
     """A node's stat, or None when there is no such node."""
 
     stat: NodeStat | None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Failed:
     """Nothing was done, except that it is unknown after CONNECTION_LOSS."""
 
@@ -224,7 +224,7 @@ class Failed:
 ReadResult: TypeAlias = Data | Children | Existence | Failed
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ReadResults:
     """The results of `Reads`, in their order."""
 
@@ -249,7 +249,7 @@ class NodeChange(Enum):
     CHILDREN_CHANGED = "children changed"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WatchFired:
     """An armed watch saw this; it is no longer armed."""
 
@@ -257,7 +257,7 @@ class WatchFired:
     change: NodeChange
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoreReplied:
     """The result of the call of that number."""
 
@@ -265,19 +265,19 @@ class StoreReplied:
     result: Result
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SessionOpened:
     """`open` led to a session; nodes that it makes say so by this number, see `NodeStat.owner`."""
 
     session_id: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reconnected:
     """The session lost its connection and has it back: no watch is armed, and what they saw may be lost."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SessionEnded:
     """The session is over: ephemeral nodes and watches are gone, every operation will fail.
 
@@ -292,7 +292,7 @@ OnStoreEvent: TypeAlias = Callable[[StoreEvent], None]
 # --- the two shapes
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoreLimits:
     """What an engine takes at most; more is answered with TOO_LARGE."""
 
@@ -325,7 +325,7 @@ class MetadataStore(Protocol):
         """End the session in good order: its ephemeral nodes vanish now. No event follows."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Applied:
     """What an engine did: the result, and the events it fired, each with the session that it is for."""
 

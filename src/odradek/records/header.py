@@ -20,11 +20,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct
 
-from crc32c import crc32c
-
 from odradek.base.buffers import Buffer
 from odradek.base.errors import CorruptRecord, InvalidRecord
 from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId
+from odradek.records.crc import crc32c
 
 HEADER_BYTES = 61
 # What stands before the bytes that `batch_length` counts.

@@ -27,6 +27,7 @@ from odradek.base.errors import (
 )
 from odradek.base.ids import NO_PRODUCER_ID
 from odradek.base.settings import TopicConfig
+from odradek.base.values import value
 from odradek.records.builder import assemble_batch
 from odradek.records.compression import CODECS_BY_NAME, DECOMPRESSED_BYTES_MAX, Codec
 from odradek.records.framing import (
@@ -65,7 +66,7 @@ Blamed: TypeAlias = tuple[tuple[int, str], ...]
 _NO_CODEC, _LAST_CODEC = int(Codec.NONE), int(Codec.ZSTD)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ValidationRules:
     """The rules of one topic for one kind of writer; made once, then used for every append."""
 

@@ -10,13 +10,14 @@ memory. `finish` does all steps at once, for callers without a loop.
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
+
+from odradek.base.values import value
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Away:
     """A call for another thread."""
 

@@ -5,14 +5,14 @@ equal histories give equal writes; an ISR has only a few members.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.values import value
 from odradek.replication.remote_replica import RemoteReplica
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class IsrChange:
     """An ISR to be written, provided that the stored state still has this version."""
 
@@ -31,7 +31,7 @@ class IsrChange:
         return len(self.new_isr) > len(self.old_isr)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoredState:
     """A partition's state as a lost race found it in the store."""
 

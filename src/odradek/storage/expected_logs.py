@@ -1,15 +1,15 @@
 """The logs that a broker should have by the metadata store, to compare with those on its disks (R15)."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from uuid import UUID
 
 from odradek.base.ids import TopicPartition
+from odradek.base.values import value
 
 NO_BROKER_EPOCH = -1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ExpectedLogs:
     """The partitions of one broker, and its last registration in the store."""
 

@@ -8,17 +8,17 @@
 Kafka wrote `version=0` and `broker.id` before it had directory ids; both are read, the newer is written.
 """
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import BrokerId
+from odradek.base.values import value
 from odradek.storage import file_names
 from odradek.storage.files import FileSystem, write_atomically
 from odradek.storage.partition_metadata import parse_uuid, render_uuid
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MetaProperties:
     """The fields of the file; None for missing ones."""
 

@@ -11,9 +11,8 @@ it instead of all batches. Of each producer only the last batch is kept, as in K
 from collections.abc import Iterable, Iterator
 from struct import Struct
 
-from crc32c import crc32c
-
 from odradek.base.errors import CorruptRecord
+from odradek.records.crc import crc32c
 from odradek.storage.producer_state import ProducerEntry, RememberedBatch, sequence_before
 
 _VERSION = 1

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import NamedTuple
 
-from crc32c import crc32c
-
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import Offset, ProducerId
+from odradek.records.crc import crc32c
 from odradek.storage.files import File, FileSystem
 
 _VERSION = 0

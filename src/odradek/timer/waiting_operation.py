@@ -6,15 +6,15 @@ fetch  p1, p2  waiting 312 ms, 188 ms left: 100 of 1024 bytes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from odradek.base.values import value
 from odradek.timer.delayed_operation import DelayedOperation
 
 K = TypeVar("K")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class WaitingOperation(Generic[K]):
     """One open operation of a purgatory at one moment."""
 

@@ -5,11 +5,11 @@ when they are first asked for, so that a broker that has just started has paid f
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Final
 
+from odradek.base.values import value
 from odradek.wire.message import Message
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
@@ -18,7 +18,7 @@ API_VERSIONS: Final = 18
 _WORD_START: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Api:
     """One API of Kafka's protocol."""
 

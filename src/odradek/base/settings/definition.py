@@ -3,11 +3,12 @@ place that has the name, the kind, the default, the bounds and the description."
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum, IntEnum
 from typing import Any, TypeAlias
 
 from odradek.base.errors import SettingError
+from odradek.base.values import value
 
 Value: TypeAlias = bool | int | float | str | tuple[str, ...] | frozenset[str] | None
 
@@ -48,7 +49,7 @@ NUMBER_RANGES: dict[Kind, tuple[float, float]] = {
 """What a number may be by its kind; within the range of a double, there is no infinity."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Setting:
     """One setting by its Kafka name; `parse` and `render` translate between text and value."""
 

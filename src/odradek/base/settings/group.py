@@ -1,17 +1,18 @@
 """The settings of one consumer group (KIP-848): their defaults and bounds are settings of the broker."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from odradek.base.settings.broker import BrokerSettings
 from odradek.base.settings.definition import Kind, setting, settings_of
+from odradek.base.values import value
 
 _HEARTBEAT: Final = "consumer.heartbeat.interval.ms"
 _SESSION: Final = "consumer.session.timeout.ms"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GroupConfig:
     """The settings in force for one group; `GroupConfig()` holds Kafka's defaults."""
 
@@ -36,7 +37,7 @@ class GroupConfig:
 GROUP_SETTINGS: Final = settings_of(GroupConfig)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GroupBounds:
     """The bounds of group settings on a broker, as pairs of the least and the most, and their defaults."""
 

@@ -1,8 +1,7 @@
 """The settings of a topic, with the broker settings that give their defaults."""
 
-from dataclasses import dataclass
-
 from odradek.base.settings.definition import LONG_MAX, Kind, Setting, setting, settings_of
+from odradek.base.values import value
 
 _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
@@ -21,7 +20,7 @@ def _throttle_fault(replicas: tuple[str, ...]) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicConfig:
     """The settings in force for one topic; `TopicConfig()` holds Kafka's defaults."""
 

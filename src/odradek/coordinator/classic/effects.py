@@ -5,15 +5,15 @@ half-changed. An answer leaves when all that was appended by then is replicated 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.values import value
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.runtime.answers import AnyAnswer
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StartSession:
     """A member sent a request: its next one must come within this time (G2)."""
 
@@ -21,7 +21,7 @@ class StartSession:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StartPendingSession:
     """A member id was handed out: it must be used within this time."""
 
@@ -29,7 +29,7 @@ class StartPendingSession:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AwaitJoins:
     """Members are to join: wait for them (G1)."""
 
@@ -37,7 +37,7 @@ class AwaitJoins:
     is_first: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AwaitSyncs:
     """Members are to sync: wait for them (G4)."""
 
@@ -45,7 +45,7 @@ class AwaitSyncs:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Persist:
     """Append the group as this snapshot shows it, then call `then` with the outcome."""
 

@@ -3,15 +3,15 @@
 Values that are carried out in order. An answer leaves when all that was appended by then is replicated (R19).
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from odradek.base.values import value
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.consumer.member import Share
 from odradek.coordinator.runtime.answers import AnyAnswer
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StartSession:
     """A member sent a request: its next one must come within this time."""
 
@@ -19,7 +19,7 @@ class StartSession:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AwaitRevocation:
     """A member has to give partitions back: its share must be another than this one by then."""
 
@@ -28,7 +28,7 @@ class AwaitRevocation:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AwaitRejoin:
     """A member of the classic protocol was asked to join again."""
 
@@ -36,7 +36,7 @@ class AwaitRejoin:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AwaitSync:
     """A member of the classic protocol has joined: it has to ask for its assignment."""
 
@@ -44,26 +44,26 @@ class AwaitSync:
     timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Rejoined:
     """A member of the classic protocol did join again."""
 
     member_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Synced:
     """A member of the classic protocol did ask for its assignment."""
 
     member_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class EndClassic:
     """The members of a classic group are members of this one now. The first effect of a step."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BecomeClassic:
     """Only members of the classic protocol are left: the group is theirs again."""
 

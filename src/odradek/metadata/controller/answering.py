@@ -1,13 +1,14 @@
 """How the elected controller handles a request: decides it, carries the decisions out, answers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import GroupBounds
+from odradek.base.values import value
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
 from odradek.metadata.controller.carrying_out import STEPS_PER_DECISION, CarryingOut, Outcome
@@ -52,7 +53,7 @@ def _names_unclean_elections(asked: ConfigReplacement | ConfigAmendment) -> bool
     return any(entry[0] == UNCLEAN_ELECTION for entry in asked.configs)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ControllerSettings:
     """What the controller needs of the broker's settings."""
 

@@ -6,16 +6,16 @@ writes fail, nothing of the decision happened and the subject is answered with t
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from odradek.base.values import value
 from odradek.metadata.image import Change
 from odradek.metadata.store import WriteOperation
 
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Put:
     """Make the node or replace its data, whichever is needed; the core finds out which."""
 
@@ -28,7 +28,7 @@ class Put:
 DecidedWrite: TypeAlias = WriteOperation | Put
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision(Generic[R]):
     """One subject decided; without writes it is a refusal or a validation only."""
 

@@ -1,12 +1,13 @@
 """The events that `core.Controller` takes and the effects that it returns, as values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.values import value
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, Change
 from odradek.metadata.messages import BrokerMessage
@@ -22,7 +23,7 @@ from odradek.metadata.store import (
 # --- events
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Started:
     """The broker has a session with the store and is to join; it has no epoch yet."""
 
@@ -33,14 +34,14 @@ class Started:
     limits: StoreLimits = field(default_factory=StoreLimits)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TurnCame:
     """The turn of the loop that `TurnWanted` of that number asked for."""
 
     call_id: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class RequestArrived:
     """A request, under a number that the answer will carry."""
 
@@ -48,7 +49,7 @@ class RequestArrived:
     request: ControllerRequest
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class BrokerAnswered:
     """A broker answered the message of that number, with the error of each partition that had one."""
 
@@ -73,7 +74,7 @@ ControllerEvent: TypeAlias = (
 # --- effects
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class StoreCall:
     """Submit this to the store, and bring the result back as `StoreReplied` with the same number."""
 
@@ -81,14 +82,14 @@ class StoreCall:
     operation: Operation
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TurnWanted:
     """Let others be served, and come back with `TurnCame` with the same number."""
 
     call_id: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class SendToBroker:
     """Send this, in order per broker, and bring the answer back as `BrokerAnswered`."""
 
@@ -97,7 +98,7 @@ class SendToBroker:
     message: BrokerMessage
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Respond:
     """Answer the request of that number."""
 
@@ -105,24 +106,24 @@ class Respond:
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ImageChanged:
     """The controller's image has taken these changes; settings among them are in force from now on."""
 
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Elected:
     """This broker is the controller from now on; its image is whole."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Resigned:
     """This broker is not the controller any more; its image is outdated."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class EventFailed:
     """An event other than a request could not be dealt with; the message is for the operator.
 

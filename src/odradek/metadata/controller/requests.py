@@ -5,12 +5,13 @@ order of the request. `Refused` answers a request as a whole.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, BrokerId, ProducerId, TopicId, TopicPartition
+from odradek.base.values import value
 
 USE_DEFAULT = -1
 
@@ -41,7 +42,7 @@ class ElectionType(IntEnum):
     UNCLEAN = 1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NewTopic:
     """One topic of CreateTopics: counts, or an assignment by hand, never both."""
 
@@ -54,7 +55,7 @@ class NewTopic:
     configs: tuple[tuple[str, str | None], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CreateTopics:
     """Make topics; `validate_only` decides and writes nothing."""
 
@@ -62,7 +63,7 @@ class CreateTopics:
     validate_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicToDelete:
     """One topic of DeleteTopics, by name or by id (v6)."""
 
@@ -70,14 +71,14 @@ class TopicToDelete:
     topic_id: TopicId = NO_TOPIC_ID
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class DeleteTopics:
     """Delete topics with all their records."""
 
     topics: tuple[TopicToDelete, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MorePartitions:
     """One topic of CreatePartitions: its new total, and the replicas of each added partition or None."""
 
@@ -86,7 +87,7 @@ class MorePartitions:
     assignments: tuple[tuple[BrokerId, ...], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CreatePartitions:
     """Add partitions to topics; `validate_only` decides and writes nothing."""
 
@@ -94,7 +95,7 @@ class CreatePartitions:
     validate_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ConfigReplacement:
     """One resource of AlterConfigs: these overrides and no others. A broker's name is its id or empty."""
 
@@ -103,7 +104,7 @@ class ConfigReplacement:
     configs: tuple[tuple[str, str | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ConfigAmendment:
     """One resource of IncrementalAlterConfigs: (name, operation, value) as they came from the wire."""
 
@@ -112,7 +113,7 @@ class ConfigAmendment:
     configs: tuple[tuple[str, int, str | None], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AlterConfigs:
     """Replace or amend the overrides of resources; `validate_only` decides and writes nothing."""
 
@@ -122,14 +123,14 @@ class AlterConfigs:
     asked_of: BrokerId | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class AllocateProducerIds:
     """Give a broker a block of producer ids that no broker ever had (KIP-730)."""
 
     broker_id: BrokerId
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ElectLeaders:
     """Elect leaders for these partitions, or for all (None)."""
 
@@ -137,7 +138,7 @@ class ElectLeaders:
     partitions: tuple[TopicPartition, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ControlledShutdown:
     """A broker is about to stop: move its leaderships away first (KIP-49)."""
 
@@ -159,7 +160,7 @@ ControllerRequest: TypeAlias = (
 # --- answers
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicOutcome:
     """What became of one topic of CreateTopics, DeleteTopics or CreatePartitions."""
 
@@ -173,7 +174,7 @@ class TopicOutcome:
     overrides: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ResourceOutcome:
     """What became of one resource of AlterConfigs."""
 
@@ -183,7 +184,7 @@ class ResourceOutcome:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PartitionOutcome:
     """What became of one partition of ElectLeaders."""
 
@@ -192,28 +193,28 @@ class PartitionOutcome:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class TopicOutcomes:
     """The answer to CreateTopics, DeleteTopics and CreatePartitions."""
 
     topics: tuple[TopicOutcome, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ResourceOutcomes:
     """The answer to AlterConfigs and IncrementalAlterConfigs."""
 
     resources: tuple[ResourceOutcome, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PartitionOutcomes:
     """The answer to ElectLeaders."""
 
     partitions: tuple[PartitionOutcome, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ProducerIdBlock:
     """Producer ids [first, first + count), this broker's alone."""
 
@@ -222,14 +223,14 @@ class ProducerIdBlock:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ShutdownProgress:
     """The answer to ControlledShutdown: what the broker still leads; empty when it may stop."""
 
     remaining: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Refused:
     """The request was not taken at all, for all its subjects alike."""
 

@@ -11,9 +11,9 @@ the image stays as it is. Work counts its steps, and pauses when they fill a sli
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
+from odradek.base.values import value
 from odradek.metadata.store import Operation, Result
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ STEPS_PER_SLICE: Final = 100
 """Of up to ten microseconds each: a slice is at most a millisecond."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Pause:
     """Go on in a later turn of the loop."""
 

@@ -11,11 +11,11 @@ CONTROLLER://:9093       (controller.listener.names=CONTROLLER)      not opened,
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from odradek.base.errors import SettingError
 from odradek.base.settings import BrokerSettings
+from odradek.base.values import value
 
 PLAINTEXT: Final = "PLAINTEXT"
 
@@ -24,7 +24,7 @@ PLAINTEXT: Final = "PLAINTEXT"
 _ELSEWHERE: Final = ("192.0.2.1", 9)
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class ListenerAddress:
     """One entry of `listeners` or `advertised.listeners`."""
 

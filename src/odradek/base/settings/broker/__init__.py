@@ -15,7 +15,7 @@ from odradek.base.settings.definition import Setting, settings_of
 BROKER_ALIASES = {"broker.id": "node.id", "log.dir": "log.dirs"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BrokerSettings(
     TopicDefaults,
     AcceptedSettings,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from odradek.base.settings.definition import Kind, Update, setting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class AcceptedSettings:
     """Settings that occur in files written for Kafka and that have no effect, or are not served yet."""
 

@@ -9,7 +9,7 @@ def _empty(value: tuple[str, ...]) -> str | None:
     return None if value else "must hold at least one"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class GroupSettings:
     """Consumer groups and the offsets that they commit."""
 

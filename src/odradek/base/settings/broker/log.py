@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from odradek.base.settings.definition import LONG_MAX, Kind, Update, setting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class LogSettings:
     """Topics that clients make, and the logs that hold them."""
 

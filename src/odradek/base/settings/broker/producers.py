@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from odradek.base.settings.definition import Kind, Update, setting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class ProducerSettings:
     """Idempotent and transactional producers."""
 

@@ -28,7 +28,7 @@ def _topic_default(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class TopicDefaults:
     """The broker settings that give topics their defaults; None leaves the choice to a coarser unit."""
 
