@@ -22,6 +22,12 @@ class OdradekBroker(BrokerProcess):
         """Write the settings as Kafka's server.properties."""
         write_properties(self.directory / "server.properties", self.settings)
 
+    def environment(self) -> dict[str, str]:
+        """Python keeps what it compiled: an installed package has that from its installation on."""
+        environment = super().environment()
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        return environment
+
     def command(self) -> list[str]:
         """The console script beside this interpreter."""
         script = Path(sys.executable).with_name("odradek")

@@ -58,6 +58,10 @@ class BrokerProcess(ABC):
     def command(self) -> list[str]:
         """The command that runs the broker in the foreground."""
 
+    def environment(self) -> dict[str, str]:
+        """The broker's environment: that of this process."""
+        return dict(os.environ)
+
     @classmethod
     @abstractmethod
     def version(cls) -> str:
@@ -92,7 +96,12 @@ class BrokerProcess(ABC):
         with self.output_path.open("ab") as output:
             started = time.perf_counter()
             self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=self.directory
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self.directory,
+                env=self.environment(),
             )
         try:
             self._wait_for_answer(started + START_TIMEOUT_S)
