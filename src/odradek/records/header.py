@@ -80,6 +80,11 @@ class BatchHeader:
     """Records in the batch; after compaction fewer than offsets."""
 
     @property
+    def batch_length(self) -> int:
+        """Bytes from the leader epoch on, as the header says it; at least 49."""
+        return self.size_bytes - OVERHEAD_BYTES
+
+    @property
     def last_offset(self) -> Offset:
         """The last offset that the batch covers."""
         return self.base_offset + self.last_offset_delta

@@ -26,7 +26,7 @@ from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.compression import decompress
 from odradek.records.control import is_abort_marker
-from odradek.records.header import HEADER_BYTES, BatchHeader, read_header
+from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, read_header
 from odradek.spark.columns import RecordColumns, Section, decode_sections
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.wire.messages.fetch import (
@@ -219,7 +219,7 @@ def _whole_batches(records: Buffer) -> list[tuple[int, BatchHeader]]:
     position, size = 0, len(records)
     while size - position >= HEADER_BYTES:
         header = read_header(records, position)
-        if header.size_bytes > size - position:
+        if header.batch_length + OVERHEAD_BYTES > size - position:
             break
         found.append((position, header))
         position += header.size_bytes
