@@ -96,6 +96,11 @@ class FrameReader:
                 end = len(self._head) + size_bytes
                 self._head = b""
                 return self._cut([], 0, end)
+            if size_bytes > LENGTH_BYTES:  # usually it is one frame
+                (frame_bytes,) = _LENGTH.unpack_from(self._scratch)
+                is_whole: bool = frame_bytes == size_bytes - LENGTH_BYTES
+                if is_whole and self._frame_bytes_min <= frame_bytes <= self._frame_bytes_max:
+                    return [bytes(self._scratch[LENGTH_BYTES:size_bytes])]
             return self._cut([], 0, size_bytes)
         missing_bytes = self._frame_bytes - len(frame)
         if size_bytes < missing_bytes:

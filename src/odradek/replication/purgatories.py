@@ -22,7 +22,17 @@ WOKEN_PER_TURN: Final = 16
 class Purgatories:
     """Produce, fetch and delete-records, by partition."""
 
-    __slots__ = ("_appended", "_defer", "_has_asked_for_turn", "delete_records", "fetch", "produce")
+    __slots__ = (
+        "_appended",
+        "_defer",
+        "_deleted",
+        "_fetched",
+        "_has_asked_for_turn",
+        "_produced",
+        "delete_records",
+        "fetch",
+        "produce",
+    )
 
     def __init__(self, timer: Timer, settings: BrokerSettings, defer: Defer) -> None:
         self.produce: Purgatory[TopicPartition] = Purgatory(
@@ -37,6 +47,10 @@ class Purgatories:
             purge_interval=settings.delete_records_purgatory_purge_interval_requests,
             defer=defer,
         )
+        # Under each append it is asked whether anybody waits: without a call.
+        self._fetched = self.fetch.watched_keys
+        self._produced = self.produce.watched_keys
+        self._deleted = self.delete_records.watched_keys
         self._defer = defer
         self._appended: dict[TopicPartition, bool] = {}
         """What a later turn is to wake, in the order of the appends, and whether HW rose."""
@@ -61,9 +75,8 @@ class Purgatories:
         appended = self._appended
         if appended and topic_partition in appended:
             appended[topic_partition] |= high_watermark_rose
-        elif self.fetch.is_watched(topic_partition) or (
-            high_watermark_rose
-            and (self.produce.is_watched(topic_partition) or self.delete_records.is_watched(topic_partition))
+        elif topic_partition in self._fetched or (
+            high_watermark_rose and (topic_partition in self._produced or topic_partition in self._deleted)
         ):
             appended[topic_partition] = high_watermark_rose
             self._ask_for_turn()

@@ -25,7 +25,7 @@ at the end of the call. An operation whose `try_complete` raised stays watched, 
 answers it; one whose `on_complete` raised is completed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, KeysView, Sequence
 from typing import Generic, TypeVar
 
 from odradek.timer.delayed_operation import DelayedOperation
@@ -97,9 +97,10 @@ class Purgatory(Generic[K]):
         self._timer.add(operation)
         return False
 
-    def is_watched(self, key: K) -> bool:
-        """Whether `check_and_complete` has anything to look at."""
-        return key in self._watchers.by_key
+    @property
+    def watched_keys(self) -> KeysView[K]:
+        """The keys under which `check_and_complete` has anything to look at, as they are when it is read."""
+        return self._watchers.by_key.keys()
 
     def check_and_complete(self, key: K) -> int:
         """Try what is watched under `key`, drop what is complete; how many this call completed (D5)."""

@@ -71,7 +71,8 @@ class ElementBudget:
 
 def elements_max_of(message_bytes: int) -> int:
     """How many array elements and tagged fields a peer's message of that size may hold."""
-    return min(ARRAY_ELEMENTS_MAX, ELEMENTS_FREE + message_bytes // ELEMENT_BYTES)
+    elements_max = ELEMENTS_FREE + message_bytes // ELEMENT_BYTES
+    return elements_max if elements_max < ARRAY_ELEMENTS_MAX else ARRAY_ELEMENTS_MAX
 
 
 def read_uvarint(buffer: Buffer, at: int) -> tuple[int, int]:

@@ -99,7 +99,8 @@ class Message(Structure):
         It may hold `elements_max_of` its size. Raises MalformedRequest, and the steps do.
         """
         elements_max = elements_max_of(len(buffer))
-        budget = ElementBudget(min(elements_max, ELEMENTS_AT_ONCE_MAX))
+        is_small = elements_max < ELEMENTS_AT_ONCE_MAX
+        budget = ElementBudget(elements_max if is_small else ELEMENTS_AT_ONCE_MAX)
         try:
             message, end = cls.DECODERS[version](buffer, position, budget)
         except DECODING_ERRORS as error:

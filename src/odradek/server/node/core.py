@@ -169,7 +169,7 @@ class BrokerCore:
 
     def wait_ms(self, wanted_ms: int) -> int:
         """The wait that a request is granted: no longer than its connection may be idle."""
-        idle_ms = self.settings.connections_max_idle_ms
+        idle_ms = self.layers.in_force.connections_max_idle_ms
         return min(wanted_ms, idle_ms) if idle_ms >= 0 else wanted_ms
 
     def endpoint(self, broker_id: BrokerId, listener: str) -> Endpoint | None:
