@@ -24,7 +24,7 @@ from odradek.records.framing import body_of, iter_body
 from odradek.records.header import DELETE_HORIZON_BIT, NO_TIMESTAMP, BatchHeader
 from odradek.storage.compaction.job import LastBatch
 from odradek.storage.compaction.offset_map import OffsetMap
-from odradek.storage.compaction.record_walk import RecordSpan, walk_records
+from odradek.storage.compaction.record_walk import RecordSpan, delta_of, walk_records
 from odradek.storage.compaction.transactions import TransactionFates
 from odradek.storage.transaction_index import AbortedTransaction
 
@@ -114,17 +114,18 @@ class BatchFilter:
         horizon_ms = header.delete_horizon_ms
         tombstones_stay = horizon_ms is None or self._now_ms < horizon_ms
         kept, has_tombstones = [], False
-        for span in walk_records(body, header):
-            _, _, _, offset_delta, key, has_value = span
-            offset = base_offset + offset_delta
-            if offset < end_offset:
-                if key is None or offset < latest(key):
-                    continue
-                if not has_value:
-                    if not tombstones_stay:
+        for records in walk_records(body, header):
+            for span in records:
+                _, _, _, offset_delta, key, has_value = span
+                offset = base_offset + offset_delta
+                if offset < end_offset:
+                    if key is None or offset < latest(key, -1):
                         continue
-                    has_tombstones = True
-            kept.append(span)
+                    if not has_value:
+                        if not tombstones_stay:
+                            continue
+                        has_tombstones = True
+                kept.append(span)
         return kept, has_tombstones
 
     def _with_horizon(self, header: BatchHeader, body: bytes, record_count: int = 1) -> Buffer:
@@ -159,7 +160,7 @@ def _with_records(header: BatchHeader, body: bytes, kept: list[RecordSpan]) -> b
     """The batch with some of its records, whose bytes stay what they are: both base values do too."""
     rebuilt = replace(header, record_count=len(kept))
     if not header.is_log_append_time:
-        rebuilt.max_timestamp = header.base_timestamp + max(span[2] for span in kept)
+        rebuilt.max_timestamp = header.base_timestamp + max([delta_of(span[2]) for span in kept])
     return assemble_batch(rebuilt, _joined(body, kept), header.codec)
 
 

