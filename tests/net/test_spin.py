@@ -85,3 +85,43 @@ def test_a_processor_that_others_want_is_left_to_them() -> None:
     loop.wait(HOLD_OFF_NS)
     loop.requests(20, 60 * US)
     assert loop.requests(1, 60 * US) == 12
+
+
+def test_what_it_costs_is_counted() -> None:
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    polled_ns, met = loop.spin.polled_ns, loop.spin.requests_met
+    loop.requests(10, 60 * US)
+    assert loop.spin.polled_ns - polled_ns == 10 * 60 * US, "the gaps between the requests"
+    assert loop.spin.requests_met - met == 10
+    loop.wait(60_000_000 * US)
+    assert loop.spin.polled_ns - polled_ns == 10 * 60 * US + LIMIT_NS, "and the limit once, when they end"
+    loop.requests(5, 5_000 * US)
+    assert loop.spin.polled_ns - polled_ns == 10 * 60 * US + LIMIT_NS, "far apart, nothing is polled"
+    assert loop.spin.requests_met - met == 10
+
+
+def test_the_cost_is_at_most_the_limit_for_each_request() -> None:
+    loop, requests = Loop(), 0
+    for gap_us in (10, 60, 140, 149, 151, 300, 1_000, 20, 160, 90) * 20:
+        loop.requests(1, gap_us * US)
+        requests += 1
+    loop.wait(60_000_000 * US)
+    assert 0 < loop.spin.polled_ns <= requests * LIMIT_NS
+
+
+def test_it_stops_at_once_when_requests_wait_for_their_turn() -> None:
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    polled_ns = loop.spin.polled_ns
+    loop.now_ns += 20 * US
+    loop.queue.add(loop)
+    polls = [callback for callback in loop.due if callback == loop.spin._poll]
+    assert len(polls) == 1
+    loop.due.remove(polls[0])
+    polls[0]()
+    assert loop.spin._poll not in loop.due, "the next turn of its own is the last"
+    assert loop.spin.polled_ns - polled_ns == 20 * US
+    while loop.due:
+        loop.due.pop()()
+    assert loop.requests(10, 60 * US) >= 9 * 12, "and goes on with the requests that come close together"

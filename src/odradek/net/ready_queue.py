@@ -57,7 +57,7 @@ class ReadyQueue:
     ) -> None:
         """`schedule` runs a callback in the next turn of the loop, after sockets were looked at.
 
-        `spin.after_request` is called for every request that was handled at once.
+        `spin.after_request` is called for every request that was handled at once, `spin.end` when one waits.
         """
         self._schedule = schedule
         self._now_ns = now_ns
@@ -102,6 +102,8 @@ class ReadyQueue:
         if not self._turn_is_due:
             self._turn_is_due = True
             self._schedule(self._serve_slice)
+            if self._spin is not None:
+                self._spin.end(self._now_ns())
 
     def _serve_slice(self) -> None:
         """Serve the waiting connections in turn until the slice is used up."""

@@ -9,11 +9,13 @@ together than that:
     gaps of 5 ms                      it never polls: it would sleep in the end all the same
     the client stops                  it polls for 150 us once, and sleeps
     a turn takes 1 ms                 another process had the processor: no polling for the next 100 ms
+    requests wait for their turn      the loop does not sleep anyway: nothing is polled for its own sake
 
 The last case is a machine whose processor other processes need. A thread that polls there uses up its share
 of the processor, and waits longer when it has work.
 
 Invariant: at most `spin_max_ns` pass between a request and the sleep, and without requests nothing is polled.
+So the time spent is at most `spin_max_ns` for each request; `polled_ns` says what it came to.
 
 A gap counts for eight times the limit at most, and the mean forgets three quarters in five requests: so a
 pause is forgotten after a few requests, and a burst ends with the first requests that are far apart.
@@ -43,6 +45,8 @@ class Spin:
         "_schedule",
         "_spin_max_ns",
         "_until_ns",
+        "polled_ns",
+        "requests_met",
     )
 
     def __init__(
@@ -53,7 +57,11 @@ class Spin:
         self._now_ns = now_ns
         self._spin_max_ns = spin_max_ns
         self._mean_gap_ns = GAPS_MAX * spin_max_ns
-        # The loop is kept awake until then, by a callback that is scheduled.
+        self.polled_ns = 0
+        """For how long the loop was kept awake, whatever else it did meanwhile."""
+        self.requests_met = 0
+        """How many requests came in that time, and so waited for no waking up."""
+        # The loop is kept awake until then, by a callback that is scheduled; 0: no longer than that.
         self._until_ns = 0
         self._is_scheduled = False
         # Nothing is polled before then.
@@ -61,6 +69,9 @@ class Spin:
 
     def after_request(self, gap_ns: int, ended_ns: int) -> None:
         """Called when a request was served at `ended_ns`, which came `gap_ns` after the one before it."""
+        if self._is_scheduled and self._until_ns:
+            self.polled_ns += min(gap_ns, self._spin_max_ns)
+            self.requests_met += 1
         longest_ns = GAPS_MAX * self._spin_max_ns
         if gap_ns > longest_ns:
             gap_ns = longest_ns
@@ -71,12 +82,24 @@ class Spin:
                 self._is_scheduled = True
                 self._schedule(self._poll)
 
+    def end(self, now_ns: int) -> None:
+        """Stop: the loop has other work at `now_ns`, and will not sleep."""
+        if self._until_ns:
+            began_ns = self._until_ns - self._spin_max_ns
+            self.polled_ns += min(now_ns - began_ns, self._spin_max_ns)
+            self._until_ns = 0
+
     def _poll(self) -> None:
         """Have the loop turn again while the time is not up."""
+        until_ns = self._until_ns
         now_ns = self._now_ns()
-        if now_ns < self._until_ns:
+        if now_ns < until_ns:
             self._schedule(self._poll)
             return
         self._is_scheduled = False
-        if now_ns - self._until_ns >= PREEMPTED_NS:
+        if not until_ns:
+            return
+        self._until_ns = 0
+        self.polled_ns += self._spin_max_ns
+        if now_ns - until_ns >= PREEMPTED_NS:
             self._held_off_until_ns = now_ns + HOLD_OFF_NS

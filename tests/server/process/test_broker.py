@@ -292,6 +292,7 @@ def test_the_admin_listener_shows_what_the_broker_does(tmp_path: Path) -> None:
             metrics = get("/metrics")
             assert "odradek_loop_stall_ms_max 3.6e+06" in metrics
             assert "odradek_loop_stalls_total 0.0" not in metrics
+            assert "odradek_loop_spin_seconds_total 0.0" in metrics, "it is off by default"
             assert 'odradek_requests_total{api="CreateTopics"} 1.0' in metrics
             assert 'odradek_log_end_offset{partition="0",topic="t"} 0.0' in metrics
             assert 'odradek_topic_fetch_requests_total{topic="t"} 1.0' in metrics

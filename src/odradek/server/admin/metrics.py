@@ -64,6 +64,15 @@ class _Collector:
         yield CounterMetricFamily(
             "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
         )
+        spin = self._broker.spin
+        yield CounterMetricFamily(
+            "odradek_loop_spin_seconds",
+            "Time for which the event loop polled after requests instead of sleeping",
+            spin.polled_ns / 1e9 if spin else 0.0,
+        )
+        yield CounterMetricFamily(
+            "odradek_loop_spin_requests", "Requests that came meanwhile", spin.requests_met if spin else 0
+        )
         watched = GaugeMetricFamily(
             "odradek_purgatory_size", "Entries in purgatory lists", labels=["purgatory"]
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from odradek.net.connection_table import ConnectionTable
+from odradek.net.spin import Spin
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.node import Node
 
@@ -16,5 +17,7 @@ class BrokerView:
     connections: ConnectionTable
     stalls: LoopStalls
     """The longest pieces of work of the loop."""
+    spin: Spin | None
+    """What keeps the loop awake between requests, where that is asked for."""
     is_ready: Callable[[], bool]
     """Whether clients are served."""

@@ -95,6 +95,8 @@ class Listeners:
         """The addresses advertised to clients; never empty after `bind`, never a wildcard."""
         # Where all connections' bytes arrive first; they take turns on one thread.
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+        self.spin: Spin | None = None
+        """Keeps the loop awake between requests, where that is asked for; made with the loop."""
         # Which connection is served when; made with the loop that they are on.
         self._ready: ReadyQueue | None = None
         # Requests go here; set before the first connection is accepted.
@@ -104,8 +106,9 @@ class Listeners:
         """Take the ports, without accepting connections. Raises SettingError, CannotListen."""
         call_soon, now_ns = asyncio.get_running_loop().call_soon, machine_short_clock()
         spin_us = self._settings().odradek_loop_spin_max_us
-        spin = Spin(call_soon, now_ns, spin_us * 1000) if spin_us and cpus_usable() > 1 else None
-        self._ready = ReadyQueue(call_soon, now_ns, spin=spin)
+        if spin_us and cpus_usable() > 1:
+            self.spin = Spin(call_soon, now_ns, spin_us * 1000)
+        self._ready = ReadyQueue(call_soon, now_ns, spin=self.spin)
         plan = plan_listeners(self._settings())
         for name in plan.for_controllers:
             _log.warning(

@@ -92,7 +92,8 @@ class Broker:
     @property
     def view(self) -> BrokerView:
         """What the admin listener is shown, from the start on."""
-        return BrokerView(self.node, self.listeners.table, self.stalls, lambda: self.is_ready)
+        listeners = self.listeners
+        return BrokerView(self.node, listeners.table, self.stalls, listeners.spin, lambda: self.is_ready)
 
     @property
     def timer(self) -> Timer:
