@@ -4,6 +4,7 @@
 time and memory than the broker itself needs to be up.
 """
 
+import gc
 import sys
 from typing import Final
 
@@ -16,6 +17,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exits with 0, 1 when something failed, 2 when a command or setting is wrong."""
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["serve"]:
+        gc.disable()  # what is imported stays; `serve` enables it again
         from odradek.cli.serve import run as run_serve
 
         sys.exit(run_serve(given[1:]))
