@@ -33,6 +33,66 @@ def test_a_heartbeat_begins_the_session_anew(world: Any) -> None:
     assert world.state() is GroupState.EMPTY
 
 
+def test_heartbeats_within_a_session_leave_its_delayed_operation_alone(world: Any) -> None:
+    """G2: it looks at its deadline whether the member was heard, and watches on for what is left then."""
+    member = world.member(session_timeout_ms=45_000)
+    world.stable(member)
+    (watched,) = world.coordinator.purgatories.heartbeats.watchers().values()
+    for _ in range(14):
+        world.advance(3_000)
+        assert member.heartbeat() is ErrorCode.NONE
+    assert list(world.coordinator.purgatories.heartbeats.watchers().values()) == [watched]
+    world.advance(3_000)
+    (other,) = world.coordinator.purgatories.heartbeats.watchers().values()
+    assert other != watched
+    world.advance(41_999)
+    assert world.state() is GroupState.STABLE
+    world.advance(1)
+    assert world.state() is GroupState.EMPTY, "45 s after the last heartbeat"
+
+
+def test_a_shorter_session_timeout_holds_from_the_next_join_on(world: Any) -> None:
+    """G2: the deadline of the session before is too late for it."""
+    member = world.member(session_timeout_ms=60_000)
+    world.stable(member)
+    member.session_timeout_ms = 10_000
+    world.stable(member)
+    world.advance(9_999)
+    assert world.state() is GroupState.STABLE
+    world.advance(1)
+    assert world.state() is GroupState.EMPTY
+
+
+def test_a_static_member_that_came_back_is_watched_under_its_new_id(world: Any) -> None:
+    """G2, KIP-345: the old id is gone before its deadline."""
+    world.stable(world.member("i"))
+    again = world.member("i")
+    again.take(again.join())
+    world.advance(9_000)
+    assert again.heartbeat() is ErrorCode.NONE
+    world.advance(9_999)
+    assert world.state() is GroupState.STABLE
+    world.advance(1)
+    assert world.state() is GroupState.EMPTY
+
+
+def test_a_member_that_waited_beyond_its_deadline_is_watched_again(world: Any) -> None:
+    """G2: nothing watches it while it waits to join; its answer begins the next session."""
+    patient, slow = world.member(), world.member(session_timeout_ms=60_000)
+    world.stable(patient, slow)
+    waiting = patient.join()
+    if not world.group().is_rebalancing:
+        world.member().join()
+        waiting = patient.join()
+    world.advance(15_000)
+    assert not waiting.is_answered
+    assert slow.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
+    slow.join()
+    assert waiting.is_answered
+    world.advance(10_000)
+    assert patient.member_id not in world.group().members
+
+
 def test_a_commit_is_a_heartbeat(world: Any) -> None:
     member = world.member()
     world.stable(member)

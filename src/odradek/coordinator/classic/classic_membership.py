@@ -155,6 +155,7 @@ class ClassicMembership:
             (member_id if known is member else known.member_id): known for known in self.members.values()
         }
         member.member_id = member_id
+        member.watched_until_ms = None  # what watches it knows it by its old id
         self.static_members[member.instance_id] = member_id
         if self.leader_id == old_id:
             self.leader_id = member_id

@@ -29,7 +29,7 @@ from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.classic.heartbeats import end_session, hear
 from odradek.coordinator.classic.joining import join
 from odradek.coordinator.classic.leaving import leave
-from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
+from odradek.coordinator.classic.member import Member, RespondToJoin, RespondToSync
 from odradek.coordinator.classic.rebalancing import dismiss, end_join_phase, end_sync_phase, rebalance
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.classic.syncing import sync
@@ -169,9 +169,21 @@ class ClassicProtocol:
             return
         now_ms = self._now_ms()
         member.last_heartbeat_ms = now_ms
+        member.session_until_ms = now_ms + timeout_ms
+        if member.watched_until_ms is None or member.watched_until_ms > member.session_until_ms:
+            self._watch_member(member)
+
+    def _watch_member(self, member: Member) -> None:
+        """Begin a delayed heartbeat, which takes the place of any other.
+
+        A heartbeat leaves the one that there is alone: only at its deadline it matters whether another
+        request came meanwhile. So a member costs one delayed operation for a session timeout, however often
+        it is heard.
+        """
+        until_ms = member.watched_until_ms = member.session_until_ms
         member.session += 1
-        operation = DelayedHeartbeat(now_ms + timeout_ms, self.membership, member_id, self._on_session_over)
-        self._watch_session(member_id, operation)
+        operation = DelayedHeartbeat(until_ms, self.membership, member.member_id, self._on_session_over)
+        self._watch_session(member.member_id, operation)
 
     def _watch_session(self, member_id: str, operation: DelayedHeartbeat) -> None:
         key = MemberKey(self.membership.group_id, member_id)
@@ -214,7 +226,12 @@ class ClassicProtocol:
         self._take(lambda: end_sync_phase(self.membership, generation))
 
     def _on_session_over(self, member_id: str) -> None:
-        self._take(lambda: end_session(self.membership, member_id))
+        """A delayed heartbeat has reached its deadline: go on with the session, or end it."""
+        member = self.membership.members.get(member_id)
+        if member is not None and member.session_until_ms > self._now_ms():
+            self._watch_member(member)
+        else:
+            self._take(lambda: end_session(self.membership, member_id))
 
     def _now_ms(self) -> int:
         return self._terms.clock.monotonic_ms()

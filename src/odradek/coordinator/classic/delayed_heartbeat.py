@@ -1,4 +1,9 @@
-"""Delayed heartbeats: the end of a session, unless its member sends a request before (G2)."""
+"""Delayed heartbeats: the end of a session, unless its member sends a request before (G2).
+
+session timeout 45 s      joined at 0 s    heartbeats at 3 s, 6 s, ... 42 s; nothing is renewed
+its deadline, at 45 s     the last heartbeat was at 42 s: another one, until 87 s
+its deadline, at 87 s     no request since 42 s: the member is removed
+"""
 
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -19,7 +24,8 @@ class MemberKey(NamedTuple):
 
 
 class DelayedHeartbeat(DelayedOperation):
-    """Satisfied when its member sent a request, waits for us, or is gone; else `expired` gets its id."""
+    """Satisfied when its member is watched by another one, waits for us, or is gone; else `expired` gets its
+    id, also when the member sent a request since (see `ClassicProtocol`)."""
 
     __slots__ = ("_expired", "_group", "_member_id", "_session")
 
@@ -41,7 +47,10 @@ class DelayedHeartbeat(DelayedOperation):
         return self._is_satisfied() and self.force_complete()
 
     def on_complete(self) -> None:
-        """See `DelayedOperation.on_complete`."""
+        """See `DelayedOperation.on_complete`: nothing watches the member until its next session begins."""
+        member = self._group.members.get(self._member_id)
+        if member is not None and member.session == self._session:
+            member.watched_until_ms = None
 
     def on_expiration(self) -> None:
         """See `DelayedOperation.on_expiration`; a member that waits for us has nothing to say meanwhile."""

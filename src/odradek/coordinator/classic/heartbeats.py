@@ -26,7 +26,7 @@ def hear(
 
 
 def is_session_kept(group: ClassicMembership, member_id: str, session: int) -> bool:
-    """G2: whether a member's session need no longer be watched: another has begun, or it waits for us."""
+    """G2: whether a delayed heartbeat has nothing left to watch: another does, or the member waits for us."""
     member = group.members.get(member_id)
     if member is None or member.session != session:
         return True

@@ -43,8 +43,12 @@ class Member:
     """Its parked SyncGroup; None outside CompletingRebalance."""
     last_heartbeat_ms: int = 0
     """When its last request came, on the monotonic clock."""
+    session_until_ms: int = 0
+    """When it is removed, unless a request comes before; on the monotonic clock."""
     session: int = 0
-    """The number of its present session; every sign of life begins another."""
+    """The number of the delayed heartbeat that watches its session; those before have nothing to watch."""
+    watched_until_ms: int | None = None
+    """The deadline of that delayed heartbeat, at most `session_until_ms`; None while there is none."""
 
     @property
     def is_static(self) -> bool:

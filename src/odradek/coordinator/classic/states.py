@@ -18,6 +18,8 @@ from odradek.base.error_codes import ErrorCode
 class GroupState(Enum):
     """Where a group stands; the values are what Kafka's APIs show."""
 
+    __hash__ = object.__hash__  # that of Enum is not in C
+
     EMPTY = "Empty"
     """No members; perhaps offsets."""
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -32,6 +34,8 @@ class GroupState(Enum):
 
 class GroupEvent(Enum):
     """What may happen to a group."""
+
+    __hash__ = object.__hash__
 
     JOINS = "a new member joins, or one that brings something new"
     JOINS_AGAIN = "a follower joins again as it was"
