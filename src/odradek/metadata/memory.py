@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 
+from odradek.base.chance import Chance
 from odradek.metadata.store import (
     NO_SESSION,
     ROOT,
@@ -327,6 +328,19 @@ class MemorySession:
     def expire(self) -> None:
         """End as an expired session does."""
         self._store.expire(self.session_id)
+
+    def lose_holder(self, chance: Chance) -> None:
+        """The holder dies: of what is on its way some arrives, by chance, then the store ends the session."""
+        if self._holder is None and not self._requests:
+            return
+        kept = chance.below(len(self._requests) + 1)
+        while len(self._requests) > kept:
+            self._requests.pop()
+        if self._holder is not None:
+            self._holder.has_closed = True
+            self._holder = None
+        self._events.clear()
+        self._request(lambda: self._store.closed(self.session_id))
 
     # --- the store's side
 

@@ -14,6 +14,7 @@ from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_headers
 from odradek.storage.checkpoint import Damage
 from odradek.storage.files import FileSystem
+from odradek.storage.finding import Finding, FindingKind
 from odradek.storage.segments import Segments
 
 
@@ -58,17 +59,22 @@ class LogRecovery:
         is_whole = self.lost_up_to is None
         return is_whole and not (self.cuts or self.rebuilt_indexes or self.damages)
 
-    def lines(self) -> list[str]:
-        """The report for a person: one sentence for each thing that was not as it should be."""
-        lines = [str(cut) for cut in self.cuts]
-        lines += [str(damage) for damage in self.damages]
-        lines += self.rebuilt_indexes
+    def findings(self) -> list[Finding]:
+        """One for each thing that was not as it should be."""
+        found = [Finding(FindingKind.LOG_CUT, str(cut)) for cut in self.cuts]
+        found += [Finding(FindingKind.FILE_DAMAGED, str(damage)) for damage in self.damages]
+        found += [Finding(FindingKind.INDEX_REBUILT, sentence) for sentence in self.rebuilt_indexes]
         if self.lost_up_to is not None:
-            lines.append(
+            sentence = (
                 f"{self.topic_partition} ends at offset {self.records_lost_from} and had reached offset "
                 f"{self.lost_up_to}: the records between are lost, the next one gets offset {self.lost_up_to}"
             )
-        return lines
+            found.append(Finding(FindingKind.RECORDS_LOST, sentence))
+        return found
+
+    def lines(self) -> list[str]:
+        """The sentences of `findings`."""
+        return [finding.sentence for finding in self.findings()]
 
 
 def clear_leftovers(file_system: FileSystem, directory: str) -> bool:

@@ -5,6 +5,8 @@ from uuid import UUID
 
 from odradek.base.ids import TopicPartition
 from odradek.storage.checkpoint import Damage
+from odradek.storage.finding import Finding
+from odradek.storage.finding import FindingKind as Kind
 from odradek.storage.loading import LogRecovery
 from odradek.storage.strays import some_of
 
@@ -40,37 +42,49 @@ class OpeningReport:
     vanished_logs: list[TopicPartition] = field(default_factory=list)
     """Logs that the store expects here, in sync, although no directory is missing: made anew."""
 
-    def lines(self) -> list[str]:
-        """One sentence for each thing that was not as it should be."""
-        lines = [
-            f"{path} was not stopped cleanly, its logs were verified" for path in self.unclean_directories
+    def findings(self) -> list[Finding]:
+        """One for each thing that was not as it should be."""
+        found = [
+            Finding(Kind.UNCLEAN_STOP, f"{path} was not stopped cleanly, its logs were verified")
+            for path in self.unclean_directories
         ]
-        offline = self.offline_directories.items()
-        lines += [f"the log directory {path} is offline: {reason}" for path, reason in offline]
-        lines += self._lines_of_places() + self._lines_of_strays()
-        lines += [f"{path} is not a log and was left alone" for path in self.ignored]
-        lines += [str(damage) for damage in self.damages]
+        found += [
+            Finding(Kind.DIRECTORY_OFFLINE, f"the log directory {path} is offline: {reason}")
+            for path, reason in self.offline_directories.items()
+        ]
+        found += self._findings_of_places() + self._findings_of_strays()
+        found += [Finding(Kind.NOT_A_LOG, f"{path} is not a log and was left alone") for path in self.ignored]
+        found += [Finding(Kind.FILE_DAMAGED, str(damage)) for damage in self.damages]
         for log in self.logs:
-            lines += log.lines()
-        return lines
+            found += log.findings()
+        return found
 
-    def _lines_of_places(self) -> list[str]:
-        lines = [
-            f"{path} was stopped cleanly in an earlier run of this broker (epoch {epoch}), not in its last"
-            " one: it looks like an old copy, and records written since are missing in it"
+    def lines(self) -> list[str]:
+        """The sentences of `findings`."""
+        return [finding.sentence for finding in self.findings()]
+
+    def _findings_of_places(self) -> list[Finding]:
+        found = [
+            Finding(
+                Kind.DIRECTORY_COPIED,
+                f"{path} was stopped cleanly in an earlier run of this broker (epoch {epoch}), not in its"
+                " last one: it looks like an old copy, and records written since are missing in it",
+            )
             for path, epoch in self.copied_directories.items()
         ]
         if self.missing_logs:
-            lines.append(
+            sentence = (
                 f"not served, because {self._cause()}: {some_of(self.missing_logs)}; with the directory back"
                 " at a later start they are served again; to give their records up, delete the topics"
             )
+            found.append(Finding(Kind.LOGS_MISSING, sentence))
         if self.vanished_logs:
-            lines.append(
+            sentence = (
                 f"the metadata store has {some_of(self.vanished_logs)} and no log directory has a log of it:"
                 " it is made anew, and no offset that a checkpoint names is given out again"
             )
-        return lines
+            found.append(Finding(Kind.LOGS_VANISHED, sentence))
+        return found
 
     def _cause(self) -> str:
         causes = [f"{path} is offline" for path in self.offline_directories]
@@ -81,20 +95,29 @@ class OpeningReport:
             causes.append(f"{', '.join(self.new_directories)} is new or another disk")
         return " and ".join(causes)
 
-    def _lines_of_strays(self) -> list[str]:
-        lines = [
-            f"the metadata store has no such topics: {some_of(logs)} in {path} were renamed to ...-stray and"
-            " are not served; if it has lost them, start with the metadata file that knows them and the logs"
-            " are taken back, otherwise remove them"
+    def _findings_of_strays(self) -> list[Finding]:
+        found = [
+            Finding(
+                Kind.STRAYS_SET_ASIDE,
+                f"the metadata store has no such topics: {some_of(logs)} in {path} were renamed to ...-stray"
+                " and are not served; if it has lost them, start with the metadata file that knows them and"
+                " the logs are taken back, otherwise remove them",
+            )
             for path, logs in self.strays.items()
         ]
-        lines += [
-            f"{path} still holds logs of topics that the metadata store does not have: {some_of(names)};"
-            " remove them if their records are not needed"
+        found += [
+            Finding(
+                Kind.STRAYS_LEFT,
+                f"{path} still holds logs of topics that the metadata store does not have: {some_of(names)};"
+                " remove them if their records are not needed",
+            )
             for path, names in self.strays_left.items()
         ]
-        lines += [
-            f"the metadata store has their topics again: {some_of(logs)} in {path} were taken back"
+        found += [
+            Finding(
+                Kind.STRAYS_BACK,
+                f"the metadata store has their topics again: {some_of(logs)} in {path} were taken back",
+            )
             for path, logs in self.strays_back.items()
         ]
-        return lines
+        return found

@@ -78,7 +78,7 @@ class ThreadHost:
         self._thread = thread
         self._bootstrap_servers = thread.bootstrap_servers
         self._settings["listeners"] = thread.run(
-            lambda: ",".join(f"{one.name}://{one}" for one in thread.broker.listeners.bound)
+            lambda: ",".join(f"{one.name}://{one}" for one in thread.broker.shell.listeners.bound)
         )
         self._clock.drive(thread.timer, thread.run)
         self._switch_interval_s = sys.getswitchinterval()

@@ -55,10 +55,9 @@ def test_only_what_is_asked_for_and_there_is_shown(node: Any, version: int) -> N
 
 def test_the_space_of_the_disk_is_shown(node: Any) -> None:
     """KIP-827"""
-    file_system = node.logs.directories[0].file_system
-    file_system.space_bytes = 1_000_000
+    node.disk.space_bytes = 1_000_000
     (directory,) = node.ask(DescribeLogDirsRequest([])).results
-    assert (directory.total_bytes, directory.usable_bytes) == (1_000_000, file_system.space("/data")[1])
+    assert (directory.total_bytes, directory.usable_bytes) == (1_000_000, node.disk.space("/data")[1])
 
 
 def test_an_offline_directory_says_so_and_shows_nothing(new_node: Any, batch: Callable[..., bytes]) -> None:
@@ -72,7 +71,6 @@ def test_an_offline_directory_says_so_and_shows_nothing(new_node: Any, batch: Ca
 
 
 def test_a_disk_that_cannot_be_asked_shows_nothing(node: Any) -> None:
-    file_system = node.logs.directories[0].file_system
-    file_system.inject(Fault("space", errno.EIO))
+    node.disk.inject(Fault("space", errno.EIO))
     (directory,) = node.ask(DescribeLogDirsRequest(None)).results
     assert (directory.error_code, directory.topics) == (ErrorCode.KAFKA_STORAGE_ERROR, [])

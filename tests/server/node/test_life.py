@@ -35,7 +35,6 @@ def begin_work(node: SimNode) -> Callable[[], int]:
 def started(seed: int) -> SimNode:
     node = World(seed).node(1, odradek_log_flush_before_ack="true")
     node.ask(CreateTopicsRequest([CreatableTopic("ready", 1, 1)], timeout_ms=5_000))
-    node.node.serve()
     return node
 
 

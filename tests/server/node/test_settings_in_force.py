@@ -184,7 +184,6 @@ def busy(node: Any, batch: Any) -> Any:
     node.ask(ProduceRequest(None, -1, 1000, data), 9)
     log.roll()
     log.flush()
-    node.node.serve()
     return node
 
 
@@ -204,7 +203,6 @@ def test_a_changed_setting_is_in_force_for_who_uses_it(busy: Any, name: str) -> 
     assert seen(busy) == before
     alter(busy, name, SET, text)
     again = busy.restarted()
-    again.node.serve()
     assert seen(again) == after, "in force after a restart too"
 
 

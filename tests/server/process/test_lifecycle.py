@@ -4,15 +4,17 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.server.node.node import Node
 from odradek.server.process import lifecycle
-from odradek.server.process.broker import Broker
 from odradek.server.process.broker_thread import BrokerThread
+from odradek.server.process.shell import Shell
 from odradek.storage import LogManager, os_files
 from odradek.testing.virtual_clock import VirtualClock
 from odradek.wire.messages.delete_records import (
@@ -181,22 +183,24 @@ def test_a_start_that_fails_ends_the_node_before_its_logs_are_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two threads would own one state: the node on the loop, and the logs that another thread closes."""
+    nodes: list[Node] = []
     seen: list[bool] = []
-    close = lifecycle._close
+    close = LogManager.close
 
-    async def fail(broker: Broker) -> None:
+    async def fail(shell: Shell, node: Node) -> None:
+        nodes.append(node)
         raise ZeroDivisionError
 
-    async def watched_close(broker: Broker, logs: LogManager) -> None:
-        seen.append(broker.node.life.is_over)
-        await close(broker, logs)
+    def watched_close(logs: LogManager, *how: Any) -> None:
+        seen.append(nodes[0].life.is_over)
+        close(logs, *how)
 
     async def start() -> None:
         settings = {"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"}
-        await lifecycle.start(Broker(SettingLayers(settings)))
+        await lifecycle.start(Shell(SettingLayers(settings)))
 
-    monkeypatch.setattr(lifecycle, "_serve", fail)
-    monkeypatch.setattr(lifecycle, "_close", watched_close)
+    monkeypatch.setattr(lifecycle, "_admit", fail)
+    monkeypatch.setattr(LogManager, "close", watched_close)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(start())
     assert seen == [True]

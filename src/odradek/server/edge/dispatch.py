@@ -40,6 +40,13 @@ class Answerable(Client, Protocol):
         """End the request without an answer."""
 
 
+class FrameDispatcher(Protocol):
+    """Where requests go."""
+
+    def dispatch(self, client: Answerable, frame: Buffer) -> None:
+        """Serve one request. Never raises."""
+
+
 class Sliced(Protocol):
     """Runs work in slices of the loop."""
 

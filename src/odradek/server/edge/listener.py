@@ -10,7 +10,7 @@ import os
 import socket
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock, machine_short_clock
@@ -25,7 +25,7 @@ from odradek.net.server_connection import ServerConnection
 from odradek.net.spin import Spin
 from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.dispatch import Answerable
+from odradek.server.edge.dispatch import FrameDispatcher
 from odradek.server.edge.open_files import connections_affordable
 from odradek.wire.headers import FIXED_BYTES
 
@@ -62,13 +62,6 @@ def limits_of(settings: BrokerSettings) -> ConnectionLimits:
         settings.max_connections_per_ip,
         settings.connections_max_idle_ms,
     )
-
-
-class FrameDispatcher(Protocol):
-    """Where requests go."""
-
-    def dispatch(self, client: Answerable, frame: Buffer) -> None:
-        """Serve one request. Never raises."""
 
 
 class Listeners:

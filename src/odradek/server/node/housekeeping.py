@@ -12,6 +12,7 @@ from odradek.base.settings.definition import LONG_MAX
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.schedule import Schedule
 from odradek.storage import LogManager
+from odradek.storage.finding import Finding, FindingKind
 
 REMOVAL_INTERVAL_MS: Final = 5_000
 REPAIR_REPORT_INTERVAL_MS: Final = 5_000
@@ -20,11 +21,15 @@ _log = logging.getLogger(__name__)
 
 
 def schedule_housekeeping(
-    core: BrokerCore, schedule: Schedule, background: Background, look_for_cleaning: Callable[[], None]
+    core: BrokerCore,
+    schedule: Schedule,
+    background: Background,
+    look_for_cleaning: Callable[[], None],
+    on_finding: Callable[[Finding], None],
 ) -> None:
     """Schedule every periodic task of a node."""
     every, settings, transactions = schedule.every, core.settings, core.transactions
-    _schedule_log_tasks(core, schedule, background)
+    _schedule_log_tasks(core, schedule, background, on_finding)
     _schedule_checkpoints(core, schedule)
     every(lambda: core.settings.log_cleaner_backoff_ms, "log-cleaner", look_for_cleaning)
     every(
@@ -45,7 +50,9 @@ def schedule_housekeeping(
     every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
 
 
-def _schedule_log_tasks(core: BrokerCore, schedule: Schedule, background: Background) -> None:
+def _schedule_log_tasks(
+    core: BrokerCore, schedule: Schedule, background: Background, on_finding: Callable[[Finding], None]
+) -> None:
     """Retention, `flush.ms`, producers that are silent, files that were deleted, indexes made again."""
     every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
 
@@ -71,7 +78,7 @@ def _schedule_log_tasks(core: BrokerCore, schedule: Schedule, background: Backgr
         lambda: logs.expire_producers(clock.wall_ms()),
     )
     every(REMOVAL_INTERVAL_MS, "file-deletion", lambda: _remove_files(logs, background))
-    every(REPAIR_REPORT_INTERVAL_MS, "index-repair-report", lambda: _report_repairs(logs))
+    every(REPAIR_REPORT_INTERVAL_MS, "index-repair-report", lambda: _report_repairs(logs, on_finding))
 
 
 def _schedule_checkpoints(core: BrokerCore, schedule: Schedule) -> None:
@@ -106,9 +113,9 @@ def _remove_files(logs: LogManager, background: Background) -> None:
         background.submit(removal, lambda done: None, _warn)
 
 
-def _report_repairs(logs: LogManager) -> None:
+def _report_repairs(logs: LogManager, on_finding: Callable[[Finding], None]) -> None:
     for sentence in logs.take_repairs():
-        _log.warning("%s", sentence)
+        on_finding(Finding(FindingKind.REPAIRED, sentence))
 
 
 def _warn(error: Exception) -> None:

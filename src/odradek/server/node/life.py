@@ -1,13 +1,16 @@
 """What a node has scheduled belongs to its life, and ends with it.
 
 Whatever may call a node later comes through one of its ports: a turn of the loop, work in the background, an
-event of the metadata store, a report of compaction, a timer task. A `Life` stands before all of them.
+event of the metadata store, a report of compaction, a timer task, a client's request. A `Life` stands before
+all of them.
 
     life = Life(surroundings)
     Node over life.surroundings
     life.end()                    from here on none of them reaches the node: this is what a crash is
 
-Invariant: after `end` nothing of the node runs. What its threads have begun is finished, and not reported.
+Invariant: after `end` nothing of the node runs, and so no answer leaves it. What its threads have begun is
+finished, and not reported. Connections are their owner's: whoever ends a life drops them, and tells the node
+no more.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Background
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import MetadataStore, OnStoreEvent, Operation, StoreEvent, StoreLimits
+from odradek.server.edge.dispatch import Answerable, FrameDispatcher
 from odradek.server.node.ports import Orders, Surroundings
 
 if TYPE_CHECKING:
@@ -44,6 +49,7 @@ class Life:
             cleaner_runner=lambda: _LivingCleaner(outside.cleaner_runner(), self),
             orders=None if outside.orders is None else _LivingOrders(outside.orders, self),
             store=_LivingStore(outside.store, self),
+            on_finding=self.report(outside.on_finding),
             on_failure=self.report(outside.on_failure),
         )
         """The ports that the node is given."""
@@ -71,9 +77,28 @@ class Life:
 
         return living
 
+    def dispatcher(self, dispatcher: FrameDispatcher) -> FrameDispatcher:
+        """`dispatcher`, which drops what comes when this life is over."""
+        return _LivingDispatcher(dispatcher, self)
+
 
 class _Over(Exception):
     """Work that was still waiting for a thread when its node died."""
+
+
+class _LivingDispatcher:
+    """A `FrameDispatcher` that the dead do not have."""
+
+    __slots__ = ("_dispatch", "_life")
+
+    def __init__(self, dispatcher: FrameDispatcher, life: Life) -> None:
+        self._dispatch = dispatcher.dispatch
+        self._life = life
+
+    def dispatch(self, client: Answerable, frame: Buffer) -> None:
+        """See `FrameDispatcher.dispatch`."""
+        if not self._life.is_over:
+            self._dispatch(client, frame)
 
 
 class _LivingBackground:

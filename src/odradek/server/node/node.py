@@ -4,7 +4,7 @@ This is the one composition. A broker's process, the tests and the simulator mak
 differ in the `Surroundings` that they give it. Nothing here waits: events come in, effects go out through the
 ports.
 
-    node = Node(surroundings, layers, image, logs, handlers)     complete; not registered yet
+    node = Node(Life(surroundings), layers, image, logs, handlers)   complete; not registered yet
     node.join(registration, joined)                              it registers, and gets its orders
     node.serve()                                                 periodic work begins
     node.dispatcher.dispatch(connection, frame)                  requests
@@ -30,9 +30,8 @@ from odradek.server.edge.dispatch import Dispatcher, HandlerTable
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.housekeeping import schedule_housekeeping
 from odradek.server.node.life import Life
-from odradek.server.node.ports import Surroundings
 from odradek.server.node.schedule import Schedule
-from odradek.storage import FileSystem, LogManager
+from odradek.storage import LogManager
 from odradek.storage.expected_logs import NO_BROKER_EPOCH, ExpectedLogs
 from odradek.timer import Purgatory
 
@@ -54,20 +53,20 @@ class Node:
 
     def __init__(
         self,
-        surroundings: Surroundings,
+        life: Life,
         layers: SettingLayers,
         image: ClusterImage,
         logs: LogManager,
         handlers: ServedHandlers,
     ) -> None:
-        """`image` is what the store holds at the start, and `logs` is open; see `known_at_start`."""
-        self.life = Life(surroundings)
+        """`image` is what the store holds at the start, and `logs` is open; see `stages.start`."""
+        self.life = life
         """Ends when the broker has stopped, or crashed."""
-        surroundings = self.life.surroundings
+        surroundings = life.surroundings
         self._surroundings = surroundings
         self.core = BrokerCore(surroundings, layers, image, logs)
-        self.dispatcher = Dispatcher(
-            self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls
+        self.dispatcher = life.dispatcher(
+            Dispatcher(self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls)
         )
         """Where frames of clients go."""
         self.schedule = Schedule(surroundings.timer)
@@ -124,7 +123,11 @@ class Node:
     def serve(self) -> None:
         """Begin the periodic work, after `joined`."""
         schedule_housekeeping(
-            self.core, self.schedule, self._surroundings.background, lambda: self.cleaner.look()
+            self.core,
+            self.schedule,
+            self._surroundings.background,
+            lambda: self.cleaner.look(),
+            self._surroundings.on_finding,
         )
 
     def let_go(self) -> None:
@@ -174,30 +177,4 @@ def expected_logs(loaded: ClusterImage, broker_id: BrokerId, last: LogDirsDocume
         () if last is None else last.log_dir_ids,
         () if last is None else last.missing_dir_ids,
         NO_BROKER_EPOCH if last is None else last.broker_epoch,
-    )
-
-
-def open_logs(
-    surroundings: Surroundings,
-    layers: SettingLayers,
-    image: ClusterImage,
-    file_system: FileSystem,
-    expected: ExpectedLogs | None = None,
-) -> LogManager:
-    """Open the logs of a node under the settings that `image` holds; blocks while they are recovered.
-
-    Raises DataDirectoryError.
-    """
-    broker_id = layers.in_force.node_id
-    for sentence in layers.let_in_force(image.default_broker_config, image.broker_config(broker_id)):
-        _log.warning("%s", sentence)
-    return LogManager.open(
-        layers.in_force,
-        cluster_id=image.cluster_id,
-        file_system=file_system,
-        clock=surroundings.clock,
-        chance=surroundings.chance,
-        config_of=lambda topic: layers.topic_config(image.topic_config(topic)),
-        expected=expected,
-        producer_expiration_ms=lambda: layers.in_force.producer_id_expiration_ms,
     )

@@ -12,6 +12,7 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import MetadataStore
 from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.storage.finding import Finding
 from odradek.timer import Timer
 
 if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
@@ -50,6 +51,8 @@ class Surroundings:
     """Not open: the node opens its session when it joins, and whenever one has ended."""
     stalls: LoopStalls
     """Measures the handling of requests, and says which one held the thread too long."""
+    on_finding: Callable[[Finding], None]
+    """Called with each thing that the node finds not to be as it should: at its start, and later."""
     on_failure: Callable[[str], None]
     """Called with the reason when the node cannot go on; the owner then stops it."""
     boot_id: str = ""

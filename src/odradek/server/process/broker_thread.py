@@ -13,6 +13,7 @@ from odradek.server.node.core import BrokerCore
 from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
+from odradek.server.process.shell import Shell
 from odradek.storage import FileSystem
 from odradek.timer import Timer
 
@@ -38,7 +39,7 @@ class BrokerThread:
         file_system: FileSystem | None = None,
         open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
     ) -> None:
-        """See `Broker` for what may be given."""
+        """See `Shell` for what may be given."""
         self._layers = layers
         self._clock = clock
         self._file_system = file_system
@@ -79,7 +80,7 @@ class BrokerThread:
         return self._thread is not None and self._thread.is_alive() and not self.failure
 
     def start(self) -> None:
-        """Return when clients may connect. Raises what `Broker.start` raises."""
+        """Return when clients may connect. Raises what `lifecycle.start` raises."""
         assert self._thread is None, "the broker is running already"
         started: Future[None] = Future()
         self._thread = threading.Thread(
@@ -148,14 +149,14 @@ class BrokerThread:
         self._loop = asyncio.get_running_loop()
         self._ending = self._loop.create_future()
         try:
-            self._broker = Broker(
+            shell = Shell(
                 self._layers,
                 clock=self._clock,
                 file_system=self._file_system,
                 open_engine=self._open_engine,
                 on_failure=self._failed,
             )
-            await lifecycle.start(self._broker)
+            self._broker = await lifecycle.start(shell)
         except BaseException as error:
             started.set_exception(error)
             return

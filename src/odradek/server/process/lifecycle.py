@@ -1,14 +1,11 @@
-"""How a broker starts and stops: the order of things, and why it is this one.
+"""Drives the start and the stop of a node on the running loop (`server/node/stages` has the order of things).
 
-    start   ports               taken first: where one is in use, nothing was changed on disk
-            metadata store      whose cluster this is and every topic's settings, before any log is touched
-            log directories     locked, checked to be this cluster's, recovered
-            controller          joins, becomes active, says what we lead
-            clients             let in only now: a client that connects finds the partitions there
-    stop    clients             no new ones; parked requests are answered with what there is
-            controller          its session ends, so that the next broker need not wait for its expiry
-            logs                checkpoints, flush, `.kafka_cleanshutdown`: the mark comes last
-    crash   all of it           at once, for tests: nothing is answered, written or marked any more
+    start   ports       taken first: where one is in use, nothing was changed on disk
+            store       the engine's file is opened
+            stages      each is carried out here: the store's and the disk's on threads, clients by listeners
+    stop    stages
+            store       the engine's file is closed when all sessions have ended
+    crash   all of it   at once, for tests: nothing is answered, written or marked any more
 
 A start that fails half-way undoes what it did.
 """
@@ -17,81 +14,66 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.base.clock import machine_short_clock
 from odradek.base.errors import OdradekError
-from odradek.metadata.startup import FoundAtStart, read_at_start
-from odradek.metadata.store import run_in_session
+from odradek.metadata.store import Process, run_in_session
 from odradek.metadata.store_host import StoreHost
-from odradek.server.admin.http import AdminServer
-from odradek.server.node.node import Node, expected_logs, known_at_start, open_logs
+from odradek.server.node import stages
+from odradek.server.node.life import Life
+from odradek.server.node.node import Node
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.boot_id import boot_id
-from odradek.server.process.broker import Broker
+from odradek.server.process.broker import Broker, view_of
 from odradek.server.process.executor import sync_in_parallel
-from odradek.storage import LogManager
+from odradek.server.process.shell import Shell
+from odradek.storage.finding import Finding
 
 if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
 
 _log = logging.getLogger(__name__)
 
-DRAIN_MS_MAX: Final = 2_000
+T = TypeVar("T")
+
 _DRAIN_LOOKS: Final = 40
 
 
-async def start(broker: Broker) -> None:
+async def start(shell: Shell) -> Broker:
     """Start a broker; see the module's head."""
     async with AsyncExitStack() as undo:
-        undo.push_async_callback(broker.executor.close)
-        undo.callback(broker.driver.close)
-        undo.callback(broker.listeners.stop_accepting)
-        await broker.listeners.bind()
-        if broker.settings.odradek_admin_port >= 0:
-            broker.admin = AdminServer()
-            undo.push_async_callback(broker.admin.close)
-            broker.admin.bind(broker.settings.odradek_admin_port)
-        engine = await broker.executor.run(lambda: broker.open_engine(broker.settings))
-        broker.store_host = StoreHost(engine, broker.executor)
-        undo.callback(broker.store_host.close)
-        loaded, last = await _read_at_start(broker)
-        image, expected = known_at_start(loaded), expected_logs(loaded, broker.settings.node_id, last)
-        surroundings = _surroundings(broker)
-        logs = await broker.executor.run(
-            lambda: open_logs(surroundings, broker.layers, image, broker.file_system, expected)
+        undo.push_async_callback(shell.executor.close)
+        undo.callback(shell.driver.close)
+        undo.callback(shell.listeners.stop_accepting)
+        await shell.listeners.bind()
+        if shell.admin is not None:
+            undo.push_async_callback(shell.admin.close)
+            shell.admin.bind(shell.settings.odradek_admin_port)
+        engine = await shell.executor.run(lambda: shell.open_engine(shell.settings))
+        store_host = StoreHost(engine, shell.executor)
+        undo.callback(store_host.close)
+        sequence = stages.start(
+            Life(_surroundings(shell, store_host)),
+            shell.layers,
+            shell.handlers,
+            shell.file_system,
+            shell.listeners.endpoints(),
+            sync_in_parallel,
         )
-        undo.push_async_callback(_close, broker, logs)
-        for line in logs.report.lines():
-            _log.warning("%s", line)
-        broker.node = Node(surroundings, broker.layers, image, logs, broker.handlers)
-        undo.callback(broker.core.store_session.close)
-        # Before the logs are closed: nothing of the node may run while another thread closes them.
-        undo.callback(broker.node.life.end)
-        await _join_cluster(broker)
-        await _serve(broker)
+        node = await _drive(sequence, shell, store_host)
         undo.pop_all()
+    return Broker(shell, store_host, node)
 
 
 async def stop(broker: Broker) -> None:
     """Stop a broker that has started; see the module's head."""
-    broker.is_ready = False
-    broker.listeners.stop_accepting()
-    broker.probe.close()
-    await _drain(broker)
-    broker.core.record_work.close()
-    if broker.admin is not None:
-        await broker.admin.close()
-    broker.node.stop_compaction()
-    if broker.cleaner_processes is not None:
-        await broker.cleaner_processes.close()
-    broker.core.store_session.close()
+    shell = broker.shell
+    await _drive(stages.stop(broker.node, sync_in_parallel), shell, broker.store_host)
+    shell.driver.close()
     broker.store_host.close()
-    broker.driver.close()
-    await broker.executor.drain()
-    broker.node.life.end()
-    await _close(broker, broker.core.logs)
-    await broker.executor.close()
+    await shell.executor.close()
 
 
 async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
@@ -100,109 +82,156 @@ async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
     `end_files` frees the descriptors and locks of its file system, as the system does then.
     """
     # Before anything is awaited: neither a request nor a timer comes in between.
-    broker.is_ready = False
+    shell = broker.shell
+    shell.is_ready = False
     broker.node.life.end()
     end_files()
-    broker.listeners.stop_accepting()
-    for connection in broker.listeners.table:
+    shell.listeners.stop_accepting()
+    for connection in shell.listeners.table:
         connection.abort()
-    broker.probe.close()
-    broker.driver.close()
-    if broker.admin is not None:
-        await broker.admin.close()
+    shell.probe.close()
+    shell.driver.close()
+    if shell.admin is not None:
+        await shell.admin.close()
     broker.store_host.close()  # without ending the session: the next start finds it stale
-    await broker.executor.close()
+    await shell.executor.close()
 
 
-async def _read_at_start(broker: Broker) -> FoundAtStart:
-    """Read the metadata store before anything else is opened. Raises OdradekError."""
-    found: asyncio.Future[FoundAtStart] = asyncio.get_running_loop().create_future()
-
-    def done(outcome: FoundAtStart | OdradekError) -> None:
-        if found.cancelled():
-            return
-        if isinstance(outcome, OdradekError):
-            found.set_exception(outcome)
+async def _drive(sequence: stages.Sequence[T], shell: Shell, store_host: StoreHost) -> T:
+    """Carry out one stage after another; what one raises is raised in the sequence."""
+    advance: Callable[[], stages.Stage] = partial(next, sequence)
+    while True:
+        try:
+            stage = advance()
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        try:
+            result = await _carry_out(stage, shell, store_host)
+        except BaseException as error:
+            advance = partial(sequence.throw, error)
         else:
-            found.set_result(outcome)
-
-    reading = read_at_start(broker.settings.node_id, broker.chance)
-    run_in_session(broker.store_host.session(), reading, done)
-    return await found
+            advance = partial(sequence.send, result)
 
 
-async def _close(broker: Broker, logs: LogManager) -> None:
-    """The clean mark names this run, if the controller knew of it (R15)."""
-    epoch = broker.core.broker_epoch if hasattr(broker, "node") else None
-    await broker.executor.drain()  # no file has two writers
-    await broker.executor.run(lambda: logs.close(epoch, sync_in_parallel))
+async def _carry_out(stage: stages.Stage, shell: Shell, store_host: StoreHost) -> object:
+    match stage:
+        case stages.ReadStore(process):
+            return await _in_session(store_host, process)
+        case stages.OpenLogs(call):
+            return await shell.executor.run(call)
+        case stages.Join():
+            await _join(stage)
+        case stages.AdmitClients(node):
+            await _admit(shell, node)
+        case stages.RefuseClients():
+            shell.is_ready = False
+            shell.listeners.stop_accepting()
+            shell.probe.close()
+        case stages.AwaitClients():
+            await _await_clients(shell)
+            if shell.admin is not None:
+                await shell.admin.close()
+        case stages.EndCompaction():
+            if shell.cleaner_processes is not None:
+                await shell.cleaner_processes.close()
+        case stages.AwaitWork():
+            await shell.executor.drain()
+        case stages.CloseLogs(close):
+            await shell.executor.run(close)
+    return None
 
 
-def _surroundings(broker: Broker) -> Surroundings:
+def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
     loop = asyncio.get_running_loop()
     return Surroundings(
-        clock=broker.clock,
+        clock=shell.clock,
         short_clock=machine_short_clock(),
-        chance=broker.chance,
-        timer=broker.timer,
-        background=broker.executor,
-        defer=lambda callback: _discard(loop.call_soon(broker.stalls.run, callback)),
-        cleaner_runner=lambda: _cleaner_runner(broker),
-        stalls=broker.stalls,
+        chance=shell.chance,
+        timer=shell.driver.timer,
+        background=shell.executor,
+        defer=lambda callback: _discard(loop.call_soon(shell.stalls.run, callback)),
+        cleaner_runner=lambda: _cleaner_runner(shell),
+        stalls=shell.stalls,
         orders=None,
-        store=broker.store_host.session(),
-        on_failure=broker.on_failure,
+        store=store_host.session(),
+        on_finding=_log_finding,
+        on_failure=shell.on_failure,
         boot_id=boot_id(),
     )
 
 
-def _cleaner_runner(broker: Broker) -> "CleanerRunner":
+def _log_finding(finding: Finding) -> None:
+    _log.warning("%s", finding)
+
+
+def _cleaner_runner(shell: Shell) -> "CleanerRunner":
     """Compaction runs in a process of its own where that sees the same files and the same time."""
-    if broker.has_real_surroundings:
+    if shell.has_real_surroundings:
         from odradek.server.cleaning.cleaner_process import CleanerProcesses
 
-        broker.cleaner_processes = CleanerProcesses()
-        return broker.cleaner_processes
+        shell.cleaner_processes = CleanerProcesses()
+        return shell.cleaner_processes
     from odradek.server.cleaning.cleaner_host import InlineCleaner
 
-    return InlineCleaner(broker.file_system)
+    return InlineCleaner(shell.file_system)
 
 
 def _discard(handle: asyncio.Handle) -> None:
     """A turn of the loop that is never cancelled."""
 
 
-async def _join_cluster(broker: Broker) -> None:
+async def _in_session(store_host: StoreHost, process: Process[T]) -> T:
+    """Run a process in a session of its own. Raises OdradekError."""
+    ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def done(outcome: T | OdradekError) -> None:
+        if ended.cancelled():
+            return
+        if isinstance(outcome, OdradekError):
+            ended.set_exception(outcome)
+        else:
+            ended.set_result(outcome)
+
+    run_in_session(store_host.session(), process, done)
+    return await ended
+
+
+async def _join(stage: stages.Join) -> None:
     joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    broker.node.join(
-        broker.listeners.endpoints(),
-        lambda error: joined.set_result(None) if error is None else joined.set_exception(error),
-    )
+
+    def done(error: OdradekError | None) -> None:
+        if joined.cancelled():
+            return
+        if error is None:
+            joined.set_result(None)
+        else:
+            joined.set_exception(error)
+
+    stage.node.join(stage.endpoints, done)
     await joined
 
 
-async def _serve(broker: Broker) -> None:
-    node, table = broker.node, broker.listeners.table
-    node.serve()
+async def _admit(shell: Shell, node: Node) -> None:
+    table = shell.listeners.table
     node.schedule.every(
-        table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(broker.clock.monotonic_ms())
+        table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(shell.clock.monotonic_ms())
     )
-    if broker.admin is not None:  # before clients are let in: its libraries take 100 ms to load
-        await broker.admin.start(broker.view)
-    await broker.listeners.accept(node.dispatcher)
-    broker.probe.start()
-    broker.is_ready = True
+    if shell.admin is not None:  # before clients are let in: its libraries take 100 ms to load
+        await shell.admin.start(view_of(shell, node))
+    await shell.listeners.accept(node.dispatcher)
+    shell.probe.start()
+    shell.is_ready = True
 
 
-async def _drain(broker: Broker) -> None:
-    """Answer what waits for data, let the others finish for a while, then close every connection."""
-    broker.node.let_go()
+async def _await_clients(shell: Shell) -> None:
+    table = shell.listeners.table
     for _ in range(_DRAIN_LOOKS):
-        for connection in broker.listeners.table:
+        for connection in table:
             if not connection.is_handling:
                 connection.close()
-        if not len(broker.listeners.table):
+        if not len(table):
             return
-        await asyncio.sleep(DRAIN_MS_MAX / _DRAIN_LOOKS / 1000)
-    for connection in broker.listeners.table:
+        await asyncio.sleep(stages.DRAIN_MS_MAX / _DRAIN_LOOKS / 1000)
+    for connection in table:
         connection.abort()

@@ -15,9 +15,9 @@ from odradek.server.edge.listener import CannotListen
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.edge.open_files import raise_limit
 from odradek.server.process import lifecycle
-from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.log_lines import log_to
+from odradek.server.process.shell import Shell
 
 EXIT_FAILED: Final = 1
 EXIT_STOPPED_TWICE: Final = 130
@@ -70,13 +70,13 @@ async def _run(layers: SettingLayers) -> int:
     for number in STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored, and is obeyed
             loop.add_signal_handler(number, on_signal, number)
-    broker = Broker(layers, on_failure=on_failure)
-    await lifecycle.start(broker)
+    broker = await lifecycle.start(Shell(layers, on_failure=on_failure))
+    shell = broker.shell
     gc.freeze()  # without a collection, which would delay the first answer by 12 ms for 200 KB
     gc.set_threshold(*_GC_THRESHOLDS)
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
-    print(f"odradek: listening {broker.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
-    _warm_up(loop, broker.stalls, broker.handlers.load_by_and_by())
+    print(f"odradek: listening {shell.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
+    _warm_up(loop, shell.stalls, shell.handlers.load_by_and_by())
     reason = await ended
     if reason:
         _log.critical("stopping: %s", reason)

@@ -1,14 +1,16 @@
 """Whole brokers in one process, without sockets, threads or time of their own: everything by the seed.
 
 - `world`: the clock, the metadata store, the nodes; what happens next.
-- `node`: one broker of the world: its node, its disk, its turns.
+- `node`: one life of a broker: its start, its node, its turns and threads, its stop or its death.
+- `disk`: a disk as one life holds it.
+- `cleaner`: compaction.
 - `drawn_time`: where long work is cut into slices.
-- `client`: requests as the wire's bytes, and their answers.
+- `client`: connections of clients, on which requests and answers are the wire's bytes.
 """
 
-from odradek.testing.sim.client import SimClient, SimRequest
+from odradek.testing.sim.client import SimClient, SimConnection, SimRequest
 from odradek.testing.sim.drawn_time import CountedTime
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.world import World
 
-__all__ = ["CountedTime", "SimClient", "SimNode", "SimRequest", "World"]
+__all__ = ["CountedTime", "SimClient", "SimConnection", "SimNode", "SimRequest", "World"]

@@ -23,14 +23,20 @@ from odradek.wire.message import Message
 
 
 class FrameTaker(Protocol):
-    """A node, as its connections see it."""
+    """A life of a broker, as its connections see it."""
+
+    accepts: bool
+    """Whether it takes frames."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it takes frames."""
+        """Whether its connections are open."""
 
     def take_frame(self, client: Answerable, frame: Buffer) -> None:
         """Serve a request."""
+
+    def note_answer(self, answer: bytes) -> None:
+        """Called with each answer that has reached a client."""
 
 
 @dataclass(eq=False)
@@ -98,7 +104,7 @@ class SimConnection(SimClient):
 
     def lose(self) -> None:
         """Lose the connection: the node learns of it, if it lives."""
-        self.is_closed = True
+        super().close()
         self._frames.clear()
         self._unsent.clear()
         abandon, self.abandon = self.abandon, None
@@ -133,7 +139,12 @@ class SimConnection(SimClient):
     @property
     def is_idle(self) -> bool:
         """Whether nothing is on its way, at work or parked."""
-        return not (self._frames or self._unsent) and (self.is_closed or not self._is_handling)
+        return not (self._frames or self.is_at_work)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the node has a frame that it has not answered, or the answer is on its way."""
+        return bool(self._unsent) or (self._is_handling and not self.is_closed)
 
     def steps(self) -> list[Callable[[], None]]:
         """What may happen next here: one step, or none."""
@@ -141,7 +152,7 @@ class SimConnection(SimClient):
             return []
         if self._unsent:
             return [self._take_piece]
-        if self._frames and not self._is_handling:
+        if self._frames and not self._is_handling and self._node.accepts:
             return [self._deliver]
         return []
 
@@ -159,8 +170,10 @@ class SimConnection(SimClient):
                 self._arrived += part
                 self._unsent.popleft()
         if not self._unsent and not self.is_closed:
-            self.answers.append(bytes(self._arrived))
+            answer = bytes(self._arrived)
             self._arrived.clear()
+            self.answers.append(answer)
+            self._node.note_answer(answer)
 
     def _read_piece(self, part: StoredBytes) -> None:
         wanted_bytes = min(PIECE_BYTES, len(part) - self._read_bytes)

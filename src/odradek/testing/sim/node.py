@@ -1,4 +1,13 @@
-"""One broker of the simulation: the node itself, its disk, and what it has waiting."""
+"""One life of a broker of the simulation: its node, its handle of the disk, and what it has waiting.
+
+    starting    the stages of `server.node.stages.start`, one after another, each in steps of the world
+    serving     clients' frames go in; turns, threads and timers are steps
+    stopping    the stages of `stop`
+    over        stopped, killed, or not started: nothing of it happens any more
+
+A life may be killed between any two steps, also of its start and its stop, and, by `kill_within`, between two
+disk operations of one step.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +27,23 @@ from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint
 from odradek.metadata.memory import MemorySession
 from odradek.metadata.messages import BrokerMessage
-from odradek.metadata.startup import FoundAtStart, read_at_start
 from odradek.metadata.store import run_in_session
-from odradek.server.cleaning.cleaner_host import InlineCleaner
 from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
-from odradek.server.node.node import Node, expected_logs, known_at_start, open_logs
+from odradek.server.node import stages
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.life import Life
+from odradek.server.node.node import Node
 from odradek.server.node.ports import Surroundings
+from odradek.storage import LogManager
+from odradek.storage.finding import Finding
 from odradek.storage.memory_files import MemoryFileSystem
+from odradek.testing.sim.cleaner import HeldCleaner
 from odradek.testing.sim.client import SimConnection, SimRequest
+from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
-from odradek.timer import Timer
+from odradek.timer import Timer, TimerTask
 from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.message import Message
 
@@ -64,10 +78,10 @@ class Turns:
 
 
 class SimNode:
-    """One life of a broker. `World.node` starts it; another life on the same disk is another object."""
+    """One life of a broker. `World.begin` makes it; another life on the same disk is another object."""
 
     def __init__(self, world: World, broker_id: BrokerId, settings: Mapping[str, str]) -> None:
-        """`settings` by their Kafka names, with underscores for dots."""
+        """`settings` by their Kafka names, with underscores for dots. Its start has begun."""
         self.world = world
         self.broker_id = broker_id
         self.given_settings = settings
@@ -77,59 +91,63 @@ class SimNode:
         self.short_clock: ShortClock = DrawnTime(SeededChance(world.chance.below(1 << 32)))
         """Ends the slices of long work; a test may put another one in its place."""
         self.disk: MemoryFileSystem = world.disk(broker_id)
+        """What outlives it."""
+        self.files = DiskHandle(self.disk, partial(world.record_disk, broker_id))
+        """The disk as this life holds it."""
         self.session: MemorySession = world.store.session()
-        """The node's side of the metadata store."""
+        """The node's side of the metadata store, once it joins."""
         self.timer = Timer(self.clock)
         self.turns = Turns()
         self.calls = HeldCalls()
-        """What the node has given to other threads."""
+        """What this life has given to other threads."""
+        self.findings: list[Finding] = []
+        """What it found not to be as it should: at its start, and later."""
         self.failures: list[str] = []
         """Why the node could not go on."""
-        self.joined: list[object] = []
-        """None, or the error that kept the node from joining, once that is known."""
+        self.stage: stages.Stage | None = None
+        """Of its start or its stop; None while it serves, and when it is over."""
+        self.start_error: BaseException | None = None
+        """Why it did not start."""
+        self.is_over = False
+        """Whether it has stopped, was killed or did not start."""
+        self.accepts = False
+        """Whether clients' frames go in."""
         self.connections: list[SimConnection] = []
         """Those on which something is on its way, at work or parked."""
+        self._sessions = [self.session]
+        # The node, once its logs are open.
+        self._node: Node | None = None
+        # What the stage waits for; None when it is another event that ends it.
+        self._may_go_on: Callable[[], bool] | None = None
         self._correlation_id = 0
-        self._start()
-
-    def _start(self) -> None:
-        named = {name.replace("_", "."): value for name, value in self.given_settings.items()}
+        named = {name.replace("_", "."): value for name, value in settings.items()}
         self.layers, unknown = SettingLayers.from_static(
-            {"log.dirs": "/data", "broker.rack": "r1", "node.id": str(self.broker_id), **named}
+            {"log.dirs": "/data", "broker.rack": "r1", "node.id": str(broker_id), **named}
         )
         assert not unknown, f"not settings: {unknown}"
-        loaded, last = self._read_at_start()
-        image, expected = known_at_start(loaded), expected_logs(loaded, self.broker_id, last)
-        surroundings = Surroundings(
+        self.handlers = Handlers()
+        self.life = Life(self._surroundings())
+        endpoint = Endpoint(LISTENER, LISTENER, self.host, PORT)
+        self._sequence: stages.Sequence[Any] = stages.start(
+            self.life, self.layers, self.handlers, self.files, (endpoint,)
+        )
+        self._go_on(None)
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(
             clock=self.clock,
             short_clock=lambda: self.short_clock(),
             chance=self.chance,
             timer=self.timer,
             background=self.calls,
             defer=self.turns.defer,
-            cleaner_runner=lambda: InlineCleaner(self.disk),
+            cleaner_runner=lambda: HeldCleaner(self.files, self.calls),
             orders=self.world,
             store=self.session,
             stalls=LoopStalls(lambda: 0, self.clock),
+            on_finding=self.findings.append,
             on_failure=self.failures.append,
         )
-        self.logs = open_logs(surroundings, self.layers, image, self.disk, expected)
-        self.handlers = Handlers()
-        self.node = Node(surroundings, self.layers, image, self.logs, self.handlers)
-        self.core = self.node.core
-        endpoint = Endpoint(LISTENER, LISTENER, self.host, PORT)
-        self.node.join((endpoint,), self.joined.append)
-
-    def _read_at_start(self) -> FoundAtStart:
-        """Read the metadata store; meanwhile the others go on."""
-        outcomes: list[FoundAtStart | OdradekError] = []
-        reading = read_at_start(self.broker_id, self.chance)
-        run_in_session(self.store.session(), reading, outcomes.append)
-        self.world.settle()
-        (found,) = outcomes
-        if isinstance(found, OdradekError):
-            raise found
-        return found
 
     @property
     def host(self) -> str:
@@ -137,17 +155,117 @@ class SimNode:
         return "broker.example" if self.broker_id == 0 else f"broker{self.broker_id}.example"
 
     @property
+    def node(self) -> Node:
+        """The node, once its logs are open."""
+        assert self._node is not None, f"broker {self.broker_id} has not opened its logs: {self.stage}"
+        return self._node
+
+    @property
+    def core(self) -> BrokerCore:
+        """The node's state, once its logs are open."""
+        return self.node.core
+
+    @property
+    def logs(self) -> LogManager:
+        """The node's logs, once they are open."""
+        return self.node.core.logs
+
+    @property
     def is_alive(self) -> bool:
-        """Whether it was neither killed nor stopped."""
-        return not self.node.life.is_over
+        """Whether it starts, serves or stops."""
+        return not self.is_over
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether its start has ended well, and no stop has begun."""
+        return self.is_alive and self.stage is None
+
+    # --- stages
+
+    def _go_on(self, result: object) -> None:
+        self._resume(lambda: self._sequence.send(result))
+
+    def _fail(self, error: BaseException) -> None:
+        self._resume(lambda: self._sequence.throw(error))
+
+    def _resume(self, resume: Callable[[], stages.Stage]) -> None:
+        self._may_go_on = None
+        try:
+            self.stage = resume()
+        except StopIteration as end:
+            self.stage = None
+            if end.value is None:
+                self._end()
+        except Exception as error:
+            self.stage, self.start_error = None, error
+            self._end()
+        else:
+            self.world.record(f"{self.broker_id} {type(self.stage).__name__}")
+            self._carry_out(self.stage)
+
+    def _carry_out(self, stage: stages.Stage) -> None:
+        match stage:
+            case stages.ReadStore(process):
+                session = self.store.session()
+                self._sessions.append(session)
+                run_in_session(session, process, self.life.report(self._outcome))
+            case stages.OpenLogs(call) | stages.CloseLogs(call):
+                self.calls.submit(self._unless_over(call), self._if_living(self._go_on), self._fail)
+            case stages.Join(node, endpoints):
+                self._node = node
+                node.join(endpoints, self.life.report(self._outcome))
+            case stages.AdmitClients():
+                self.accepts = True
+                self._may_go_on = lambda: True
+            case stages.RefuseClients():
+                self.accepts = False
+                self._may_go_on = lambda: True
+            case stages.AwaitClients():
+                self.timer.add(_Deadline(self.clock.monotonic_ms() + stages.DRAIN_MS_MAX, self._lose_clients))
+                self._may_go_on = lambda: not any(one.is_at_work for one in self.connections)
+            case stages.EndCompaction():
+                self._may_go_on = lambda: True
+            case stages.AwaitWork():
+                self._lose_clients()
+                self._may_go_on = lambda: (
+                    not (self.calls.waiting or self.calls.finished or self.session.has_requests)
+                )
+
+    def _outcome(self, outcome: object) -> None:
+        if isinstance(outcome, OdradekError):
+            self._fail(outcome)
+        else:
+            self._go_on(outcome)
+
+    def _unless_over(self, call: Callable[[], object]) -> Callable[[], object]:
+        return lambda: None if self.is_over else call()
+
+    def _if_living(self, report: Callable[[object], None]) -> Callable[[object], None]:
+        return lambda result: None if self.is_over else report(result)
+
+    def _lose_clients(self) -> None:
+        for connection in self.connections:
+            connection.lose()
+        self.connections.clear()
+
+    def _end(self) -> None:
+        """The process is gone: whatever it still holds is of no effect."""
+        self.is_over, self.accepts = True, False
+        self.life.end()
+        self._lose_clients()
+        self.files.close()
 
     # --- what happens next
 
     def steps(self) -> list[Callable[[], None]]:
-        """What may happen to this node next, one of each kind: a turn, the end of work in the background."""
+        """What may happen to this life next: a turn, timers, a call of a thread, a delivery."""
         found: list[Callable[[], None]] = []
+        if self._may_go_on is not None and self.is_alive and self._may_go_on():
+            found.append(partial(self._go_on, None))
         if self.turns.waiting:
             found.append(self.turns.run_next)
+        if self.is_alive and self._are_timers_due():
+            found.append(self._fire_timers)
         found.extend(partial(self.calls.run_next, number) for number in range(self.calls.waiting)[:THREADS])
         if self.calls.finished:
             found.append(self.calls.report_next)
@@ -156,15 +274,27 @@ class SimNode:
             found.extend(connection.steps())
         return found
 
+    def _are_timers_due(self) -> bool:
+        due_ms = self.timer.next_expiration_ms()
+        return due_ms is not None and due_ms <= self.clock.monotonic_ms()
+
+    def _fire_timers(self) -> None:
+        self.timer.advance()
+
     def take_frame(self, client: Answerable, frame: Buffer) -> None:
         """Serve a request."""
+        self.world.record_frame("to", self.broker_id, frame)
         self.node.dispatcher.dispatch(client, frame)
+
+    def note_answer(self, answer: bytes) -> None:
+        """Called with each answer that has reached a client."""
+        self.world.record_frame("from", self.broker_id, answer)
 
     def obey(
         self, message: BrokerMessage, answered: Callable[[Mapping[TopicPartition, ErrorCode]], None]
     ) -> None:
         """Take an order of a controller elsewhere."""
-        if self.is_alive:
+        if self.is_alive and self._node is not None:
             self.node.obey(message, answered)
 
     def settle(self) -> None:
@@ -178,21 +308,41 @@ class SimNode:
     # --- ends
 
     def kill(self) -> None:
-        """Die at once, as by kill -9: what is on the disk stays, the session with the store ends."""
-        self.node.life.end()
+        """Die at once, as by kill -9: what is on the disk stays, and locks go.
+
+        Of what was on its way to the metadata store some arrives; then its session ends there.
+        """
+        assert self.is_alive, f"broker {self.broker_id} is dead already"
+        self.world.record(f"{self.broker_id} killed")
+        self._end()
+        self._sequence.close()
+        self.stage, self._may_go_on = None, None
         self.disk.kill()
-        if self.session.session_id in self.world.open_sessions():
-            self.session.expire()
+        for session in self._sessions:
+            session.lose_holder(self.world.chance)
+
+    def kill_within(self, operations: int) -> None:
+        """Die after so many more operations on the disk, in the midst of what is at work then."""
+        self.files.close_after(operations, self.kill)
+
+    def lose_power(self) -> None:
+        """Die, and lose what was not synced, by the seed."""
+        self.kill()
+        self.disk.crash(self.world.chance)
+
+    def begin_stop(self) -> None:
+        """Begin to stop in good order; the steps to come do it."""
+        assert self.is_serving, f"broker {self.broker_id} does not serve: {self.stage}"
+        self._sequence = stages.stop(self.node)
+        self._go_on(None)
 
     def stop(self) -> None:
         """Stop in good order."""
-        self.node.let_go()
+        self.begin_stop()
         self.settle()
-        self.node.stop_compaction()
-        self.core.store_session.close()
-        self.settle()
-        self.logs.close(self.core.broker_epoch)
-        self.node.life.end()
+        if self.is_alive:
+            self.advance(stages.DRAIN_MS_MAX)
+        assert self.is_over, f"broker {self.broker_id} does not stop: {self.stage}"
 
     def restarted(self, **settings: str) -> SimNode:
         """Stop in good order, and begin another life on the same disk."""
@@ -239,3 +389,17 @@ class SimNode:
         sent = self.send(request, version, client_id=client_id)
         self.settle()
         return sent.answer
+
+
+class _Deadline(TimerTask):
+    """Ends the connections that a stop has waited for."""
+
+    __slots__ = ("_expire",)
+
+    def __init__(self, deadline_ms: int, expire: Callable[[], None]) -> None:
+        super().__init__(deadline_ms)
+        self._expire = expire
+
+    def run(self) -> None:
+        """See `TimerTask.run`."""
+        self._expire()

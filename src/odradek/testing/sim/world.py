@@ -5,15 +5,23 @@
     one.ask(CreateTopicsRequest(...))           the wire's bytes in, the answer out
     world.advance(45_000)                       timers fire in order, on a clock that nothing else moves
     world.kill(1)                               its life ends between two steps
+    world.begin(1)                              another life on its disk; its start is steps to come
 
-A step is the smallest thing that happens: one turn of one node's loop, one call of its threads, one operation
-of the store, one order on its way. Among those that may come next the seed chooses; the steps of one kind at
-one node keep their order. So one seed is one history, and other seeds are other interleavings.
+A step is the smallest thing that happens: one turn of one node's loop, one advance of its timers, a call of
+its threads, the report of one, a request that the store executes, an event that reaches the holder of a
+session, a frame or an answer that arrives, one order on its way, one stage of a start or a stop. Among those
+that may come next the seed chooses. Turns of a node keep their order, and so does what is on one connection
+or in one session; calls of threads overtake each other. So one seed is one history, and other seeds are other
+interleavings; a `trace` holds it in words.
 """
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
+from crc32c import crc32c
+
+from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
@@ -22,13 +30,17 @@ from odradek.metadata.memory import MemoryStore
 from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import StoreLimits
 from odradek.storage.memory_files import MemoryFileSystem
+from odradek.testing.sim.disk import Died
 from odradek.testing.sim.node import SimNode
 
 
 class World:
     """Everything around the nodes. Also the way of the controller's orders between them (`Orders`)."""
 
-    def __init__(self, seed: int = 1, *, limits: StoreLimits | None = None) -> None:
+    def __init__(self, seed: int = 1, *, limits: StoreLimits | None = None, is_traced: bool = False) -> None:
+        """`is_traced` keeps what happens in `trace`."""
+        self.trace: list[str] | None = [] if is_traced else None
+        """Every step, stage, frame, answer and operation of a disk, in order; the same for the same seed."""
         self.chance = SeededChance(seed)
         self.clock = ManualClock()
         self.store = MemoryStore(limits)
@@ -39,14 +51,22 @@ class World:
         # Orders and answers on their way, per receiver in the order of sending.
         self._on_their_way: dict[BrokerId, deque[Callable[[], None]]] = {}
 
-    def node(self, broker_id: BrokerId = 0, **settings: str) -> SimNode:
-        """Start a broker on its disk, new or left by an earlier life, and let it join."""
+    def begin(self, broker_id: BrokerId = 0, **settings: str) -> SimNode:
+        """Begin another life of a broker on its disk, new or left by an earlier one; steps do it."""
         earlier = self.nodes.get(broker_id)
         assert earlier is None or not earlier.is_alive, f"broker {broker_id} is running"
-        started = self.nodes[broker_id] = SimNode(self, broker_id, settings)
+        begun = self.nodes[broker_id] = SimNode(self, broker_id, settings)
+        return begun
+
+    def node(self, broker_id: BrokerId = 0, **settings: str) -> SimNode:
+        """Start a broker when what is under way has settled, and let it join."""
         self.settle()
-        assert started.joined == [None], f"broker {broker_id} does not join: {started.joined}"
-        return started
+        begun = self.begin(broker_id, **settings)
+        self.settle()
+        if begun.start_error is not None:
+            raise begun.start_error
+        assert begun.is_serving, f"broker {broker_id} does not start: {begun.stage}"
+        return begun
 
     def kill(self, broker_id: BrokerId) -> None:
         """See `SimNode.kill`."""
@@ -75,7 +95,10 @@ class World:
         steps = self.steps()
         if not steps:
             return False
-        steps[self.chance.below(len(steps))]()
+        chosen = self.chance.below(len(steps))
+        self.record(f"{self.clock.monotonic_ms()} ms: {chosen} of {len(steps)}")
+        with suppress(Died):  # by `SimNode.kill_within`
+            steps[chosen]()
         return True
 
     def settle(self) -> int:
@@ -91,23 +114,30 @@ class World:
         self.settle()
         while (due_ms := self._next_expiration_ms()) is not None and due_ms <= end_ms:
             self.clock.advance(max(0, due_ms - self.clock.monotonic_ms()))
-            self._fire_timers()
             self.settle()
         self.clock.advance(max(0, end_ms - self.clock.monotonic_ms()))
-        self._fire_timers()
         self.settle()
 
-    def _living(self) -> list[SimNode]:
-        return [node for node in self.nodes.values() if node.is_alive]
-
     def _next_expiration_ms(self) -> int | None:
-        found = [node.timer.next_expiration_ms() for node in self._living()]
+        found = [node.timer.next_expiration_ms() for node in self.nodes.values() if node.is_alive]
         return min((each for each in found if each is not None), default=None)
 
-    def _fire_timers(self) -> None:
-        for node in self._living():
-            if node.is_alive:  # an earlier one's timers may have led to its end
-                node.timer.advance()
+    # --- what has happened
+
+    def record(self, event: str) -> None:
+        """Note what happens, if there is a trace."""
+        if self.trace is not None:
+            self.trace.append(event)
+
+    def record_disk(self, broker_id: BrokerId, kind: str, path: str, detail: int) -> None:
+        """Note an operation of a disk."""
+        if self.trace is not None:
+            self.trace.append(f"{broker_id} {kind} {path} {detail}")
+
+    def record_frame(self, direction: str, broker_id: BrokerId, frame: Buffer) -> None:
+        """Note a request or an answer."""
+        if self.trace is not None:
+            self.trace.append(f"{direction} {broker_id}: {len(frame)} bytes, {crc32c(frame):08x}")
 
     # --- orders
 

@@ -1,0 +1,76 @@
+"""What stands around a node on the running loop: sockets, threads, the timer's driver.
+
+It is complete before there is a node, and the node is given to what needs one. `lifecycle` opens and closes
+its parts.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from odradek.base.chance import Chance, SeededChance
+from odradek.base.clock import Clock, SystemClock, machine_short_clock
+from odradek.base.settings import BrokerSettings, SettingLayers
+from odradek.metadata.store import StoreEngine
+from odradek.server.admin.http import AdminServer
+from odradek.server.edge.listener import Listeners
+from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.server.handlers.registry import Handlers
+from odradek.server.process.embedded_store import open_embedded_engine
+from odradek.server.process.executor import Executor
+from odradek.server.process.loop_probe import LoopProbe
+from odradek.server.process.timer_driver import TimerDriver
+from odradek.storage import FileSystem
+from odradek.storage.os_files import OsFileSystem
+
+if TYPE_CHECKING:  # loaded when there first may be something to compact
+    from odradek.server.cleaning.cleaner_process import CleanerProcesses
+
+
+class Shell:
+    """Everything of one broker that a loop is needed for; all of it happens on that loop's thread.
+
+    Everything that could be another's is given: settings, clock, chance, disk and metadata engine.
+    """
+
+    def __init__(
+        self,
+        layers: SettingLayers,
+        *,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+        file_system: FileSystem | None = None,
+        open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
+        on_failure: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        """`on_failure` is called with the reason why the broker can no longer work; the owner then stops it.
+
+        A clock or a disk that is given is one that no other process has: compaction then runs in this one.
+        """
+        self.layers = layers
+        self.clock: Clock = clock or SystemClock()
+        self.chance: Chance = chance or SeededChance()
+        self.file_system: FileSystem = file_system or OsFileSystem()
+        self.open_engine = open_engine or open_embedded_engine
+        self.on_failure = on_failure
+        loop = asyncio.get_running_loop()
+        self.stalls = LoopStalls(machine_short_clock(), self.clock)
+        """The longest pieces of work of the loop."""
+        self.probe = LoopProbe(loop, self.stalls)
+        self.executor = Executor(loop, self.stalls)
+        self.driver = TimerDriver(loop, self.clock, self.stalls)
+        self.listeners = Listeners(lambda: layers.in_force, self.clock, self.executor)
+        self.handlers = Handlers()
+        self.has_real_surroundings = clock is None and file_system is None
+        """Whether another process sees the same time and the same files."""
+        self.cleaner_processes: CleanerProcesses | None = None
+        """The processes of compaction, once there was work for them."""
+        self.admin = AdminServer() if layers.in_force.odradek_admin_port >= 0 else None
+        """The loopback HTTP listener, when there is one."""
+        self.is_ready = False
+        """Whether clients are served: joined the cluster, leading what it leads, not stopping."""
+
+    @property
+    def settings(self) -> BrokerSettings:
+        """What is in force now; not to be kept."""
+        return self.layers.in_force

@@ -1,0 +1,36 @@
+"""What a start, or the first use of a file after it, finds to be other than it should be."""
+
+from enum import Enum
+
+from odradek.base.values import value
+
+
+class FindingKind(Enum):
+    """What was found; the sentence beside it names the place and the remedy."""
+
+    SETTING_REFUSED = "a setting in the metadata store cannot be in force"
+    UNCLEAN_STOP = "the last stop was not clean"
+    DIRECTORY_OFFLINE = "a log directory cannot be used"
+    DIRECTORY_COPIED = "a log directory is an old copy"
+    LOGS_MISSING = "logs lie in a directory that is missing"
+    LOGS_VANISHED = "logs are missing although no directory is"
+    STRAYS_SET_ASIDE = "logs of unknown topics were set aside"
+    STRAYS_LEFT = "logs that an earlier start set aside are still there"
+    STRAYS_BACK = "logs that were set aside have their topics again"
+    NOT_A_LOG = "something among the logs is no log"
+    FILE_DAMAGED = "a file is damaged"
+    LOG_CUT = "the end of a log was cut off"
+    INDEX_REBUILT = "an index was made again"
+    RECORDS_LOST = "a log ends before what it had reached"
+    REPAIRED = "a file was made again while the broker runs"
+
+
+@value
+class Finding:
+    """One thing, with a sentence for the operator."""
+
+    kind: FindingKind
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence

@@ -1,0 +1,48 @@
+"""Compaction in a world: a job is a call of another thread, and reports when it has ended."""
+
+from collections.abc import Callable
+
+from odradek.base.execution import Background
+from odradek.storage import FileSystem
+from odradek.storage.compaction.cleaning import clean
+from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+
+
+class HeldCleaner:
+    """A `CleanerRunner` whose jobs run, and are reported, in steps of their own."""
+
+    def __init__(self, file_system: FileSystem, background: Background) -> None:
+        self._file_system = file_system
+        self._background = background
+
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
+        """See `CleanerRunner.run`; no rate is kept to."""
+        ready: list[CleanedSegment] = []
+        is_dropped = False
+
+        def drop() -> None:
+            nonlocal is_dropped
+            is_dropped = True
+
+        def ended(report: CleaningReport) -> None:
+            if not is_dropped:
+                for segment in ready:
+                    on_segment(segment)
+                done(report)
+
+        def broken(error: Exception) -> None:
+            if not is_dropped:
+                for segment in ready:
+                    on_segment(segment)
+                failed(error)
+
+        self._background.submit(lambda: clean(job, self._file_system, ready.append), ended, broken)
+        return drop
