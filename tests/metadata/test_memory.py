@@ -1,5 +1,6 @@
 """The in-memory store's faults: answers that get lost, sessions that expire, calls that wait."""
 
+from odradek.base.chance import SeededChance
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.store import (
     Create,
@@ -158,3 +159,28 @@ def test_a_session_that_was_closed_and_opened_again_gets_nothing_of_the_one_befo
     store.deliver()
     assert (before, after) == ([], [SessionOpened(ended + 1)])
     assert store.table.sessions() == [ended + 1]
+
+
+def test_of_what_a_holder_that_died_had_sent_some_arrives_and_then_its_session_ends() -> None:
+    made = set[tuple[str, ...]]()
+    for seed in range(20):
+        store = MemoryStore()
+        heard: list[StoreEvent] = []
+        session = store.connect(heard.append)
+        session.submit(Create("/lasting"))
+        session.submit(Create("/ephemeral", ephemeral=True))
+        session.lose_holder(SeededChance(seed))
+        store.deliver()
+        assert (heard, store.table.sessions()) == ([], [])
+        made.add(tuple(store.table.child_names("/")))
+    assert made == {(), ("lasting",)}
+
+
+def test_a_session_that_a_holder_died_while_opening_does_not_stay() -> None:
+    for seed in range(10):
+        store = MemoryStore()
+        session = store.session()
+        session.open(lambda event: None)
+        session.lose_holder(SeededChance(seed))
+        store.deliver()
+        assert store.table.sessions() == []

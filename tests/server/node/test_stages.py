@@ -180,6 +180,17 @@ def test_a_stop_killed_between_two_operations_of_the_disk_is_not_clean_before_it
     assert produce(again) == 1
 
 
+def test_a_node_that_dies_in_what_it_does_between_two_stages_does_not_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node = started()
+    monkeypatch.setattr(node.node, "let_go", node.kill)
+    node.begin_stop()
+    node.settle()
+    assert (node.is_over, node.stage, node.disk.exists(CLEAN_MARK)) == (True, None, False)
+    assert produce(node.world.node()) == 1
+
+
 def test_what_a_start_finds_is_one_report() -> None:
     node = started()
     node.kill()

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
+from inspect import GEN_RUNNING, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.buffers import Buffer
@@ -191,7 +192,7 @@ class SimNode:
     def _resume(self, resume: Callable[[], stages.Stage]) -> None:
         self._may_go_on = None
         try:
-            self.stage = resume()
+            stage = resume()
         except StopIteration as end:
             self.stage = None
             if end.value is None:
@@ -200,8 +201,12 @@ class SimNode:
             self.stage, self.start_error = None, error
             self._end()
         else:
-            self.world.record(f"{self.broker_id} {type(self.stage).__name__}")
-            self._carry_out(self.stage)
+            if self.is_over:  # killed by what the sequence did just now
+                self._sequence.close()
+                return
+            self.stage = stage
+            self.world.record(f"{self.broker_id} {type(stage).__name__}")
+            self._carry_out(stage)
 
     def _carry_out(self, stage: stages.Stage) -> None:
         match stage:
@@ -315,7 +320,8 @@ class SimNode:
         assert self.is_alive, f"broker {self.broker_id} is dead already"
         self.world.record(f"{self.broker_id} killed")
         self._end()
-        self._sequence.close()
+        if getgeneratorstate(self._sequence) != GEN_RUNNING:  # else it ends in `_resume`
+            self._sequence.close()
         self.stage, self._may_go_on = None, None
         self.disk.kill()
         for session in self._sessions:
