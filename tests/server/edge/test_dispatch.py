@@ -16,7 +16,7 @@ from odradek.server.edge.dispatch import Dispatcher, Handler
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.registry import Handlers
-from odradek.testing.sim import CountedTime, SimNode
+from odradek.testing.sim import CountedTime, SimClient, SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -82,7 +82,7 @@ def decode(answer: bytes | None, version: int) -> InitProducerIdResponse:
 
 @pytest.mark.parametrize("version", range(6))
 def test_a_request_reaches_its_handler_and_the_answer_its_connection(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any, version: int
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, version: int
 ) -> None:
     dispatcher.dispatch(fake_client, frame(version))
     (context,) = handled.contexts
@@ -94,7 +94,7 @@ def test_a_request_reaches_its_handler_and_the_answer_its_connection(
 
 
 def test_a_handler_may_answer_nothing(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](None)
@@ -115,7 +115,7 @@ def test_a_handler_may_answer_nothing(
     ids=["empty", "short", "unknown api", "unknown version", "garbage", "truncated", "client id too long"],
 )
 def test_what_is_no_request_closes_the_connection(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any, bad: bytes
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, bad: bytes
 ) -> None:
     dispatcher.dispatch(fake_client, bad)
     assert fake_client.is_closed
@@ -123,12 +123,14 @@ def test_what_is_no_request_closes_the_connection(
 
 
 def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version_0(
-    dispatcher: Dispatcher[Any], fake_client: Any
+    dispatcher: Dispatcher[Any], fake_client: SimClient
 ) -> None:
     dispatcher.dispatch(fake_client, struct.pack(">hhi", API_VERSIONS, 5, 77) + b"whatever it may say")
-    correlation_id, position = decode_response_header(fake_client.answers[0], API_VERSIONS, 0)
+    (frame,) = fake_client.answers
+    assert frame is not None
+    correlation_id, position = decode_response_header(frame, API_VERSIONS, 0)
     assert correlation_id == 77
-    answer = ApiVersionsResponse.decode(fake_client.answers[0], 0, position)
+    answer = ApiVersionsResponse.decode(frame, 0, position)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
     assert not fake_client.is_closed
 
@@ -141,7 +143,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version
     ],
 )
 def test_what_a_handler_raises_is_an_answer(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any, error: Exception, code: ErrorCode
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, error: Exception, code: ErrorCode
 ) -> None:
     handled.error = error
     dispatcher.dispatch(fake_client, frame(4))
@@ -150,7 +152,7 @@ def test_what_a_handler_raises_is_an_answer(
 
 
 def test_a_handler_that_raises_after_its_answer_has_answered(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
 ) -> None:
     handled.error, handled.answers_first = RuntimeError("too late"), True
     dispatcher.dispatch(fake_client, frame(4))
@@ -158,7 +160,7 @@ def test_a_handler_that_raises_after_its_answer_has_answered(
 
 
 def test_an_answer_that_cannot_be_encoded_closes_the_connection(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](InitProducerIdResponse(producer_id=1 << 70))
@@ -166,7 +168,7 @@ def test_an_answer_that_cannot_be_encoded_closes_the_connection(
 
 
 def test_a_second_answer_is_our_own_mistake(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: Any
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](None)
@@ -227,7 +229,7 @@ def mistakes_of_ours() -> Iterator[list[str]]:
 def test_a_request_that_holds_the_loop_is_named(
     dispatcher: Dispatcher[Any],
     handled: Handled,
-    fake_client: Any,
+    fake_client: SimClient,
     short_clock: Any,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -246,7 +248,7 @@ def test_a_request_that_holds_the_loop_is_named(
 
 @pytest.mark.slow
 def test_whatever_comes_is_answered_once_or_ends_its_connection(
-    new_node: Callable[..., SimNode], batch: Callable[..., bytes], fake_client: Any, stalls: LoopStalls
+    new_node: Callable[..., SimNode], batch: Callable[..., bytes], fake_client: SimClient, stalls: LoopStalls
 ) -> None:
     """Mutated frames of every API against the whole core; `./dev fuzz` is this at length, over sockets."""
     node, client_class = new_node(), type(fake_client)
@@ -270,7 +272,11 @@ def test_whatever_comes_is_answered_once_or_ends_its_connection(
 
 
 def test_a_wide_request_is_decoded_in_slices_before_it_is_handled(
-    node: Any, handled: Handled, stalls: LoopStalls, fake_client: Any, monkeypatch: pytest.MonkeyPatch
+    node: SimNode,
+    handled: Handled,
+    stalls: LoopStalls,
+    fake_client: SimClient,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     handlers = {2: Handler("ListOffsets", 1, 11, ListOffsetsRequest, handled.handle, None)}
     dispatcher = Dispatcher(node.core, handlers, unsupported_version, stalls)
@@ -317,7 +323,7 @@ class SlicedHandler:
 @pytest.mark.parametrize("answers_in_steps", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
 def test_what_takes_several_slices_is_answered_once_by_its_last(
-    node: Any, fake_client: Any, stalls: LoopStalls, answers_in_steps: bool, fails: bool
+    node: SimNode, fake_client: SimClient, stalls: LoopStalls, answers_in_steps: bool, fails: bool
 ) -> None:
     def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
         return InitProducerIdResponse(error_code=code)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import TopicPartition
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
@@ -13,11 +13,11 @@ TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
 
 
 @pytest.fixture(autouse=True)
-def flights(node: Any) -> None:
+def flights(node: SimNode) -> None:
     node.ask(CreateTopicsRequest([CreatableTopic("flights", 1, 1)], timeout_ms=1000))
 
 
-def alter(node: Any, kind: int, name: str, *settings: tuple[str, str | None], **more: Any) -> ErrorCode:
+def alter(node: SimNode, kind: int, name: str, *settings: tuple[str, str | None], **more: Any) -> ErrorCode:
     configs = [AlterableConfig(*setting) for setting in settings]
     (response,) = node.ask(AlterConfigsRequest([AlterConfigsResource(kind, name, configs)], **more)).responses
     assert (response.resource_type, response.resource_name) == (kind, name)
@@ -25,12 +25,12 @@ def alter(node: Any, kind: int, name: str, *settings: tuple[str, str | None], **
     return ErrorCode(response.error_code)
 
 
-def in_force(node: Any) -> tuple[int, int]:
-    config = node.core.logs.get(TopicPartition("flights", 0)).config
+def in_force(node: SimNode) -> tuple[int, int]:
+    config = node.log("flights").config
     return config.retention_ms, config.segment_ms
 
 
-def test_it_replaces_what_was_there(node: Any) -> None:
+def test_it_replaces_what_was_there(node: SimNode) -> None:
     both = ("retention.ms", "1000"), ("segment.ms", "2000")
     assert alter(node, TOPIC, "flights", *both) is ErrorCode.NONE
     assert in_force(node) == (1000, 2000)
@@ -40,7 +40,7 @@ def test_it_replaces_what_was_there(node: Any) -> None:
     assert in_force(node) == (604_800_000, 604_800_000)
 
 
-def test_it_replaces_settings_of_one_broker_and_of_all(node: Any) -> None:
+def test_it_replaces_settings_of_one_broker_and_of_all(node: SimNode) -> None:
     assert alter(node, BROKER, "", ("log.retention.ms", "5000")) is ErrorCode.NONE
     assert alter(node, BROKER, "0", ("log.retention.ms", "6000")) is ErrorCode.NONE
     assert in_force(node)[0] == 6000
@@ -48,7 +48,7 @@ def test_it_replaces_settings_of_one_broker_and_of_all(node: Any) -> None:
     assert in_force(node)[0] == 5000
 
 
-def test_validate_only_changes_nothing(node: Any) -> None:
+def test_validate_only_changes_nothing(node: SimNode) -> None:
     code = alter(node, TOPIC, "flights", ("retention.ms", "1000"), validate_only=True)
     assert code is ErrorCode.NONE
     assert in_force(node)[0] == 604_800_000
@@ -70,11 +70,11 @@ def test_validate_only_changes_nothing(node: Any) -> None:
         (99, "x", [], ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_errors(node: Any, kind: int, name: str, settings: Any, code: ErrorCode) -> None:
+def test_errors(node: SimNode, kind: int, name: str, settings: Any, code: ErrorCode) -> None:
     assert alter(node, kind, name, *settings) is code
 
 
-def test_a_refused_resource_keeps_what_it_had(node: Any) -> None:
+def test_a_refused_resource_keeps_what_it_had(node: SimNode) -> None:
     alter(node, TOPIC, "flights", ("retention.ms", "1000"))
     alter(node, TOPIC, "flights", ("segment.ms", "2000"), ("no.such", "1"))
     assert in_force(node) == (1000, 604_800_000)

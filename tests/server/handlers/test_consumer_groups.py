@@ -61,9 +61,9 @@ def commit(node: SimNode, epoch: int, version: int = 9) -> ErrorCode:
     return ErrorCode(asked.answer.topics[0].partitions[0].error_code)
 
 
-def test_a_member_joins_reads_and_leaves(groups: Any) -> None:
+def test_a_member_joins_reads_and_leaves(groups: SimNode) -> None:
     answer = join(groups)
-    topic_id = groups.core.image.topic("t").topic_id
+    topic_id = groups.topic("t").topic_id
     assert (answer.error_code, answer.member_id, answer.member_epoch) == (0, "a", 1)
     assert answer.heartbeat_interval_ms == 5_000
     assert parts(answer) == {topic_id: [0, 1]}
@@ -73,11 +73,11 @@ def test_a_member_joins_reads_and_leaves(groups: Any) -> None:
     assert beat(groups, 1).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_topics_that_are_made_grow_and_go_reach_the_group(groups: Any) -> None:
+def test_topics_that_are_made_grow_and_go_reach_the_group(groups: SimNode) -> None:
     answer = join(groups, topics=("t", "new"))
     old = parts(answer)
     groups.ask(CreateTopicsRequest([CreatableTopic("new", 1, 1)], timeout_ms=1000))
-    new_id = groups.core.image.topic("new").topic_id
+    new_id = groups.topic("new").topic_id
     answer = beat(groups, 1, owned=old)
     assert (answer.member_epoch, parts(answer)) == (2, {**old, new_id: [0]})
     groups.ask(CreatePartitionsRequest([CreatePartitionsTopic("new", 3, None)], 1000))
@@ -88,7 +88,7 @@ def test_topics_that_are_made_grow_and_go_reach_the_group(groups: Any) -> None:
     assert beat(groups, 3, owned=old).member_epoch == 4
 
 
-def test_a_group_is_described(groups: Any) -> None:
+def test_a_group_is_described(groups: SimNode) -> None:
     join(groups, instance_id="i", rack_id="r")
     (told,) = groups.ask(ConsumerGroupDescribeRequest(["g"], include_authorized_operations=True)).groups
     assert (told.error_code, told.group_state, told.group_epoch, told.assignment_epoch) == (0, "Stable", 1, 1)
@@ -104,7 +104,7 @@ def test_a_group_is_described(groups: Any) -> None:
     assert member.member_type == 1
 
 
-def test_what_is_not_of_this_protocol_is_not_described(groups: Any) -> None:
+def test_what_is_not_of_this_protocol_is_not_described(groups: SimNode) -> None:
     commit(groups, -1, 8)
     told = groups.ask(ConsumerGroupDescribeRequest(["g", "none"])).groups
     assert [one.error_code for one in told] == [ErrorCode.GROUP_ID_NOT_FOUND] * 2
@@ -114,7 +114,7 @@ def test_what_is_not_of_this_protocol_is_not_described(groups: Any) -> None:
     ]
 
 
-def test_the_classic_description_knows_no_such_group(groups: Any) -> None:
+def test_the_classic_description_knows_no_such_group(groups: SimNode) -> None:
     """KIP-1043: an error from version 6 on, a dead group before."""
     join(groups)
     (told,) = groups.ask(DescribeGroupsRequest(["g"]), 6).groups
@@ -135,7 +135,7 @@ def test_the_classic_description_knows_no_such_group(groups: Any) -> None:
     ],
 )
 def test_groups_are_listed_by_state_and_type(
-    groups: Any, states: list[str], types: list[str], is_listed: bool
+    groups: SimNode, states: list[str], types: list[str], is_listed: bool
 ) -> None:
     join(groups)
     listed = groups.ask(ListGroupsRequest(states, types)).groups
@@ -143,7 +143,7 @@ def test_groups_are_listed_by_state_and_type(
     assert rows == ([("g", "consumer", "Stable", "consumer")] if is_listed else [])
 
 
-def test_offsets_go_by_epochs(groups: Any) -> None:
+def test_offsets_go_by_epochs(groups: SimNode) -> None:
     join(groups)
     assert commit(groups, 1) is ErrorCode.NONE
     assert commit(groups, 2) is ErrorCode.STALE_MEMBER_EPOCH
@@ -161,7 +161,7 @@ def test_offsets_go_by_epochs(groups: Any) -> None:
     assert fetch("z", 1) == (ErrorCode.UNKNOWN_MEMBER_ID, [])
 
 
-def test_only_a_group_without_members_is_deleted(groups: Any) -> None:
+def test_only_a_group_without_members_is_deleted(groups: SimNode) -> None:
     join(groups)
     delete = DeleteGroupsRequest(["g"])
     assert groups.ask(delete).results[0].error_code == ErrorCode.NON_EMPTY_GROUP
@@ -170,7 +170,7 @@ def test_only_a_group_without_members_is_deleted(groups: Any) -> None:
     assert groups.ask(ListGroupsRequest()).groups == []
 
 
-def test_a_group_that_is_coordinated_elsewhere_is_refused(groups: Any) -> None:
+def test_a_group_that_is_coordinated_elsewhere_is_refused(groups: SimNode) -> None:
     join(groups)
     groups.core.groups.coordinator.resign_all()
     assert beat(groups, 1).error_code == ErrorCode.NOT_COORDINATOR

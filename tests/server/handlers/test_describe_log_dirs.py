@@ -8,12 +8,13 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.storage.memory_files import Fault
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
-def create(node: Any, batch: Callable[..., bytes]) -> None:
+def create(node: SimNode, batch: Callable[..., bytes]) -> None:
     """One record in flights-0, none in flights-1."""
     node.ask(CreateTopicsRequest([CreatableTopic("flights", 2, 1)], timeout_ms=1000))
     part = PartitionProduceData(0, batch(b"a"))
@@ -21,11 +22,11 @@ def create(node: Any, batch: Callable[..., bytes]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def flights(node: Any, batch: Callable[..., bytes]) -> None:
+def flights(node: SimNode, batch: Callable[..., bytes]) -> None:
     create(node, batch)
 
 
-def sizes(node: Any, *topics: DescribableLogDirTopic, **more: Any) -> dict[tuple[str, int], int]:
+def sizes(node: SimNode, *topics: DescribableLogDirTopic, **more: Any) -> dict[tuple[str, int], int]:
     (directory,) = node.ask(DescribeLogDirsRequest(list(topics)), **more).results
     return {
         (topic.name, part.partition_index): part.partition_size
@@ -34,7 +35,7 @@ def sizes(node: Any, *topics: DescribableLogDirTopic, **more: Any) -> dict[tuple
     }
 
 
-def test_null_asks_for_all_partitions(node: Any, batch: Callable[..., bytes]) -> None:
+def test_null_asks_for_all_partitions(node: SimNode, batch: Callable[..., bytes]) -> None:
     (directory,) = node.ask(DescribeLogDirsRequest(None)).results
     assert (directory.error_code, directory.log_dir) == (0, "/data")
     (topic,) = directory.topics
@@ -46,14 +47,14 @@ def test_null_asks_for_all_partitions(node: Any, batch: Callable[..., bytes]) ->
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_only_what_is_asked_for_and_there_is_shown(node: Any, version: int) -> None:
+def test_only_what_is_asked_for_and_there_is_shown(node: SimNode, version: int) -> None:
     asked = DescribableLogDirTopic("flights", [1, 9]), DescribableLogDirTopic("no", [0])
     assert sizes(node, *asked, version=version) == {("flights", 1): 0}
     assert sizes(node, version=version) == {}
     assert sizes(node, DescribableLogDirTopic("flights", []), version=version) == {}
 
 
-def test_the_space_of_the_disk_is_shown(node: Any) -> None:
+def test_the_space_of_the_disk_is_shown(node: SimNode) -> None:
     """KIP-827"""
     node.disk.space_bytes = 1_000_000
     (directory,) = node.ask(DescribeLogDirsRequest([])).results
@@ -70,7 +71,7 @@ def test_an_offline_directory_says_so_and_shows_nothing(new_node: Any, batch: Ca
     assert (whole.log_dir, whole.error_code, len(whole.topics)) == ("/more", 0, 1)
 
 
-def test_a_disk_that_cannot_be_asked_shows_nothing(node: Any) -> None:
+def test_a_disk_that_cannot_be_asked_shows_nothing(node: SimNode) -> None:
     node.disk.inject(Fault("space", errno.EIO))
     (directory,) = node.ask(DescribeLogDirsRequest(None)).results
     assert (directory.error_code, directory.topics) == (ErrorCode.KAFKA_STORAGE_ERROR, [])

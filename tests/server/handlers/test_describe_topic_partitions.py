@@ -6,6 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.node.authorized_operations import TOPIC_OPERATIONS
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_topic_partitions import (
     Cursor,
@@ -18,23 +19,23 @@ PARTITIONS = {"a": 2, "b": 3, "c": 2}
 Page = tuple[dict[str, list[int]], tuple[str, int] | None]
 
 
-def create(node: Any) -> None:
+def create(node: SimNode) -> None:
     topics = [CreatableTopic(name, count, 1) for name, count in PARTITIONS.items()]
     node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
 
 
 @pytest.fixture(autouse=True)
-def topics(node: Any) -> None:
+def topics(node: SimNode) -> None:
     create(node)
 
 
-def ask(node: Any, *names: str, limit: int = 2000, cursor: tuple[str, int] | None = None) -> Any:
+def ask(node: SimNode, *names: str, limit: int = 2000, cursor: tuple[str, int] | None = None) -> Any:
     asked = [TopicRequest(name) for name in names]
     at = None if cursor is None else Cursor(*cursor)
     return node.ask(DescribeTopicPartitionsRequest(asked, limit, at))
 
 
-def page(node: Any, *names: str, **more: Any) -> Page:
+def page(node: SimNode, *names: str, **more: Any) -> Page:
     """Partitions by topic, and the next cursor."""
     answer = ask(node, *names, **more)
     shown = {topic.name: [part.partition_index for part in topic.partitions] for topic in answer.topics}
@@ -42,9 +43,9 @@ def page(node: Any, *names: str, **more: Any) -> Page:
     return shown, None if after is None else (after.topic_name, after.partition_index)
 
 
-def test_a_partition_says_where_it_is(node: Any) -> None:
+def test_a_partition_says_where_it_is(node: SimNode) -> None:
     (topic,) = ask(node, "a").topics
-    assert (topic.error_code, topic.topic_id) == (0, node.core.image.topic("a").topic_id)
+    assert (topic.error_code, topic.topic_id) == (0, node.topic("a").topic_id)
     assert (topic.is_internal, topic.topic_authorized_operations) == (False, TOPIC_OPERATIONS)
     partition = topic.partitions[1]
     assert (partition.error_code, partition.leader_id, partition.leader_epoch) == (0, 0, 0)
@@ -66,13 +67,13 @@ def test_a_partition_says_where_it_is(node: Any) -> None:
     ],
 )
 def test_all_topics_come_in_order_and_in_pages(
-    node: Any, limit: int, cursor: tuple[str, int] | None, shown: dict[str, list[int]], after: Any
+    node: SimNode, limit: int, cursor: tuple[str, int] | None, shown: dict[str, list[int]], after: Any
 ) -> None:
     """KIP-966"""
     assert page(node, limit=limit, cursor=cursor) == (shown, after)
 
 
-def test_topics_asked_for_come_once_and_in_order(node: Any) -> None:
+def test_topics_asked_for_come_once_and_in_order(node: SimNode) -> None:
     assert page(node, "b", "a", "b", limit=4) == ({"a": [0, 1], "b": [0, 1]}, ("b", 2))
 
 
@@ -82,7 +83,7 @@ def test_a_page_is_never_longer_than_the_broker_allows(new_node: Any) -> None:
     assert page(node) == ({"a": [0, 1], "b": [0]}, ("b", 1))
 
 
-def test_unknown_topics_are_named_with_their_error(node: Any) -> None:
+def test_unknown_topics_are_named_with_their_error(node: SimNode) -> None:
     known, wrong, unknown = ask(node, "a", "no", "b/c").topics
     assert (known.name, len(known.partitions)) == ("a", 2)
     assert (wrong.name, wrong.error_code) == ("b/c", ErrorCode.INVALID_TOPIC_EXCEPTION)
@@ -91,7 +92,7 @@ def test_unknown_topics_are_named_with_their_error(node: Any) -> None:
 
 
 @pytest.mark.parametrize("cursor", [("a", -1), ("zzz", 0), ("aa", 5)])
-def test_a_cursor_that_no_page_gave_is_refused(node: Any, cursor: tuple[str, int]) -> None:
+def test_a_cursor_that_no_page_gave_is_refused(node: SimNode, cursor: tuple[str, int]) -> None:
     answer = ask(node, "a", "b", cursor=cursor)
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [
         ("a", ErrorCode.INVALID_REQUEST),

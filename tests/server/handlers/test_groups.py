@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER
 from odradek.coordinator.placement import partition_for
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
@@ -37,14 +38,14 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 
 
 @pytest.fixture
-def groups(node: Any) -> Any:
+def groups(node: SimNode) -> Any:
     """A node with a topic `t` of two partitions, and somewhere to keep groups."""
     node.ask(CreateTopicsRequest([CreatableTopic("t", 2, 1)], timeout_ms=1000))
     assert node.ask(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators[0].error_code == 0
     return node
 
 
-def join(node: Any, version: int = 3, **fields: Any) -> Any:
+def join(node: SimNode, version: int = 3, **fields: Any) -> Any:
     request = JoinGroupRequest(
         "g", 10_000, 20_000, protocol_type="consumer", protocols=[JoinGroupRequestProtocol("range", b"m")]
     )
@@ -53,7 +54,7 @@ def join(node: Any, version: int = 3, **fields: Any) -> Any:
     return node.ask(request, version)
 
 
-def stable(node: Any) -> str:
+def stable(node: SimNode) -> str:
     """A group of one member; its id."""
     joined = join(node)
     assert joined.error_code == 0
@@ -63,7 +64,7 @@ def stable(node: Any) -> str:
     return str(joined.member_id)
 
 
-def commit(node: Any, version: int = 9, group_id: str = "g", **fields: Any) -> Any:
+def commit(node: SimNode, version: int = 9, group_id: str = "g", **fields: Any) -> Any:
     parts = [OffsetCommitRequestPartition(index, 7 + index, 3, "m") for index in range(2)]
     request = OffsetCommitRequest(
         group_id, topics=[OffsetCommitRequestTopic("t", partitions=parts)], **fields
@@ -74,34 +75,34 @@ def commit(node: Any, version: int = 9, group_id: str = "g", **fields: Any) -> A
 # --- FindCoordinator
 
 
-def test_the_offsets_topic_is_made_for_the_first_who_needs_it(node: Any) -> None:
+def test_the_offsets_topic_is_made_for_the_first_who_needs_it(node: SimNode) -> None:
     (found,) = node.ask(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators
     assert (found.key, found.node_id, found.host, found.port) == ("g", 0, "broker.example", 9092)
-    topic = node.core.image.topic("__consumer_offsets")
+    topic = node.topic("__consumer_offsets")
     assert len(topic.partitions) == 50
     assert {len(state.replicas) for state in topic.partitions.values()} == {1}
     assert node.core.topic_config("__consumer_offsets").cleanup_policy == {"compact"}
     assert node.core.topic_config("__consumer_offsets").segment_bytes == 104_857_600
 
 
-def test_before_version_4_one_key_is_asked_for(node: Any) -> None:
+def test_before_version_4_one_key_is_asked_for(node: SimNode) -> None:
     found = node.ask(FindCoordinatorRequest(key="g"), 3)
     assert (found.error_code, found.node_id, found.coordinators) == (0, 0, [])
 
 
-def test_the_same_key_may_be_asked_for_twice(node: Any) -> None:
+def test_the_same_key_may_be_asked_for_twice(node: SimNode) -> None:
     found = node.ask(FindCoordinatorRequest(coordinator_keys=["a", "b", "a"])).coordinators
     assert [(one.key, one.node_id) for one in found] == [("a", 0), ("b", 0), ("a", 0)]
     assert node.ask(FindCoordinatorRequest(coordinator_keys=[])).coordinators == []
 
 
-def test_keys_of_an_unknown_type_are_invalid(node: Any) -> None:
+def test_keys_of_an_unknown_type_are_invalid(node: SimNode) -> None:
     (found,) = node.ask(FindCoordinatorRequest(key_type=9, coordinator_keys=["g"])).coordinators
     assert (found.error_code, found.node_id) == (ErrorCode.INVALID_REQUEST, NO_BROKER)
 
 
-def test_without_the_topic_there_is_no_coordinator(node: Any) -> None:
-    node.core.controller.submit = lambda request, answered: None
+def test_without_the_topic_there_is_no_coordinator(node: SimNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node.core.controller, "submit", lambda request, answered: None)
     asked = node.send(FindCoordinatorRequest(coordinator_keys=["g"]))
     assert asked.answers == []
     assert join(node).error_code == ErrorCode.NOT_COORDINATOR
@@ -110,14 +111,14 @@ def test_without_the_topic_there_is_no_coordinator(node: Any) -> None:
 # --- members
 
 
-def test_members_join_sync_live_and_leave(groups: Any) -> None:
+def test_members_join_sync_live_and_leave(groups: SimNode) -> None:
     member_id = stable(groups)
     assert groups.ask(HeartbeatRequest("g", 1, member_id)).error_code == 0
     assert groups.ask(LeaveGroupRequest("g", member_id), 2).error_code == 0
     assert groups.ask(HeartbeatRequest("g", 1, member_id)).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_from_version_4_on_a_member_is_given_its_id_first(groups: Any) -> None:
+def test_from_version_4_on_a_member_is_given_its_id_first(groups: SimNode) -> None:
     refused = join(groups, 4)
     assert refused.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert refused.member_id.startswith("test-")
@@ -125,12 +126,12 @@ def test_from_version_4_on_a_member_is_given_its_id_first(groups: Any) -> None:
 
 
 @pytest.mark.parametrize("version", range(10))
-def test_every_version_of_a_join_is_answered(groups: Any, version: int) -> None:
+def test_every_version_of_a_join_is_answered(groups: SimNode, version: int) -> None:
     assert join(groups, version, protocols=[]).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert join(groups, version, member_id="x").error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_leaving_is_answered_for_each_from_version_3_on(groups: Any) -> None:
+def test_leaving_is_answered_for_each_from_version_3_on(groups: SimNode) -> None:
     member_id = stable(groups)
     leavers = [MemberIdentity(member_id), MemberIdentity("x")]
     answer = groups.ask(LeaveGroupRequest("g", members=leavers), 5)
@@ -143,7 +144,7 @@ def test_leaving_is_answered_for_each_from_version_3_on(groups: Any) -> None:
     assert groups.ask(LeaveGroupRequest("g", "x"), 2).error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_groups_go_with_their_log_directory(groups: Any) -> None:
+def test_groups_go_with_their_log_directory(groups: SimNode) -> None:
     """R6: that log directory goes offline, and whoever looks for its groups is sent to look again."""
     member_id = stable(groups)
     groups.core.replicas.directory_failed("/data", "Input/output error")
@@ -155,12 +156,12 @@ def test_groups_go_with_their_log_directory(groups: Any) -> None:
 
 
 @pytest.mark.parametrize("version", range(2, 10))
-def test_offsets_are_committed_in_every_version(groups: Any, version: int) -> None:
+def test_offsets_are_committed_in_every_version(groups: SimNode, version: int) -> None:
     assert commit(groups, version) == [0, 0]
 
 
 @pytest.mark.parametrize("version", range(1, 8))
-def test_offsets_are_fetched_of_one_group_in_old_versions(groups: Any, version: int) -> None:
+def test_offsets_are_fetched_of_one_group_in_old_versions(groups: SimNode, version: int) -> None:
     commit(groups)
     answer = groups.ask(OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [1, 5])]), version)
     (topic,) = answer.topics
@@ -168,7 +169,7 @@ def test_offsets_are_fetched_of_one_group_in_old_versions(groups: Any, version: 
     assert rows == [(1, 8, "m"), (5, -1, "")]
 
 
-def test_offsets_are_fetched_of_several_groups(groups: Any) -> None:
+def test_offsets_are_fetched_of_several_groups(groups: SimNode) -> None:
     commit(groups)
     asked = [
         OffsetFetchRequestGroup("g", topics=None),
@@ -182,7 +183,7 @@ def test_offsets_are_fetched_of_several_groups(groups: Any) -> None:
     assert nobody.topics == []
 
 
-def test_a_fetch_is_told_when_the_coordinator_is_elsewhere(groups: Any) -> None:
+def test_a_fetch_is_told_when_the_coordinator_is_elsewhere(groups: SimNode) -> None:
     groups.core.groups.coordinator.resign(partition_for("g", 50))
     asked = [OffsetFetchRequestTopic("t", [0])]
     code = ErrorCode.NOT_COORDINATOR
@@ -193,7 +194,7 @@ def test_a_fetch_is_told_when_the_coordinator_is_elsewhere(groups: Any) -> None:
     assert group.error_code == code
 
 
-def test_offsets_are_deleted(groups: Any) -> None:
+def test_offsets_are_deleted(groups: SimNode) -> None:
     commit(groups)
     topics = [OffsetDeleteRequestTopic("t", [OffsetDeleteRequestPartition(0)])]
     answer = groups.ask(OffsetDeleteRequest("g", topics))
@@ -201,12 +202,12 @@ def test_offsets_are_deleted(groups: Any) -> None:
     assert groups.ask(OffsetDeleteRequest("h", topics)).error_code == ErrorCode.GROUP_ID_NOT_FOUND
 
 
-def test_offsets_of_a_group_without_a_name_are_not_deleted(groups: Any) -> None:
+def test_offsets_of_a_group_without_a_name_are_not_deleted(groups: SimNode) -> None:
     """As in Kafka, where such a group may have offsets."""
     assert groups.ask(OffsetDeleteRequest("")).error_code == ErrorCode.INVALID_GROUP_ID
 
 
-def test_offsets_go_with_their_topic(groups: Any) -> None:
+def test_offsets_go_with_their_topic(groups: SimNode) -> None:
     commit(groups)
     groups.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
     groups.advance(0)
@@ -217,7 +218,7 @@ def test_offsets_go_with_their_topic(groups: Any) -> None:
 # --- groups
 
 
-def test_groups_are_listed_described_and_deleted(groups: Any) -> None:
+def test_groups_are_listed_described_and_deleted(groups: SimNode) -> None:
     stable(groups)
     commit(groups, group_id="h")
     listed = groups.ask(ListGroupsRequest()).groups
@@ -239,7 +240,7 @@ def test_groups_are_listed_described_and_deleted(groups: Any) -> None:
     assert [one.group_id for one in results] == ["x", "y"]
 
 
-def test_group_operations_wait_where_a_person_can_see_them(groups: Any) -> None:
+def test_group_operations_wait_where_a_person_can_see_them(groups: SimNode) -> None:
     """D7, D9: join and heartbeat purgatories are separate instances."""
     stable(groups)
     groups.send(

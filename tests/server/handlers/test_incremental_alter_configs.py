@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import TopicPartition
 from odradek.base.settings import Source
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.incremental_alter_configs import (
@@ -21,7 +21,7 @@ SET, DELETE, APPEND, SUBTRACT = range(4)
 
 
 @pytest.fixture(autouse=True)
-def flights(node: Any) -> None:
+def flights(node: SimNode) -> None:
     node.ask(CreateTopicsRequest([CreatableTopic("flights", 1, 1)], timeout_ms=1000))
 
 
@@ -29,36 +29,36 @@ def resource(kind: int, name: str, *operations: tuple[str, int, str | None]) -> 
     return AlterConfigsResource(kind, name, [AlterableConfig(*operation) for operation in operations])
 
 
-def alter(node: Any, *resources: AlterConfigsResource, validate_only: bool = False) -> Any:
+def alter(node: SimNode, *resources: AlterConfigsResource, validate_only: bool = False) -> Any:
     return node.ask(IncrementalAlterConfigsRequest(list(resources), validate_only)).responses
 
 
-def alter_one(node: Any, kind: int, name: str, *operations: tuple[str, int, str | None]) -> ErrorCode:
+def alter_one(node: SimNode, kind: int, name: str, *operations: tuple[str, int, str | None]) -> ErrorCode:
     (response,) = alter(node, resource(kind, name, *operations))
     assert (response.resource_type, response.resource_name) == (kind, name)
     assert (response.error_message is None) == (response.error_code == 0), "a refusal says why"
     return ErrorCode(response.error_code)
 
 
-def in_force(node: Any) -> Any:
-    return node.core.logs.get(TopicPartition("flights", 0)).config
+def in_force(node: SimNode) -> Any:
+    return node.log("flights").config
 
 
-def test_a_changed_setting_of_a_topic_is_in_force_at_once(node: Any) -> None:
+def test_a_changed_setting_of_a_topic_is_in_force_at_once(node: SimNode) -> None:
     assert alter_one(node, TOPIC, "flights", ("retention.ms", SET, "1000")) is ErrorCode.NONE
     assert in_force(node).retention_ms == 1000
     assert alter_one(node, TOPIC, "flights", ("retention.ms", DELETE, None)) is ErrorCode.NONE
     assert in_force(node).retention_ms == 604_800_000
 
 
-def test_a_list_is_appended_to_and_subtracted_from(node: Any) -> None:
+def test_a_list_is_appended_to_and_subtracted_from(node: SimNode) -> None:
     assert alter_one(node, TOPIC, "flights", ("cleanup.policy", APPEND, "compact")) is ErrorCode.NONE
     assert in_force(node).cleanup_policy == {"delete", "compact"}
     assert alter_one(node, TOPIC, "flights", ("cleanup.policy", SUBTRACT, "delete")) is ErrorCode.NONE
     assert in_force(node).cleanup_policy == {"compact"}
 
 
-def test_a_broker_setting_is_in_force_for_topics_that_do_not_say_otherwise(node: Any) -> None:
+def test_a_broker_setting_is_in_force_for_topics_that_do_not_say_otherwise(node: SimNode) -> None:
     assert alter_one(node, BROKER, "", ("log.retention.ms", SET, "5000")) is ErrorCode.NONE
     assert (in_force(node).retention_ms, node.core.settings.log_retention_ms) == (5000, 5000)
     assert alter_one(node, BROKER, "0", ("log.retention.ms", SET, "6000")) is ErrorCode.NONE
@@ -67,7 +67,7 @@ def test_a_broker_setting_is_in_force_for_topics_that_do_not_say_otherwise(node:
     assert in_force(node).retention_ms == 7000
 
 
-def test_validate_only_changes_nothing(node: Any) -> None:
+def test_validate_only_changes_nothing(node: SimNode) -> None:
     change = resource(TOPIC, "flights", ("retention.ms", SET, "1000"))
     (response,) = alter(node, change, validate_only=True)
     assert response.error_code == 0
@@ -77,7 +77,7 @@ def test_validate_only_changes_nothing(node: Any) -> None:
     assert response.error_code == ErrorCode.INVALID_CONFIG
 
 
-def test_each_resource_has_its_own_answer_in_order(node: Any) -> None:
+def test_each_resource_has_its_own_answer_in_order(node: SimNode) -> None:
     responses = alter(
         node,
         resource(TOPIC, "no", ("retention.ms", SET, "1")),
@@ -92,14 +92,14 @@ def test_each_resource_has_its_own_answer_in_order(node: Any) -> None:
     assert in_force(node).retention_ms == 1000
 
 
-def test_a_resource_named_twice_is_refused_both_times(node: Any) -> None:
+def test_a_resource_named_twice_is_refused_both_times(node: SimNode) -> None:
     change = resource(TOPIC, "flights", ("retention.ms", SET, "1000"))
     responses = alter(node, change, change)
     assert [response.error_code for response in responses] == [ErrorCode.INVALID_REQUEST] * 2
     assert in_force(node).retention_ms == 604_800_000
 
 
-def test_one_bad_setting_refuses_its_resource_as_a_whole(node: Any) -> None:
+def test_one_bad_setting_refuses_its_resource_as_a_whole(node: SimNode) -> None:
     code = alter_one(node, TOPIC, "flights", ("retention.ms", SET, "1000"), ("no.such", SET, "1"))
     assert code is ErrorCode.INVALID_CONFIG
     assert in_force(node).retention_ms == 604_800_000
@@ -123,7 +123,7 @@ def test_one_bad_setting_refuses_its_resource_as_a_whole(node: Any) -> None:
         ("", ("retention.ms", SET, "1"), ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_errors_of_topics(node: Any, name: str, operation: Any, code: ErrorCode) -> None:
+def test_errors_of_topics(node: SimNode, name: str, operation: Any, code: ErrorCode) -> None:
     assert alter_one(node, TOPIC, name, operation) is code
 
 
@@ -140,22 +140,22 @@ def test_errors_of_topics(node: Any, name: str, operation: Any, code: ErrorCode)
         (("node.id", DELETE, None), ErrorCode.NONE),
     ],
 )
-def test_errors_of_brokers(node: Any, name: str, operation: Any, code: ErrorCode) -> None:
+def test_errors_of_brokers(node: SimNode, name: str, operation: Any, code: ErrorCode) -> None:
     assert alter_one(node, BROKER, name, operation) is code
 
 
 @pytest.mark.parametrize("name", ["7", "-1", "x"])
-def test_another_brokers_settings_are_changed_by_that_broker(node: Any, name: str) -> None:
+def test_another_brokers_settings_are_changed_by_that_broker(node: SimNode, name: str) -> None:
     code = alter_one(node, BROKER, name, ("log.retention.ms", SET, "1"))
     assert code is ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("kind", [0, BROKER_LOGGER, 99])
-def test_what_has_no_settings_here_is_refused(node: Any, kind: int) -> None:
+def test_what_has_no_settings_here_is_refused(node: SimNode, kind: int) -> None:
     assert alter_one(node, kind, "0", ("root", SET, "INFO")) is ErrorCode.INVALID_REQUEST
 
 
-def test_a_groups_settings_are_described_and_listed(node: Any) -> None:
+def test_a_groups_settings_are_described_and_listed(node: SimNode) -> None:
     """KIP-848; of groups that have settings of their own."""
     assert alter_one(node, GROUP, "g", ("consumer.session.timeout.ms", SET, "50000")) is ErrorCode.NONE
     asked = DescribeConfigsRequest([DescribeConfigsResource(GROUP, "g", None)])
@@ -171,7 +171,7 @@ def test_a_groups_settings_are_described_and_listed(node: Any) -> None:
     assert node.ask(ListConfigResourcesRequest([GROUP]), 1).config_resources == []
 
 
-def test_a_group_without_a_name_has_no_settings(node: Any) -> None:
+def test_a_group_without_a_name_has_no_settings(node: SimNode) -> None:
     assert (
         alter_one(node, GROUP, "", ("consumer.session.timeout.ms", SET, "50000")) is ErrorCode.INVALID_REQUEST
     )

@@ -16,6 +16,7 @@ from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.record_check import RECORDS_PER_STEP
 from odradek.records.work import Away, Work
 from odradek.storage import log as storage_log
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("topic_id")
 
 
 @pytest.fixture
-def topic_id(node: Any) -> uuid.UUID:
+def topic_id(node: SimNode) -> uuid.UUID:
     """The topic "flights" with two partitions."""
     request = CreateTopicsRequest([CreatableTopic("flights", 2, 1)], timeout_ms=1000)
     return node.ask(request).topics[0].topic_id  # type: ignore[no-any-return]
@@ -71,14 +72,14 @@ def walk(work: Work[Any]) -> tuple[Any, list[Away | None]]:
             advance = partial(work.throw, error)
 
 
-def test_tiny_records_are_checked_a_few_hundred_at_a_time(node: Any) -> None:
+def test_tiny_records_are_checked_a_few_hundred_at_a_time(node: SimNode) -> None:
     entries = {FLIGHTS: batch_of(4_000), TopicPartition("flights", 1): batch_of(2_000)}
     checked, taken = walk(node.core.replicas.check(entries))
     assert [len(one.records.headers) for one in checked.values()] == [1, 1]
     assert len(taken) >= 6_000 // RECORDS_PER_STEP
 
 
-def test_the_headers_of_records_are_checked_a_few_hundred_at_a_time(node: Any) -> None:
+def test_the_headers_of_records_are_checked_a_few_hundred_at_a_time(node: SimNode) -> None:
     builder = BatchBuilder()
     for number in range(3):
         builder.append(NOW_MS, None, b"", ((b"", None),) * (10_000 * number))
@@ -87,7 +88,7 @@ def test_the_headers_of_records_are_checked_a_few_hundred_at_a_time(node: Any) -
     assert len(taken) >= 30_000 // RECORDS_PER_STEP
 
 
-def test_the_records_to_blame_are_looked_for_a_few_hundred_at_a_time(node: Any) -> None:
+def test_the_records_to_blame_are_looked_for_a_few_hundred_at_a_time(node: SimNode) -> None:
     builder = BatchBuilder()
     for number in range(4_000):
         builder.append(NOW_MS if number < 3_999 else 1 << 50, None, b"")
@@ -97,7 +98,7 @@ def test_the_records_to_blame_are_looked_for_a_few_hundred_at_a_time(node: Any) 
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_what_is_large_uncompressed_is_decompressed_elsewhere(node: Any, codec: Codec) -> None:
+def test_what_is_large_uncompressed_is_decompressed_elsewhere(node: SimNode, codec: Codec) -> None:
     _, taken = walk(node.core.replicas.check({FLIGHTS: batch_of(3, codec=codec)}))
     assert not any(taken), "small ones are not worth the way"
     batch = batch_of(1, value=bytes(DECOMPRESSED_USUAL_BYTES_MAX), codec=codec)
@@ -108,14 +109,14 @@ def test_what_is_large_uncompressed_is_decompressed_elsewhere(node: Any, codec: 
     assert away[-1].bytes_max == 0, "the last one gives the memory back"
 
 
-def test_the_log_does_not_validate_again(node: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_log_does_not_validate_again(node: SimNode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_log, "validate", None)
     answer = node.ask(produce({0: batch_of(5000), 1: batch_of(5000, codec=Codec.GZIP)}), VERSION)
     assert [part.error_code for part in answer.responses[0].partition_responses] == [0, 0]
-    assert node.logs.get(FLIGHTS).end_offset == 5000
+    assert node.log("flights").end_offset == 5000
 
 
-def test_each_partition_gets_the_answer_of_its_own_batch(node: Any) -> None:
+def test_each_partition_gets_the_answer_of_its_own_batch(node: SimNode) -> None:
     sound, unsound = batch_of(5000), bytearray(batch_of(5000))
     unsound[-1] ^= 1
     answer = node.ask(produce({0: sound, 1: bytes(unsound), 7: sound}), VERSION)
@@ -124,10 +125,10 @@ def test_each_partition_gets_the_answer_of_its_own_batch(node: Any) -> None:
         ErrorCode.CORRUPT_MESSAGE,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ]
-    assert node.logs.get(FLIGHTS).end_offset == 5000
+    assert node.log("flights").end_offset == 5000
 
 
-def test_sequence_numbers_are_checked_when_the_batch_is_appended(node: Any) -> None:
+def test_sequence_numbers_are_checked_when_the_batch_is_appended(node: SimNode) -> None:
     first = batch_of(3000, producer_id=9, sequence=0)
     second = batch_of(3000, producer_id=9, sequence=3000)
     late = batch_of(3000, producer_id=9, sequence=9000)
@@ -142,27 +143,30 @@ def test_sequence_numbers_are_checked_when_the_batch_is_appended(node: Any) -> N
         assert (part.error_code, part.base_offset) == (error, offset)
 
 
-def test_a_partition_that_goes_while_its_batch_is_checked_is_not_appended_to(node: Any) -> None:
+def test_a_partition_that_goes_while_its_batch_is_checked_is_not_appended_to(node: SimNode) -> None:
     work = node.core.replicas.check({FLIGHTS: batch_of(5000)})
     next(work)
     node.core.replicas._hosted.remove(FLIGHTS)
     checked, _ = walk(work)
     outcomes = node.core.replicas.append(checked, acks=1, timeout_ms=1000, later=never)
+    assert outcomes is not None
     assert outcomes[FLIGHTS].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_partition_that_was_not_here_when_the_batch_was_checked_is_not_appended_to(node: Any) -> None:
+def test_a_partition_that_was_not_here_when_the_batch_was_checked_is_not_appended_to(node: SimNode) -> None:
     partition = node.core.replicas._hosted.get(FLIGHTS)
+    assert partition is not None
     node.core.replicas._hosted.remove(FLIGHTS)
     checked, _ = walk(node.core.replicas.check({FLIGHTS: batch_of(5000)}))
     node.core.replicas._hosted.add(partition)
     outcomes = node.core.replicas.append(checked, acks=1, timeout_ms=1000, later=never)
+    assert outcomes is not None
     assert outcomes[FLIGHTS].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert partition.log.end_offset == 0
 
 
 @pytest.mark.parametrize("timestamp_ms", [NOW_MS + 5_000, -3])
-def test_a_lookup_by_time_in_a_large_batch_goes_in_steps(node: Any, timestamp_ms: int) -> None:
+def test_a_lookup_by_time_in_a_large_batch_goes_in_steps(node: SimNode, timestamp_ms: int) -> None:
     """L6"""
     count = 6_000
     node.ask(produce({0: batch_of(count, value=bytes(100), codec=Codec.GZIP)}), VERSION)
@@ -175,11 +179,11 @@ def test_a_lookup_by_time_in_a_large_batch_goes_in_steps(node: Any, timestamp_ms
     assert answer.topics[0].partitions[0].offset == found.offset
 
 
-def test_a_lookup_by_time_goes_on_where_it_was_when_the_log_changes(node: Any) -> None:
+def test_a_lookup_by_time_goes_on_where_it_was_when_the_log_changes(node: SimNode) -> None:
     """L6: what it still needs is deleted between two steps."""
     for _ in range(2):
         node.ask(produce({0: batch_of(2000)}), VERSION)
-    log = node.logs.get(FLIGHTS)
+    log = node.log("flights")
     work = node.core.replicas.list_offset(FLIGHTS, NOW_MS + 1999)
     next(work)
     log.delete_records_before(log.end_offset)

@@ -11,6 +11,7 @@ from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.work import finish
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -36,7 +37,7 @@ UNKNOWN = uuid.UUID(int=5)
 
 
 @pytest.fixture
-def topic_id(node: Any) -> uuid.UUID:
+def topic_id(node: SimNode) -> uuid.UUID:
     """The topic "flights" with two partitions."""
     request = CreateTopicsRequest([CreatableTopic("flights", 2, 1)], timeout_ms=1000)
     return node.ask(request).topics[0].topic_id  # type: ignore[no-any-return]
@@ -72,7 +73,7 @@ def only_partition(answer: Any) -> Any:
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_what_is_produced_is_fetched_byte_for_byte(node: Any, batch: Batch) -> None:
+def test_what_is_produced_is_fetched_byte_for_byte(node: SimNode, batch: Batch) -> None:
     for version in range(3, 13):
         written = only_partition(node.ask(produce(batch(b"a", b"b")), version))
         assert (written.error_code, written.base_offset) == (0, 2 * (version - 3))
@@ -82,7 +83,7 @@ def test_what_is_produced_is_fetched_byte_for_byte(node: Any, batch: Batch) -> N
         assert len(read.records) == 10 * len(batch(b"a", b"b"))
 
 
-def test_topics_go_by_id_from_version_13_on(node: Any, topic_id: uuid.UUID, batch: Batch) -> None:
+def test_topics_go_by_id_from_version_13_on(node: SimNode, topic_id: uuid.UUID, batch: Batch) -> None:
     assert only_partition(node.ask(produce(batch(b"a"), topic_id=topic_id), 13)).error_code == 0
     assert only_partition(node.ask(fetch(topic_id=topic_id), 13)).high_watermark == 1
     unknown = only_partition(node.ask(produce(batch(b"a"), topic_id=UNKNOWN), 13))
@@ -91,7 +92,7 @@ def test_topics_go_by_id_from_version_13_on(node: Any, topic_id: uuid.UUID, batc
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_acks_other_than_0_1_and_all_are_refused(node: Any, batch: Batch) -> None:
+def test_acks_other_than_0_1_and_all_are_refused(node: SimNode, batch: Batch) -> None:
     """P1: INVALID_REQUIRED_ACKS for every partition, nothing written."""
     refused = only_partition(node.ask(produce(batch(b"a"), acks=2), 12))
     assert refused.error_code == ErrorCode.INVALID_REQUIRED_ACKS
@@ -99,7 +100,7 @@ def test_acks_other_than_0_1_and_all_are_refused(node: Any, batch: Batch) -> Non
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(node: Any, batch: Batch) -> None:
+def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(node: SimNode, batch: Batch) -> None:
     """P1: acks = 0 gets no response; the connection is closed if an append failed."""
     fine = node.send(produce(batch(b"a"), acks=0), 12).arrive()
     assert (fine.answer, fine.client.is_closed) == (None, False)
@@ -109,14 +110,14 @@ def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(node: Any, b
 
 @pytest.mark.usefixtures("topic_id")
 @pytest.mark.parametrize("records", [None, b"", b"junk"])
-def test_bad_batches_are_refused(node: Any, records: bytes | None) -> None:
+def test_bad_batches_are_refused(node: SimNode, records: bytes | None) -> None:
     refused = only_partition(node.ask(produce(records), 12))
     assert refused.error_code == ErrorCode.INVALID_RECORD
     assert refused.base_offset == -1
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_refusal_names_the_records_to_blame_and_the_log_start(node: Any, batch: Batch) -> None:
+def test_a_refusal_names_the_records_to_blame_and_the_log_start(node: SimNode, batch: Batch) -> None:
     """KIP-467, and the log start of KIP-360."""
     ahead = batch(b"a", b"b", timestamp_ms=1 << 50)
     refused = only_partition(node.ask(produce(ahead), 12))
@@ -129,7 +130,7 @@ def test_a_refusal_names_the_records_to_blame_and_the_log_start(node: Any, batch
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_zstd_is_for_producers_that_know_it(node: Any) -> None:
+def test_zstd_is_for_producers_that_know_it(node: SimNode) -> None:
     """KIP-110: from Produce 7 on; the other partitions of the request are written all the same."""
     plain, packed = BatchBuilder(), BatchBuilder(codec=Codec.ZSTD)
     for builder in (plain, packed):
@@ -141,7 +142,7 @@ def test_zstd_is_for_producers_that_know_it(node: Any) -> None:
         assert [part.error_code for part in topic.partition_responses] == [code, ErrorCode.NONE]
 
 
-def test_internal_topics_are_for_the_admin_client(node: Any, batch: Batch) -> None:
+def test_internal_topics_are_for_the_admin_client(node: SimNode, batch: Batch) -> None:
     """R6: __consumer_offsets only for coordinators and client id __admin_client."""
     node.ask(CreateTopicsRequest([CreatableTopic("__consumer_offsets", 1, 1)], timeout_ms=1000))
     request = produce(batch(b"a"), name="__consumer_offsets")
@@ -150,7 +151,7 @@ def test_internal_topics_are_for_the_admin_client(node: Any, batch: Batch) -> No
     assert admitted.error_code != ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_a_partition_that_nobody_has_is_unknown(node: Any, batch: Batch) -> None:
+def test_a_partition_that_nobody_has_is_unknown(node: SimNode, batch: Batch) -> None:
     assert (
         only_partition(node.ask(produce(batch(b"a")), 12)).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     )
@@ -158,7 +159,7 @@ def test_a_partition_that_nobody_has_is_unknown(node: Any, batch: Batch) -> None
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_fetch_waits_for_records_and_is_answered_by_the_produce(node: Any, batch: Batch) -> None:
+def test_a_fetch_waits_for_records_and_is_answered_by_the_produce(node: SimNode, batch: Batch) -> None:
     """F1, D5"""
     waiting = node.send(fetch(wait_ms=500), 12)
     assert waiting.answers == []
@@ -168,7 +169,7 @@ def test_a_fetch_waits_for_records_and_is_answered_by_the_produce(node: Any, bat
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_fetch_that_waits_in_vain_is_answered_at_its_deadline(node: Any) -> None:
+def test_a_fetch_that_waits_in_vain_is_answered_at_its_deadline(node: SimNode) -> None:
     """F1: deadline = max wait."""
     waiting = node.send(fetch(wait_ms=500), 12)
     node.advance(499)
@@ -178,7 +179,7 @@ def test_a_fetch_that_waits_in_vain_is_answered_at_its_deadline(node: Any) -> No
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_parked_fetch_ends_with_its_connection(node: Any, batch: Batch) -> None:
+def test_a_parked_fetch_ends_with_its_connection(node: SimNode, batch: Batch) -> None:
     """A dead connection's fetches were kept until a time that the client chose: up to 24 days."""
     purgatory = node.core.replicas.purgatories.fetch
     timers = node.timer.size
@@ -193,7 +194,7 @@ def test_a_parked_fetch_ends_with_its_connection(node: Any, batch: Batch) -> Non
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_no_fetch_waits_longer_than_its_connection_may_be_idle(node: Any) -> None:
+def test_no_fetch_waits_longer_than_its_connection_may_be_idle(node: SimNode) -> None:
     waiting = node.send(fetch(wait_ms=2**31 - 1), 12)
     node.advance(600_000 - 1)
     assert waiting.answers == []
@@ -202,7 +203,7 @@ def test_no_fetch_waits_longer_than_its_connection_may_be_idle(node: Any) -> Non
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_session_answers_only_what_is_new(node: Any, batch: Batch) -> None:
+def test_a_session_answers_only_what_is_new(node: SimNode, batch: Batch) -> None:
     """F10"""
     opened = node.ask(fetch(session=(0, 0)), 12)
     assert opened.session_id > 0
@@ -216,13 +217,13 @@ def test_a_session_answers_only_what_is_new(node: Any, batch: Batch) -> None:
     assert node.ask(lost, 12).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def list_offset(node: Any, timestamp: int, version: int = 9) -> Any:
+def list_offset(node: SimNode, timestamp: int, version: int = 9) -> Any:
     topic = ListOffsetsTopic("flights", [ListOffsetsPartition(0, -1, timestamp)])
     return node.ask(ListOffsetsRequest(-1, 0, [topic]), version).topics[0].partitions[0]
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_offsets_by_name_and_by_time(node: Any, batch: Batch) -> None:
+def test_offsets_by_name_and_by_time(node: SimNode, batch: Batch) -> None:
     """L6"""
     now_ms = node.clock.wall_ms()
     for age_ms in (2000, 1000, 0):
@@ -234,20 +235,20 @@ def test_offsets_by_name_and_by_time(node: Any, batch: Batch) -> None:
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_name_that_the_version_does_not_have_is_refused(node: Any) -> None:
+def test_a_name_that_the_version_does_not_have_is_refused(node: SimNode) -> None:
     assert list_offset(node, -3, version=6).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert list_offset(node, -9).error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_a_partition_asked_for_twice_is_refused(node: Any) -> None:
+def test_a_partition_asked_for_twice_is_refused(node: SimNode) -> None:
     twice = [ListOffsetsPartition(0, -1, -1)] * 2
     answer = node.ask(ListOffsetsRequest(-1, 0, [ListOffsetsTopic("flights", twice)]))
     assert [part.error_code for part in answer.topics[0].partitions] == [ErrorCode.INVALID_REQUEST] * 2
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_where_an_epoch_ends(node: Any, batch: Batch) -> None:
+def test_where_an_epoch_ends(node: SimNode, batch: Batch) -> None:
     """X4"""
     node.ask(produce(batch(b"a", b"b")), 12)
     topic = OffsetForLeaderTopic("flights", [OffsetForLeaderPartition(0, -1, 0)])
@@ -256,7 +257,7 @@ def test_where_an_epoch_ends(node: Any, batch: Batch) -> None:
     assert (found.error_code, found.leader_epoch, found.end_offset) == (0, 0, 2)
 
 
-def test_every_producer_gets_an_id_of_its_own(node: Any) -> None:
+def test_every_producer_gets_an_id_of_its_own(node: SimNode) -> None:
     ids = [node.ask(InitProducerIdRequest(None, 1000), version).producer_id for version in range(5)]
     assert len(set(ids)) == 5
     assert min(ids) >= 0
@@ -270,13 +271,15 @@ def test_every_producer_gets_an_id_of_its_own(node: Any) -> None:
         ({"transactional_id": None, "producer_id": 5, "producer_epoch": -1}, ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_producer_ids_that_are_refused(node: Any, request_fields: dict[str, Any], code: ErrorCode) -> None:
+def test_producer_ids_that_are_refused(
+    node: SimNode, request_fields: dict[str, Any], code: ErrorCode
+) -> None:
     answer = node.ask(InitProducerIdRequest(transaction_timeout_ms=1000, **request_fields))
     assert (answer.error_code, answer.producer_id, answer.producer_epoch) == (code, -1, -1)
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_producers_are_described_by_the_partitions_they_write_to(node: Any) -> None:
+def test_producers_are_described_by_the_partitions_they_write_to(node: SimNode) -> None:
     topic = TopicRequest("flights", [0, 9])
     known, unknown = node.ask(DescribeProducersRequest([topic])).topics[0].partitions
     assert (known.error_code, known.active_producers) == (0, [])
@@ -284,7 +287,7 @@ def test_producers_are_described_by_the_partitions_they_write_to(node: Any) -> N
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_deleted_records_are_gone(node: Any, batch: Batch) -> None:
+def test_deleted_records_are_gone(node: SimNode, batch: Batch) -> None:
     node.ask(produce(batch(b"a", b"b")), 12)
     parts = [DeleteRecordsPartition(0, 1), DeleteRecordsPartition(1, 5)]
     answer = node.ask(DeleteRecordsRequest([DeleteRecordsTopic("flights", parts)], 1000))
@@ -295,7 +298,7 @@ def test_deleted_records_are_gone(node: Any, batch: Batch) -> None:
 
 
 @pytest.mark.usefixtures("topic_id")
-def test_log_directories_show_their_partitions(node: Any, batch: Batch) -> None:
+def test_log_directories_show_their_partitions(node: SimNode, batch: Batch) -> None:
     node.ask(produce(batch(b"a")), 12)
     (directory,) = node.ask(DescribeLogDirsRequest(None)).results
     assert (directory.error_code, directory.log_dir) == (0, "/data")
@@ -303,15 +306,15 @@ def test_log_directories_show_their_partitions(node: Any, batch: Batch) -> None:
     assert sizes == {0: len(batch(b"a")), 1: 0}
 
 
-def test_transactional_ids_find_their_coordinators(node: Any) -> None:
+def test_transactional_ids_find_their_coordinators(node: SimNode) -> None:
     first, second = node.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["a", "b"]), 4).coordinators
     assert (first.key, first.error_code, first.host) == ("a", 0, "broker.example")
     assert (second.key, second.error_code, second.node_id) == ("b", 0, 0)
-    assert len(node.core.image.topic("__transaction_state").partitions) == 50
+    assert len(node.topic("__transaction_state").partitions) == 50
 
 
 def test_records_checked_for_a_topic_do_not_go_to_its_successor(
-    node: Any, batch: Callable[..., bytes]
+    node: SimNode, batch: Callable[..., bytes]
 ) -> None:
     """Their check may take turns of the loop, in which the topic is deleted and made again."""
     key = TopicPartition("u", 0)
@@ -320,5 +323,6 @@ def test_records_checked_for_a_topic_do_not_go_to_its_successor(
     node.ask(DeleteTopicsRequest(topic_names=["u"], timeout_ms=1000), 5)
     node.ask(CreateTopicsRequest([CreatableTopic("u", 1, 1)], timeout_ms=1000))
     outcomes = node.core.replicas.append(checked, acks=1, timeout_ms=1000, later=never)
+    assert outcomes is not None
     assert outcomes[key].error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert node.core.logs.get(key).end_offset == 0
+    assert node.log("u").end_offset == 0

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -31,26 +32,26 @@ UNKNOWN = ErrorCode.UNKNOWN_TOPIC_ID
 
 
 @pytest.fixture
-def groups(node: Any) -> Any:
+def groups(node: SimNode) -> Any:
     topics = [CreatableTopic("t", 1, 1), CreatableTopic("u", 1, 1)]
     node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
     assert node.ask(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators[0].error_code == 0
     return node
 
 
-def id_of(node: Any, name: str) -> uuid.UUID:
-    topic_id: uuid.UUID = node.core.image.topic(name).topic_id
+def id_of(node: SimNode, name: str) -> uuid.UUID:
+    topic_id: uuid.UUID = node.topic(name).topic_id
     return topic_id
 
 
-def commit(node: Any, *topics: uuid.UUID) -> dict[uuid.UUID, int]:
+def commit(node: SimNode, *topics: uuid.UUID) -> dict[uuid.UUID, int]:
     rows = [OffsetCommitRequestTopic("", one, [OffsetCommitRequestPartition(0, 7)]) for one in topics]
     answer = node.ask(OffsetCommitRequest("g", topics=rows), 10)
     assert all(topic.name == "" for topic in answer.topics), "version 10 has no names"
     return {topic.topic_id: topic.partitions[0].error_code for topic in answer.topics}
 
 
-def fetch(node: Any, *topics: uuid.UUID) -> dict[uuid.UUID, tuple[int, int]]:
+def fetch(node: SimNode, *topics: uuid.UUID) -> dict[uuid.UUID, tuple[int, int]]:
     """The error and offset by topic id; of all topics when none is given."""
     rows = [OffsetFetchRequestTopics("", one, [0]) for one in topics] or None
     (group,) = node.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=rows)]), 10).groups
@@ -62,18 +63,18 @@ def fetch(node: Any, *topics: uuid.UUID) -> dict[uuid.UUID, tuple[int, int]]:
     }
 
 
-def test_offsets_are_committed_and_fetched_by_id(groups: Any) -> None:
+def test_offsets_are_committed_and_fetched_by_id(groups: SimNode) -> None:
     topic = id_of(groups, "t")
     assert commit(groups, topic, STRANGE) == {topic: 0, STRANGE: UNKNOWN}
     assert fetch(groups, topic, STRANGE) == {topic: (0, 7), STRANGE: (UNKNOWN, -1)}
     assert fetch(groups) == {topic: (0, 7)}
 
 
-def test_the_zero_id_is_no_topic(groups: Any) -> None:
+def test_the_zero_id_is_no_topic(groups: SimNode) -> None:
     assert commit(groups, NO_TOPIC_ID) == {NO_TOPIC_ID: UNKNOWN}
 
 
-def test_offsets_of_a_deleted_topic_are_not_those_of_its_successor(groups: Any) -> None:
+def test_offsets_of_a_deleted_topic_are_not_those_of_its_successor(groups: SimNode) -> None:
     before = id_of(groups, "t")
     commit(groups, before)
     groups.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=1000), 5)
@@ -85,7 +86,7 @@ def test_offsets_of_a_deleted_topic_are_not_those_of_its_successor(groups: Any) 
     }
 
 
-def test_a_transaction_commits_offsets_by_id(groups: Any) -> None:
+def test_a_transaction_commits_offsets_by_id(groups: SimNode) -> None:
     groups.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=["x"]))
     part = TxnOffsetCommitRequestPartition(0, 42)
     rows = [TxnOffsetCommitRequestTopic("", one, [part]) for one in (STRANGE, NO_TOPIC_ID)]

@@ -7,7 +7,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.handlers.metadata import CREATION_WAIT_MAX_MS
-from odradek.testing.sim import CountedTime
+from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -28,17 +28,17 @@ ALL_TOPIC_OPERATIONS = 3576
 NOT_ASKED_FOR = -(1 << 31)
 
 
-def create(node: Any, *names: str, partitions: int = 1, version: int = 7, timeout_ms: int = 1000) -> Any:
+def create(node: SimNode, *names: str, partitions: int = 1, version: int = 7, timeout_ms: int = 1000) -> Any:
     topics = [CreatableTopic(name, partitions, 1) for name in names]
     return node.ask(CreateTopicsRequest(topics, timeout_ms=timeout_ms), version)
 
 
-def metadata(node: Any, *names: str, version: int = 13, may_create: bool = False) -> Any:
+def metadata(node: SimNode, *names: str, version: int = 13, may_create: bool = False) -> Any:
     topics = [MetadataRequestTopic(name=name) for name in names]
     return node.ask(MetadataRequest(topics, allow_auto_topic_creation=may_create), version)
 
 
-def test_a_created_topic_says_what_it_is(node: Any) -> None:
+def test_a_created_topic_says_what_it_is(node: SimNode) -> None:
     config = CreatableTopicConfig("retention.ms", "1000")
     topic = CreatableTopic("flights", 3, 1, configs=[config])
     (made,) = node.ask(CreateTopicsRequest([topic], timeout_ms=1000)).topics
@@ -48,14 +48,14 @@ def test_a_created_topic_says_what_it_is(node: Any) -> None:
     assert shown["segment.bytes"] == ("1073741824", 5)
 
 
-def test_creation_with_no_time_is_done_and_says_timed_out(node: Any) -> None:
+def test_creation_with_no_time_is_done_and_says_timed_out(node: SimNode) -> None:
     """G3: timeout <= 0 → created, and REQUEST_TIMED_OUT at once."""
     (made,) = create(node, "flights", timeout_ms=0).topics
     assert made.error_code == ErrorCode.REQUEST_TIMED_OUT
     assert metadata(node, "flights").topics[0].error_code == 0
 
 
-def test_each_topic_has_its_own_error(node: Any) -> None:
+def test_each_topic_has_its_own_error(node: SimNode) -> None:
     """G3: a topic with an error of its own answers that."""
     create(node, "there")
     answers = create(node, "new", "there", "b/d").topics
@@ -63,20 +63,20 @@ def test_each_topic_has_its_own_error(node: Any) -> None:
     assert codes == {"new": "NONE", "there": "TOPIC_ALREADY_EXISTS", "b/d": "INVALID_TOPIC_EXCEPTION"}
 
 
-def test_an_assignment_by_hand_is_taken_over(node: Any) -> None:
+def test_an_assignment_by_hand_is_taken_over(node: SimNode) -> None:
     topic = CreatableTopic("flights", -1, -1, assignments=[CreatableReplicaAssignment(0, [0])])
     (made,) = node.ask(CreateTopicsRequest([topic], timeout_ms=1000)).topics
     assert (made.error_code, made.num_partitions) == (0, 1)
 
 
-def test_validate_only_makes_nothing(node: Any) -> None:
+def test_validate_only_makes_nothing(node: SimNode) -> None:
     request = CreateTopicsRequest([CreatableTopic("flights", 1, 1)], timeout_ms=1000, validate_only=True)
     assert node.ask(request).topics[0].error_code == 0
     assert metadata(node, "flights").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("version", [1, 5, 6])
-def test_topics_are_deleted_by_name(node: Any, version: int) -> None:
+def test_topics_are_deleted_by_name(node: SimNode, version: int) -> None:
     """G3: deletion answers when no partition of the topic is in the metadata any more."""
     create(node, "flights")
     request = DeleteTopicsRequest(timeout_ms=1000)
@@ -90,7 +90,7 @@ def test_topics_are_deleted_by_name(node: Any, version: int) -> None:
     assert list(node.core.logs.logs()) == []
 
 
-def test_topics_are_deleted_by_id(node: Any) -> None:
+def test_topics_are_deleted_by_id(node: SimNode) -> None:
     topic_id = create(node, "flights").topics[0].topic_id
     unknown = uuid.UUID(int=5)
     request = DeleteTopicsRequest(
@@ -101,7 +101,7 @@ def test_topics_are_deleted_by_id(node: Any) -> None:
     assert (second.name, second.error_code) == (None, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-def test_partitions_are_added_and_never_taken_away(node: Any) -> None:
+def test_partitions_are_added_and_never_taken_away(node: SimNode) -> None:
     create(node, "flights", "trains", partitions=2)
     topics = [CreatePartitionsTopic("flights", 4, None), CreatePartitionsTopic("trains", 1, None)]
     first, second = node.ask(CreatePartitionsRequest(topics, 1000)).results
@@ -110,14 +110,14 @@ def test_partitions_are_added_and_never_taken_away(node: Any) -> None:
     assert len(metadata(node, "flights").topics[0].partitions) == 4
 
 
-def test_metadata_of_no_topics_and_of_all(node: Any) -> None:
+def test_metadata_of_no_topics_and_of_all(node: SimNode) -> None:
     create(node, "a", "b")
     assert node.ask(MetadataRequest([]), 1).topics == [], "from version 1 on an empty list means none"
     assert {topic.name for topic in node.ask(MetadataRequest(None), 1).topics} == {"a", "b"}
     assert {topic.name for topic in node.ask(MetadataRequest([]), 0).topics} == {"a", "b"}
 
 
-def test_metadata_names_brokers_leaders_and_the_controller(node: Any) -> None:
+def test_metadata_names_brokers_leaders_and_the_controller(node: SimNode) -> None:
     create(node, "flights", partitions=2)
     found = metadata(node, "flights")
     (broker,) = found.brokers
@@ -130,7 +130,7 @@ def test_metadata_names_brokers_leaders_and_the_controller(node: Any) -> None:
     assert topic.topic_authorized_operations == NOT_ASKED_FOR
 
 
-def test_metadata_makes_topics_only_when_client_and_broker_agree(node: Any, new_node: Any) -> None:
+def test_metadata_makes_topics_only_when_client_and_broker_agree(node: SimNode, new_node: Any) -> None:
     assert metadata(node, "a").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert metadata(node, "a", may_create=True).topics[0].error_code == 0
     unwilling = new_node(auto_create_topics_enable="false")
@@ -138,13 +138,13 @@ def test_metadata_makes_topics_only_when_client_and_broker_agree(node: Any, new_
     assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_metadata_refuses_names_that_no_topic_has(node: Any) -> None:
+def test_metadata_refuses_names_that_no_topic_has(node: SimNode) -> None:
     for may_create in (False, True):
         (topic,) = metadata(node, "../etc", may_create=may_create).topics
         assert (topic.name, topic.error_code) == ("../etc", ErrorCode.INVALID_TOPIC_EXCEPTION)
 
 
-def test_metadata_by_id(node: Any) -> None:
+def test_metadata_by_id(node: SimNode) -> None:
     topic_id = create(node, "flights").topics[0].topic_id
     asked = [MetadataRequestTopic(topic_id, None), MetadataRequestTopic(uuid.UUID(int=5), None)]
     known, unknown = node.ask(MetadataRequest(asked, allow_auto_topic_creation=True), 12).topics
@@ -152,7 +152,7 @@ def test_metadata_by_id(node: Any) -> None:
     assert (unknown.name, unknown.error_code) == (None, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-def test_metadata_tells_what_may_be_done_when_asked(node: Any) -> None:
+def test_metadata_tells_what_may_be_done_when_asked(node: SimNode) -> None:
     create(node, "flights")
     asked = [
         MetadataRequestTopic(name="flights"),
@@ -166,19 +166,19 @@ def test_metadata_tells_what_may_be_done_when_asked(node: Any) -> None:
     assert told == [ALL_TOPIC_OPERATIONS, ALL_TOPIC_OPERATIONS, NOT_ASKED_FOR]
 
 
-def test_metadata_describes_a_topic_once_however_often_it_is_named(node: Any) -> None:
+def test_metadata_describes_a_topic_once_however_often_it_is_named(node: SimNode) -> None:
     create(node, "flights")
     assert [topic.name for topic in metadata(node, "flights", "flights").topics] == ["flights"]
 
 
-def test_describe_cluster_refuses_what_is_no_brokers_endpoint(node: Any) -> None:
+def test_describe_cluster_refuses_what_is_no_brokers_endpoint(node: SimNode) -> None:
     found = node.ask(DescribeClusterRequest())
     assert [broker.broker_id for broker in found.brokers] == [0]
     refused = node.ask(DescribeClusterRequest(endpoint_type=2))
     assert refused.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
 
 
-def test_topic_partitions_are_described_a_page_at_a_time(node: Any) -> None:
+def test_topic_partitions_are_described_a_page_at_a_time(node: SimNode) -> None:
     create(node, "a", partitions=2)
     create(node, "b", partitions=3)
     create(node, "c", partitions=2)
@@ -191,7 +191,7 @@ def test_topic_partitions_are_described_a_page_at_a_time(node: Any) -> None:
     assert rest.next_cursor is None
 
 
-def test_an_unknown_topic_is_described_as_unknown(node: Any) -> None:
+def test_an_unknown_topic_is_described_as_unknown(node: SimNode) -> None:
     (topic,) = node.ask(DescribeTopicPartitionsRequest([TopicRequest("no")])).topics
     assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -199,7 +199,7 @@ def test_an_unknown_topic_is_described_as_unknown(node: Any) -> None:
 @pytest.mark.parametrize("version", [10, 11])
 @pytest.mark.parametrize("name", [None, "orders"])
 def test_metadata_by_id_is_refused_in_versions_that_cannot_answer_it(
-    node: Any, version: int, name: str | None
+    node: SimNode, version: int, name: str | None
 ) -> None:
     """KIP-516: the field is there from version 10 on, its use from version 12 on."""
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=uuid.UUID(int=7))])
@@ -207,7 +207,7 @@ def test_metadata_by_id_is_refused_in_versions_that_cannot_answer_it(
     assert (topic.error_code, topic.name) == (ErrorCode.INVALID_REQUEST, name or "")
 
 
-def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any) -> None:
+def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: SimNode) -> None:
     """G3; whoever asks in between sees no topic, then all of its partitions with their leaders."""
     node.short_clock = CountedTime()
     wide = CreateTopicsRequest([CreatableTopic("wide", 100, 1)], timeout_ms=30_000)
@@ -226,7 +226,7 @@ def test_a_wide_topic_is_made_in_slices_and_known_whole_or_not_at_all(node: Any)
     assert creating.answer.topics[0].error_code == ErrorCode.NONE
 
 
-def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_there(node: Any) -> None:
+def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_there(node: SimNode) -> None:
     """G3; others are served in between."""
     node.short_clock = CountedTime()
     asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
@@ -237,7 +237,7 @@ def test_a_metadata_request_that_makes_many_topics_is_answered_when_they_are_the
     assert {topic.error_code for topic in making.answer.topics} == {ErrorCode.NONE}
 
 
-def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(node: Any) -> None:
+def test_topics_that_take_too_long_to_make_are_answered_as_being_on_their_way(node: SimNode) -> None:
     node.short_clock = CountedTime()
     asked = [MetadataRequestTopic(name=f"t{number}") for number in range(60)]
     making = node.send(MetadataRequest(asked, allow_auto_topic_creation=True), 12)

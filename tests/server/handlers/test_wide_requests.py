@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.testing.sim import CountedTime
+from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.messages import (
     consumer_group_describe,
     create_partitions,
@@ -202,7 +202,7 @@ REPEATED: dict[str, tuple[int, Make]] = {
 
 
 @pytest.fixture
-def ready(new_node: Callable[..., Any]) -> Callable[[], Any]:
+def ready(new_node: Callable[..., SimNode]) -> Callable[[], Any]:
     """A node with a wide topic, with many topics, and with a group that has committed."""
 
     def make() -> Any:
@@ -222,7 +222,7 @@ def ready(new_node: Callable[..., Any]) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("api", REQUESTS)
 def test_a_wide_request_is_served_in_slices_and_answered_the_same(
-    api: str, ready: Callable[[], Any], batch: Callable[..., bytes]
+    api: str, ready: Callable[[], SimNode], batch: Callable[..., bytes]
 ) -> None:
     """Others are served between two of them; the answer comes once, when all is done."""
     version, make = REQUESTS[api]
@@ -241,7 +241,7 @@ def test_a_wide_request_is_served_in_slices_and_answered_the_same(
 
 @pytest.mark.parametrize("api", REPEATED)
 def test_a_name_that_is_repeated_brings_no_answer_again(
-    api: str, ready: Callable[[], Any], batch: Callable[..., bytes]
+    api: str, ready: Callable[[], SimNode], batch: Callable[..., bytes]
 ) -> None:
     """Merged or refused: else a few bytes, repeated, would ask for gigabytes."""
     version, make = REPEATED[api]
@@ -255,7 +255,7 @@ def test_a_name_that_is_repeated_brings_no_answer_again(
 
 
 def test_a_wide_produce_writes_each_partition_once_and_wakes_its_reader(
-    ready: Callable[[], Any], batch: Callable[..., bytes]
+    ready: Callable[[], SimNode], batch: Callable[..., bytes]
 ) -> None:
     """D5; a reader need not wait for the partitions behind its own."""
     node = ready()
@@ -282,7 +282,7 @@ def test_a_wide_produce_writes_each_partition_once_and_wakes_its_reader(
 
 
 def test_a_wide_produce_that_nobody_waits_for_is_written_whole(
-    ready: Callable[[], Any], batch: Callable[..., bytes]
+    ready: Callable[[], SimNode], batch: Callable[..., bytes]
 ) -> None:
     """The connection was lost in between: what was asked for is done all the same, as in Kafka."""
     node = ready()
@@ -294,7 +294,7 @@ def test_a_wide_produce_that_nobody_waits_for_is_written_whole(
     assert lost.answers == []
 
 
-def test_groups_named_twice_are_merged(ready: Callable[[], Any]) -> None:
+def test_groups_named_twice_are_merged(ready: Callable[[], SimNode]) -> None:
     asked = [
         offset_fetch.OffsetFetchRequestGroup(
             "g", topics=[offset_fetch.OffsetFetchRequestTopics("wide", partition_indexes=[number])]
@@ -308,7 +308,7 @@ def test_groups_named_twice_are_merged(ready: Callable[[], Any]) -> None:
     assert len(group.topics[0].partitions) == WIDE
 
 
-def test_an_unknown_topic_id_is_answered_once_per_partition(ready: Callable[[], Any]) -> None:
+def test_an_unknown_topic_id_is_answered_once_per_partition(ready: Callable[[], SimNode]) -> None:
     topic_id = uuid.UUID(int=99)
     topic = offset_fetch.OffsetFetchRequestTopics(topic_id=topic_id, partition_indexes=[0, 0, 1])
     asked = [offset_fetch.OffsetFetchRequestGroup("g", topics=[topic])]

@@ -4,14 +4,15 @@ from typing import Any
 
 from odradek.metadata.tree import TableFailed
 from odradek.server.node.store_session import REOPENING_MS
+from odradek.testing.sim import SimNode
 
 
-def controller_epoch(node: Any) -> int:
+def controller_epoch(node: SimNode) -> int:
     epoch: int = node.core.image.controller_epoch
     return epoch
 
 
-def test_after_its_session_ended_a_broker_joins_again(node: Any) -> None:
+def test_after_its_session_ended_a_broker_joins_again(node: SimNode) -> None:
     assert controller_epoch(node) == 1
     node.session.expire()
     node.session.report_next()
@@ -21,7 +22,9 @@ def test_after_its_session_ended_a_broker_joins_again(node: Any) -> None:
     assert controller_epoch(node) == 2
 
 
-def test_a_session_that_cannot_be_opened_is_tried_again_after_a_while(node: Any, monkeypatch: Any) -> None:
+def test_a_session_that_cannot_be_opened_is_tried_again_after_a_while(
+    node: SimNode, monkeypatch: Any
+) -> None:
     attempts = []
 
     def fails() -> int:

@@ -18,6 +18,7 @@ from odradek.metadata.store import (
     run_in_session,
 )
 from odradek.storage import file_names
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -25,12 +26,12 @@ from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, 
 PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
 
 
-def make_topic(node: Any, name: str = "orders", partitions: int = 4) -> None:
+def make_topic(node: SimNode, name: str = "orders", partitions: int = 4) -> None:
     answer = node.ask(CreateTopicsRequest([CreatableTopic(name, partitions, 1)], timeout_ms=1000))
     assert answer.topics[0].error_code == 0
 
 
-def produce(node: Any, partition: TopicPartition, records: bytes) -> tuple[int, int]:
+def produce(node: SimNode, partition: TopicPartition, records: bytes) -> tuple[int, int]:
     """Error code and base offset."""
     topic = TopicProduceData(
         partition.topic, partition_data=[PartitionProduceData(partition.partition, records)]
@@ -40,15 +41,15 @@ def produce(node: Any, partition: TopicPartition, records: bytes) -> tuple[int, 
     return found.error_code, found.base_offset
 
 
-def codes(node: Any, batch: Callable[..., bytes]) -> list[int]:
+def codes(node: SimNode, batch: Callable[..., bytes]) -> list[int]:
     return [produce(node, partition, batch(b"x"))[0] for partition in PARTITIONS]
 
 
-def homes(node: Any) -> dict[TopicPartition, str]:
+def homes(node: SimNode) -> dict[TopicPartition, str]:
     return {log.topic_partition: log.directory for log in node.logs.logs()}
 
 
-def said(node: Any, part: str) -> list[str]:
+def said(node: SimNode, part: str) -> list[str]:
     return [line for line in node.logs.report.lines() if part in line]
 
 
@@ -56,7 +57,7 @@ OK = ErrorCode.NONE
 
 
 @pytest.fixture
-def two(new_node: Callable[..., Any], batch: Callable[..., bytes]) -> Any:
+def two(new_node: Callable[..., SimNode], batch: Callable[..., bytes]) -> Any:
     """A node with two log directories; orders-0 and orders-2 lie in /d1, the others in /d2."""
     node = new_node(log_dirs="/d1,/d2")
     make_topic(node)
@@ -70,7 +71,7 @@ def unavailable(errors: list[int]) -> list[bool]:
 
 
 def test_a_missing_directory_counts_for_its_own_partitions_and_comes_back(
-    two: Any, batch: Callable[..., bytes]
+    two: SimNode, batch: Callable[..., bytes]
 ) -> None:
     """R15"""
     alone = two.restarted(log_dirs="/d1")
@@ -91,7 +92,7 @@ def test_a_missing_directory_counts_for_its_own_partitions_and_comes_back(
 
 
 def test_a_replaced_directory_counts_for_its_own_partitions_and_the_old_one_comes_back(
-    two: Any, batch: Callable[..., bytes]
+    two: SimNode, batch: Callable[..., bytes]
 ) -> None:
     """R15"""
     two.stop()
@@ -106,7 +107,7 @@ def test_a_replaced_directory_counts_for_its_own_partitions_and_the_old_one_come
     assert codes(empty.started_again(), batch) == [OK] * 4
 
 
-def test_a_directory_that_lost_its_id_has_lost_nothing(two: Any, batch: Callable[..., bytes]) -> None:
+def test_a_directory_that_lost_its_id_has_lost_nothing(two: SimNode, batch: Callable[..., bytes]) -> None:
     """R15"""
     two.stop()
     meta = two.disk.read("/d2/meta.properties").decode().splitlines()
@@ -119,7 +120,7 @@ def test_a_directory_that_lost_its_id_has_lost_nothing(two: Any, batch: Callable
     assert again.logs.report.lines() == []
 
 
-def test_what_a_missing_directory_held_can_be_given_up(two: Any, batch: Callable[..., bytes]) -> None:
+def test_what_a_missing_directory_held_can_be_given_up(two: SimNode, batch: Callable[..., bytes]) -> None:
     """R15: the topic is deleted and made anew; the old log is a stray when its directory is back."""
     alone = two.restarted(log_dirs="/d1")
     answer = alone.ask(
@@ -134,7 +135,7 @@ def test_what_a_missing_directory_held_can_be_given_up(two: Any, batch: Callable
     assert [produce(whole, partition, batch(b"x")) for partition in PARTITIONS] == [(OK, 1)] * 4
 
 
-def test_a_log_of_an_unknown_topic_is_never_adopted(node: Any, batch: Callable[..., bytes]) -> None:
+def test_a_log_of_an_unknown_topic_is_never_adopted(node: SimNode, batch: Callable[..., bytes]) -> None:
     """R15: the store has lost the topic; one of that name begins at offset 0."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"old")) == (OK, 0)
@@ -151,7 +152,7 @@ def test_a_log_of_an_unknown_topic_is_never_adopted(node: Any, batch: Callable[.
 
 
 def test_a_stray_is_taken_back_when_the_store_knows_its_topic_again(
-    node: Any, batch: Callable[..., bytes]
+    node: SimNode, batch: Callable[..., bytes]
 ) -> None:
     """R15: such as after a damaged metadata file was replaced by its backup."""
     make_topic(node, partitions=1)
@@ -166,7 +167,7 @@ def test_a_stray_is_taken_back_when_the_store_knows_its_topic_again(
     assert produce(again, PARTITIONS[0], batch(b"more")) == (OK, 1)
 
 
-def test_a_log_that_vanished_gives_no_offset_twice(node: Any, batch: Callable[..., bytes]) -> None:
+def test_a_log_that_vanished_gives_no_offset_twice(node: SimNode, batch: Callable[..., bytes]) -> None:
     """R12, R15: the checkpoints say how far it was."""
     make_topic(node, partitions=2)
     for partition in PARTITIONS[:2]:
@@ -184,7 +185,7 @@ def test_a_log_that_vanished_gives_no_offset_twice(node: Any, batch: Callable[..
 
 
 def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(
-    node: Any, batch: Callable[..., bytes]
+    node: SimNode, batch: Callable[..., bytes]
 ) -> None:
     """R15: the clean mark names the run that stopped."""
     make_topic(node, partitions=1)
@@ -206,7 +207,7 @@ def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(
 T = TypeVar("T")
 
 
-def in_session(node: Any, process: Process[T]) -> T:
+def in_session(node: SimNode, process: Process[T]) -> T:
     """What a process does in a session beside the node's."""
     outcomes: list[T | OdradekError] = []
     run_in_session(node.store.session(), process, outcomes.append)
@@ -216,7 +217,7 @@ def in_session(node: Any, process: Process[T]) -> T:
     return outcome
 
 
-def forget_topic(node: Any, name: str) -> list[tuple[str, bytes]]:
+def forget_topic(node: SimNode, name: str) -> list[tuple[str, bytes]]:
     """Take a topic out of the metadata store, as a damaged file does; what was there, parents first."""
 
     def forget() -> Process[list[tuple[str, bytes]]]:
@@ -235,7 +236,7 @@ def forget_topic(node: Any, name: str) -> list[tuple[str, bytes]]:
     return in_session(node, forget())
 
 
-def remember_topic(node: Any, taken: list[tuple[str, bytes]]) -> None:
+def remember_topic(node: SimNode, taken: list[tuple[str, bytes]]) -> None:
     def remember() -> Process[None]:
         for path, data in taken:
             yield from ensure(path, data)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from odradek.base.ids import TopicPartition
 from odradek.base.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Update
 from odradek.base.settings.definition import attribute_of
 from odradek.records.builder import BatchBuilder
 from odradek.server.edge.listener import Listeners
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 
 
 def of_log(topic_setting: str) -> Callable[[Any], object]:
-    return lambda node: getattr(node.logs.get(TopicPartition("plain", 0)).config, attribute_of(topic_setting))
+    return lambda node: getattr(node.log("plain").config, attribute_of(topic_setting))
 
 
 class Caller:
@@ -47,7 +47,7 @@ class Caller:
     peer_host = "10.0.0.1"
 
 
-def admitted(node: Any) -> int:
+def admitted(node: SimNode) -> int:
     """How many of three connections are let in."""
     table = Listeners(lambda: node.core.settings, node.clock, node.calls).table
     return sum(table.admit(Caller()) is None for _ in range(3))  # type: ignore[arg-type]
@@ -64,7 +64,7 @@ class Recorder:
         return lambda: None
 
 
-def cleanings(node: Any) -> list[tuple[int, float]]:
+def cleanings(node: SimNode) -> list[tuple[int, float]]:
     """What is told to who cleans: the bytes of the offset map, and the rate."""
     host, recorder = node.node.cleaner, Recorder()
     host._runner = recorder
@@ -73,13 +73,13 @@ def cleanings(node: Any) -> list[tuple[int, float]]:
     return recorder.told
 
 
-def looks_for_cleaning_ms(node: Any) -> int:
+def looks_for_cleaning_ms(node: SimNode) -> int:
     (task,) = [task for task in node.node.schedule._tasks if task.name == "log-cleaner"]
     interval_ms: int = task._interval_ms()
     return interval_ms
 
 
-def forgets_a_producer(node: Any) -> bool:
+def forgets_a_producer(node: SimNode) -> bool:
     """Whether a producer that wrote a moment ago is forgotten a second later."""
     builder = BatchBuilder(producer_id=next(_producer_ids), producer_epoch=0, base_sequence=0)
     builder.append(node.clock.wall_ms(), None, b"v")
@@ -87,7 +87,7 @@ def forgets_a_producer(node: Any) -> bool:
     return bool(node.logs.expire_producers(node.clock.wall_ms() + 1000))
 
 
-def takes_unverified_writes(node: Any) -> bool:
+def takes_unverified_writes(node: SimNode) -> bool:
     """Whether a transactional write to a partition that its coordinator does not know is taken."""
     builder = BatchBuilder(
         producer_id=next(_producer_ids), producer_epoch=0, base_sequence=0, is_transactional=True
@@ -96,15 +96,16 @@ def takes_unverified_writes(node: Any) -> bool:
     return produce(node, bytes(builder.build()), "payments") == 0
 
 
-def produce(node: Any, records: bytes, transactional_id: str | None) -> int:
+def produce(node: SimNode, records: bytes, transactional_id: str | None) -> int:
     data = [TopicProduceData("plain", partition_data=[PartitionProduceData(0, records)])]
     (answer,) = node.ask(ProduceRequest(transactional_id, -1, 1000, data), 9).responses
     code: int = answer.partition_responses[0].error_code
     return code
 
 
-def elects_uncleanly(node: Any) -> bool:
+def elects_uncleanly(node: SimNode) -> bool:
     active = node.core.controller._controller._active
+    assert active is not None
     allowed: bool = active._cluster.unclean_allowed("plain")
     return allowed
 
@@ -163,7 +164,7 @@ def dynamic() -> Iterator[str]:
             yield name
 
 
-def alter(node: Any, name: str, operation: int, text: str | None) -> None:
+def alter(node: SimNode, name: str, operation: int, text: str | None) -> None:
     resource = AlterConfigsResource(BROKER, "", [AlterableConfig(name, operation, text)])
     (answer,) = node.ask(IncrementalAlterConfigsRequest([resource])).responses
     assert answer.error_code == 0, answer.error_message
@@ -171,13 +172,13 @@ def alter(node: Any, name: str, operation: int, text: str | None) -> None:
 
 
 @pytest.fixture
-def busy(node: Any, batch: Any) -> Any:
+def busy(node: SimNode, batch: Any) -> Any:
     """A broker with a topic that sets nothing, and one that has something to be cleaned."""
     compacted = [CreatableTopicConfig("cleanup.policy", "compact")]
     topics = [CreatableTopic("plain", 1, 1), CreatableTopic("facts", 1, 1, configs=compacted)]
     answer = node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
     assert [topic.error_code for topic in answer.topics] == [0, 0]
-    log = node.logs.get(TopicPartition("facts", 0))
+    log = node.log("facts")
     builder = BatchBuilder()
     builder.append(node.clock.wall_ms(), b"k", b"v")
     data = [TopicProduceData("facts", partition_data=[PartitionProduceData(0, bytes(builder.build()))])]

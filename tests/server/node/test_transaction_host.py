@@ -8,7 +8,8 @@ from odradek.coordinator.transactions import loading
 from odradek.metadata.messages import LeaderAndIsrPartition
 from odradek.records.builder import BatchBuilder
 from odradek.replication.role_changes import RoleChanges
-from odradek.testing.sim import CountedTime
+from odradek.storage import Log
+from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -44,31 +45,31 @@ def filled(new_node: Any) -> Any:
     return node
 
 
-def init(node: Any, name: str) -> int:
+def init(node: SimNode, name: str) -> int:
     code: int = node.ask(InitProducerIdRequest(name, 60_000)).error_code
     return code
 
 
-def order(node: Any, **changes: Any) -> None:
+def order(node: SimNode, **changes: Any) -> None:
     node.core.transactions.on_roles(RoleChanges(**changes))
 
 
-def leading(node: Any) -> list[LeaderAndIsrPartition]:
-    topic = node.core.image.topic(TOPIC)
+def leading(node: SimNode) -> list[LeaderAndIsrPartition]:
+    topic = node.topic(TOPIC)
     return [
         LeaderAndIsrPartition(TopicPartition(TOPIC, index), topic.topic_id, state, is_new=False)
         for index, state in topic.partitions.items()
     ]
 
 
-def test_the_topic_is_made_as_kafka_makes_it(filled: Any) -> None:
+def test_the_topic_is_made_as_kafka_makes_it(filled: SimNode) -> None:
     config = filled.core.topic_config(TOPIC)
     assert (config.cleanup_policy, config.segment_bytes) == (frozenset({"compact"}), 100 << 20)
     assert (config.compression_type, config.min_insync_replicas) == ("uncompressed", 2)
-    assert filled.core.image.partition(TopicPartition(TOPIC, 0)).replicas == (0,), "no more than there are"
+    assert filled.topic(TOPIC).partitions[0].replicas == (0,), "no more than there are"
 
 
-def test_partitions_are_loaded_in_slices(filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partitions_are_loaded_in_slices(filled: SimNode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "READ_BYTES_MAX", 1)
     filled.short_clock = CountedTime()
     order(filled, leading=leading(filled))
@@ -84,27 +85,27 @@ def test_partitions_are_loaded_in_slices(filled: Any, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("change", ["following", "stopped"])
-def test_partitions_that_go_take_their_ids_along(filled: Any, change: str) -> None:
+def test_partitions_that_go_take_their_ids_along(filled: SimNode, change: str) -> None:
     gone = leading(filled) if change == "following" else [one.topic_partition for one in leading(filled)]
     order(filled, **{change: gone})
     assert {init(filled, name) for name in IDS} == {ErrorCode.NOT_COORDINATOR}
 
 
-def test_other_topics_are_nobodys_business_here(filled: Any) -> None:
+def test_other_topics_are_nobodys_business_here(filled: SimNode) -> None:
     order(filled, stopped=[TopicPartition("t", 0)])
     assert {init(filled, name) for name in IDS} == {0}
 
 
 def test_a_partition_that_cannot_be_read_is_logged_and_the_other_serves(
-    filled: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    filled: SimNode, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     coordinator = filled.core.transactions.coordinator
-    log = filled.core.logs.get(TopicPartition(TOPIC, 0))
+    log = filled.log(TOPIC)
     log.truncate_fully_and_start_at(0)
     end = log.end_offset
-    real = type(log).end_offset
-    nothing_there = property(lambda self: 5 if self is log else real.fget(self))
-    monkeypatch.setattr(type(log), "end_offset", nothing_there)
+    real: property = vars(Log)["end_offset"]
+    nothing_there = property(lambda self: 5 if self is log else real.__get__(self))
+    monkeypatch.setattr(Log, "end_offset", nothing_there)
     order(filled, leading=leading(filled))
     monkeypatch.undo()
     assert log.end_offset == end
@@ -153,7 +154,7 @@ def decided(new_node: Any) -> Any:
     return end
 
 
-def state_of(node: Any) -> str:
+def state_of(node: SimNode) -> str:
     (found,) = node.ask(DescribeTransactionsRequest([PAYMENTS])).transaction_states
     assert found.error_code == 0
     return str(found.transaction_state)

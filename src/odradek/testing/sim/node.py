@@ -25,7 +25,7 @@ from odradek.base.errors import OdradekError
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
-from odradek.metadata.image import Endpoint
+from odradek.metadata.image import Endpoint, TopicImage
 from odradek.metadata.memory import MemorySession
 from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import run_in_session
@@ -37,7 +37,7 @@ from odradek.server.node.core import BrokerCore
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node
 from odradek.server.node.ports import Surroundings
-from odradek.storage import LogManager
+from odradek.storage import Log, LogManager
 from odradek.storage.finding import Finding
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.testing.sim.cleaner import HeldCleaner
@@ -170,6 +170,18 @@ class SimNode:
     def logs(self) -> LogManager:
         """The node's logs, once they are open."""
         return self.node.core.logs
+
+    def log(self, topic: str, partition: int = 0) -> Log:
+        """The log of a partition that is hosted here."""
+        log = self.logs.get(TopicPartition(topic, partition))
+        assert log is not None, f"broker {self.broker_id} has no log of {topic}-{partition}"
+        return log
+
+    def topic(self, name: str) -> TopicImage:
+        """A topic that this broker knows."""
+        topic = self.core.image.topic(name)
+        assert topic is not None, f"broker {self.broker_id} does not know the topic {name}"
+        return topic
 
     @property
     def is_alive(self) -> bool:
