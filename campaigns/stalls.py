@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from campaigns.corpus import framed
 from odradek.base.error_codes import ErrorCode
@@ -165,7 +165,7 @@ def frame_of(case: Case) -> bytes:
     return framed(header, case.request.encode(case.version))
 
 
-def measure(broker: BrokerProcess, case: Case) -> tuple[Outcome, Any]:
+def measure(broker: BrokerProcess, case: Case) -> tuple[Outcome, Message]:
     """Send the case's request and wait for its answer while another connection asks; also the answer."""
     frame = frame_of(case)
     connection = Connection(broker)
@@ -241,9 +241,13 @@ def using(size: int) -> Iterator[Case]:
     yield Case("ListOffsets", ListOffsetsRequest(CONSUMER, topics=[listed]), 7)
     ends = OffsetForLeaderTopic(TOPIC, [OffsetForLeaderPartition(n, leader_epoch=0) for n in numbers])
     yield Case("OffsetForLeaderEpoch", OffsetForLeaderEpochRequest(topics=[ends]), 4)
-    committed = OffsetCommitRequestTopic(TOPIC, [OffsetCommitRequestPartition(n, 1) for n in numbers])
+    committed = OffsetCommitRequestTopic(
+        TOPIC, partitions=[OffsetCommitRequestPartition(n, 1) for n in numbers]
+    )
     yield Case("OffsetCommit", OffsetCommitRequest(GROUP, topics=[committed]), 8)
-    asked = OffsetFetchRequestGroup(GROUP, topics=[OffsetFetchRequestTopics(TOPIC, list(numbers))])
+    asked = OffsetFetchRequestGroup(
+        GROUP, topics=[OffsetFetchRequestTopics(TOPIC, partition_indexes=list(numbers))]
+    )
     yield Case("OffsetFetch", OffsetFetchRequest(groups=[asked]), 8)
     yield Case("Metadata", MetadataRequest(None), 9)
     yield Case("DescribeTopicPartitions", DescribeTopicPartitionsRequest([DescribedTopic(TOPIC)]), 0)
@@ -275,7 +279,7 @@ def run(size: int, families: list[str]) -> Iterator[Outcome]:
                 broker.stop()
 
 
-def fault_in(answer: Any, allowed: int = 0) -> int:
+def fault_in(answer: object, allowed: int = 0) -> int:
     """The first error code anywhere in an answer that is not `allowed`, 0 when there is none."""
     if isinstance(answer, list):
         return next((fault for fault in (fault_in(item, allowed) for item in answer) if fault), 0)

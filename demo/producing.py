@@ -1,5 +1,6 @@
 """Sends the flights to a topic with an unmodified Kafka client."""
 
+from asyncio import Future
 from collections.abc import Callable, Iterable
 
 from aiokafka import AIOKafkaProducer
@@ -36,7 +37,7 @@ async def produce(
     return acknowledged
 
 
-async def _acknowledged(pending: list) -> int:
+async def _acknowledged(pending: list[Future[object]]) -> int:
     for one in pending:
         await one
     return len(pending)

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 
 from crc32c import crc32c
 
@@ -82,7 +83,7 @@ def measure_append(directory: str, validation: str, batch: bytes, batches: int, 
     def rounds() -> Iterator[Callable[[], object]]:
         for _ in range(repeat):
             buffers = [bytearray(batch) for _ in range(batches)]
-            yield lambda buffers=buffers: append_all(log, buffers)
+            yield partial(append_all, log, buffers)
             log.truncate_fully_and_start_at(0)
 
     seconds = best(rounds())
@@ -127,7 +128,7 @@ def measure_memory(validation: str, batch: bytes, batches: int, repeat: int) -> 
     def rounds() -> Iterator[Callable[[], object]]:
         for _ in range(repeat):
             buffers = [bytearray(batch) for _ in range(batches)]
-            yield lambda buffers=buffers: append_all(log, buffers)
+            yield partial(append_all, log, buffers)
 
     return figure("append to no file", validation, batch, batches, best(rounds()))
 

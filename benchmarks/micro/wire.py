@@ -6,6 +6,7 @@ sees most. Two cores shared with anything else make it noisy: compare only figur
 
 import timeit
 from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 from odradek.wire.headers import RequestHeader, decode_request_header, encode_request_header
@@ -129,8 +130,8 @@ def main() -> None:
     for name, (message, version) in messages().items():
         data = message.encode(version)
         kind = type(message)
-        decoding = microseconds(lambda kind=kind, data=data, version=version: kind.decode(data, version))
-        encoding = microseconds(lambda message=message, version=version: message.encode_parts(version))
+        decoding = microseconds(partial(kind.decode, data, version))
+        encoding = microseconds(partial(message.encode_parts, version))
         print(f"{name:42}{decoding:9.2f}{encoding:9.2f}{len(data):9}")
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from campaigns.corrupt.damage import Damage
-from campaigns.corrupt.world import PARTITIONS, World, Written, batches
+from campaigns.corrupt.world import PARTITIONS, World, Written, WrittenRecord, batches
 from odradek.base.errors import DataDirectoryError, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
@@ -96,9 +96,9 @@ class _Check:
     def _wrong(self, what: str) -> None:
         self._findings.wrong.append(f"{self._partition}: {what}")
 
-    def _read_all(self) -> dict[int, object]:
+    def _read_all(self) -> dict[int, WrittenRecord]:
         """Every record that can be read, segment by segment where one is damaged."""
-        seen: dict[int, object] = {}
+        seen: dict[int, WrittenRecord] = {}
         starts = [self._log.log_start_offset, *(segment.base_offset for segment in self._log.segments)]
         for start, end in zip(starts, [*starts[1:], self._log.end_offset], strict=True):
             try:
@@ -112,10 +112,10 @@ class _Check:
                 self._findings.unreadable += 1
                 if not self._log_is_damaged:
                     self._wrong(f"cannot be read: {error}")
-        for offset, record in seen.items():
+        for offset, found in seen.items():
             expected = self._written.records.get(offset)
-            if offset >= self._written.log_start and expected != record:
-                self._wrong(f"offset {offset} holds {record!r}, {expected!r} was written")
+            if offset >= self._written.log_start and expected != found:
+                self._wrong(f"offset {offset} holds {found!r}, {expected!r} was written")
         return seen
 
     def _read_committed(self, seen: set[int]) -> None:
@@ -125,8 +125,8 @@ class _Check:
                 read = log.read(offset, 700, log.last_stable, at_least_one=True, committed_only=True)
                 if not read.records:
                     break
-                for position, header in iter_headers(read.records):
-                    check_crc(read.records, header, position)
+                for position, header in iter_headers(read.held_records):
+                    check_crc(read.held_records, header, position)
                     offset = max(offset, header.next_offset)
                     is_aborted = header.is_transactional and any(
                         one.producer_id == header.producer_id
@@ -134,7 +134,7 @@ class _Check:
                         for one in read.aborted_transactions or []
                     )
                     if not header.is_control and not is_aborted:
-                        shown.update(one.offset for one in iter_records(read.records, header, position))
+                        shown.update(one.offset for one in iter_records(read.held_records, header, position))
         except OdradekError as error:
             if not self._log_is_damaged:
                 self._wrong(f"cannot be read by a read-committed reader: {error}")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeAlias
 from uuid import UUID
 
 from odradek.base.chance import SeededChance
@@ -37,12 +38,16 @@ def config_of(topic: str) -> TopicConfig:
     )
 
 
+WrittenRecord: TypeAlias = tuple[bytes | None, bytes | None, int]
+"""Key, value and timestamp."""
+
+
 @dataclass
 class Written:
     """What one partition holds."""
 
-    records: dict[int, tuple[bytes | None, bytes | None, int]] = field(default_factory=dict)
-    """Key, value and timestamp by offset."""
+    records: dict[int, WrittenRecord] = field(default_factory=dict)
+    """By offset."""
     hidden: set[int] = field(default_factory=set)
     """Offsets of records of aborted and of open transactions."""
     epoch_ends: dict[int, int] = field(default_factory=dict)
@@ -143,12 +148,16 @@ class World:
     def _append(self, log: Log, *, records: int, keys: int = 0, producer_id: int = -1) -> None:
         self._time_ms += self.random.randint(1, 50)
         self.clock.advance(1)
-        producer = {}
         if producer_id >= 0:
             entry = log.producers.get(producer_id)
-            sequence = 0 if entry is None else entry.last_sequence + 1
-            producer = {"producer_id": producer_id, "producer_epoch": 0, "base_sequence": sequence}
-        builder = BatchBuilder(**producer, is_transactional=producer_id >= 0)
+            builder = BatchBuilder(
+                producer_id=producer_id,
+                producer_epoch=0,
+                base_sequence=0 if entry is None else entry.last_sequence + 1,
+                is_transactional=True,
+            )
+        else:
+            builder = BatchBuilder()
         for _ in range(records):
             key = b"key-%d" % self.random.randrange(keys) if keys else None
             builder.append(self._time_ms, key, self.random.randbytes(self.random.randint(5, 60)))
@@ -207,7 +216,7 @@ def swapped(done: bool) -> None:
 def batches(log: Log, offset: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
     """Every batch from `offset` on, its CRC checked as a client does; LogError where one is damaged."""
     while offset < log.end_offset:
-        data = log.read(offset, 4096, log.end_position, at_least_one=True).records
+        data = log.read(offset, 4096, log.end_position, at_least_one=True).held_records
         if not data:
             return
         before = offset

@@ -13,13 +13,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from peers.jars import JarsMissing, class_path
 
 from campaigns.crash.campaign import QUICK_RECONNECTS, QUIET, Broken
 from campaigns.crash.transactions_check import COPIES, Ledger, Outcome, Written
+
+Result = TypeVar("Result")
 
 SOURCE_TOPIC = "source"
 TARGET_TOPIC = "target"
@@ -245,7 +247,7 @@ def _place(message: Message) -> tuple[int, int]:
     return partition, offset
 
 
-def _insist(call: Callable[[], Any]) -> Any:
+def _insist(call: Callable[[], Result]) -> Result:
     """Call until it is answered; what asking again cannot mend is raised. Broken after ANSWER_TIMEOUT_S."""
     deadline = time.monotonic() + ANSWER_TIMEOUT_S
     while True:

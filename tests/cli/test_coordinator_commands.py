@@ -34,8 +34,8 @@ def document_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-def rows_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict]:
-    rows: list[dict] = document_of(capsys, *arguments)
+def rows_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = document_of(capsys, *arguments)
     return rows
 
 
@@ -169,6 +169,7 @@ def test_what_groups_and_transactions_wait_for_is_shown_by_the_admin_listener(
     broker = BrokerProcess(tmp_path / "data", admin_port=0)
     broker.start()
     try:
+        assert broker.admin_address is not None
         admin = ["--admin", broker.admin_address]
         assert run(["describe", "groups", *admin]) == 0
         assert capsys.readouterr().out == "There are no groups.\n"

@@ -1,146 +1,36 @@
-"""Broker processes that tests may damage, and the plainest clients there are."""
+"""Broker processes that tests may damage, and clients for them."""
 
-import socket
-import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from odradek.net.blocking_connection import BrokerConnection
-from odradek.records.builder import BatchBuilder
-from odradek.records.framing import iter_records
-from odradek.records.header import iter_headers
 from odradek.testing.broker_process import BrokerProcess
-from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from odradek.wire.messages.produce import (
-    PartitionProduceData,
-    PartitionProduceResponse,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
-
-WAIT_S = 20.0
-
-
-class RawClient:
-    """A socket to a broker, for bytes that no proper client sends."""
-
-    def __init__(self, bootstrap_servers: str) -> None:
-        host, _, port = bootstrap_servers.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), WAIT_S)
-
-    def send(self, payload: bytes) -> None:
-        """Send a frame with this payload."""
-        self.socket.sendall(struct.pack(">i", len(payload)) + payload)
-
-    def receive(self) -> bytes | None:
-        """The payload of the next frame, or None when the broker closed the connection instead."""
-        length = self._exactly(4)
-        return None if length is None else self._exactly(struct.unpack(">i", length)[0])
-
-    def is_closed(self) -> bool:
-        """Wait for what comes next; whether that was the end."""
-        return self._exactly(1) is None
-
-    def _exactly(self, count: int) -> bytes | None:
-        data = b""
-        while len(data) < count:
-            try:
-                received = self.socket.recv(count - len(data))
-            except ConnectionError:
-                received = b""
-            if not received:
-                return None
-            data += received
-        return data
-
-    def __enter__(self) -> "RawClient":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.socket.close()
-
-
-class PlainClient:
-    """A connection that follows the protocol, with what these tests do most."""
-
-    def __init__(self, bootstrap_servers: str) -> None:
-        host, _, port = bootstrap_servers.rpartition(":")
-        self.connection = BrokerConnection(host, int(port), timeout_s=WAIT_S)
-
-    def produce(
-        self, topic: str, records: bytes | bytearray, *, version: int = 9
-    ) -> PartitionProduceResponse:
-        """Write these bytes to partition 0 with acks=all; what the broker says of it."""
-        data = PartitionProduceData(index=0, records=bytes(records))
-        topic_data = [TopicProduceData(topic, partition_data=[data])]
-        request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=topic_data)
-        answer = self.connection.ask(request, ProduceResponse, version)
-        return answer.responses[0].partition_responses[0]
-
-    def values(self, topic: str) -> list[bytes]:
-        """Every value in partition 0; asserts that offsets are dense from 0 on."""
-        values: list[bytes] = []
-        while True:
-            records = self._fetch(topic, len(values))
-            read = [
-                record
-                for position, header in iter_headers(records)
-                for record in iter_records(records, header, position)
-                if record.offset >= len(values)
-            ]
-            assert [record.offset for record in read] == list(range(len(values), len(values) + len(read)))
-            if not read:
-                return values
-            values += [bytes(record.value or b"") for record in read]
-
-    def _fetch(self, topic: str, offset: int) -> bytes | bytearray | memoryview:
-        wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
-        request = FetchRequest(
-            max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic=topic, partitions=[wanted])]
-        )
-        answer = self.connection.ask(request, FetchResponse, 12).responses[0].partitions[0]
-        assert answer.error_code == 0, f"reading {topic} at {offset}: error {answer.error_code}"
-        return answer.records or b""
-
-    def __enter__(self) -> "PlainClient":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.connection.close()
+from tests.batches import BatchOf, make_batch
+from tests.integration.plain_clients import WAIT_S, Connect, ConnectRaw, PlainClient, RawClient
+from tests.integration.processes import NewProcess, Serve
 
 
 @pytest.fixture
-def connect() -> type[PlainClient]:
-    """Call it with host:port."""
+def connect() -> Connect:
     return PlainClient
 
 
 @pytest.fixture
-def connect_raw() -> type[RawClient]:
-    """Call it with host:port."""
+def connect_raw() -> ConnectRaw:
     return RawClient
 
 
 @pytest.fixture
-def batch_of() -> Callable[..., bytearray]:
+def batch_of() -> BatchOf:
     """A batch with these values."""
-
-    def make(*values: bytes, timestamp_ms: int = 1_700_000_000_000, codec: int = 0) -> bytearray:
-        builder = BatchBuilder(codec=codec)
-        for value in values:
-            builder.append(timestamp_ms, None, value)
-        return builder.build()
-
-    return make
+    return make_batch
 
 
 @pytest.fixture
-def new_process(tmp_path: Path) -> Iterator[Callable[..., BrokerProcess]]:
+def new_process(tmp_path: Path) -> Iterator[NewProcess]:
     """Make brokers in processes of their own, not yet started; whatever still runs is killed at the end."""
     made: list[BrokerProcess] = []
 
@@ -160,7 +50,7 @@ def new_process(tmp_path: Path) -> Iterator[Callable[..., BrokerProcess]]:
 
 
 @pytest.fixture
-def serve() -> Callable[..., "subprocess.CompletedProcess[str]"]:
+def serve() -> Serve:
     """Run `odradek serve` to its end: for starts that fail."""
 
     def run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":

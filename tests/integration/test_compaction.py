@@ -1,7 +1,7 @@
 """L5 as a client sees it: compaction under virtual time, and by a process of its own."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ def broker(data_dir: Path) -> Iterator[Broker]:
         yield running
 
 
-def produce(broker: Broker, topic: str, facts: list[tuple[str, str | None]]) -> None:
+def produce(broker: Broker, topic: str, facts: Sequence[tuple[str, str | None]]) -> None:
     """Of a producer of its own, whose last batch stays in the log, if only as a header."""
     settings = {"bootstrap.servers": broker.bootstrap_servers, "linger.ms": 5, "enable.idempotence": True}
     producer = Producer(settings)
@@ -51,7 +51,7 @@ def consume(broker: Broker, topic: str, start: int = 0) -> dict[int, tuple[str, 
             "enable.partition.eof": True,
         }
     )
-    found = {}
+    found: dict[int, tuple[str, str | None]] = {}
     consumer.assign([TopicPartition(topic, 0, start)])
     try:
         while True:
@@ -61,8 +61,10 @@ def consume(broker: Broker, topic: str, start: int = 0) -> dict[int, tuple[str, 
             if error is not None and error.code() == KafkaError._PARTITION_EOF:
                 return found
             assert error is None, error
-            key, value = message.key(), message.value()
-            found[message.offset()] = (key.decode(), None if value is None else value.decode())
+            offset, key, value = message.offset(), message.key(), message.value()
+            assert offset is not None
+            assert key is not None, "a compacted topic holds no record without a key"
+            found[offset] = (key.decode(), None if value is None else value.decode())
     finally:
         consumer.close()
 
@@ -112,11 +114,11 @@ def test_a_compacted_topic_keeps_the_last_record_of_each_key(broker: Broker, dat
 def test_a_record_without_a_key_is_refused(broker: Broker) -> None:
     """L5: INVALID_RECORD"""
     topic = broker.create_topic(configs=COMPACTED)
-    errors = []
+    errors: list[KafkaError | None] = []
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     producer.produce(topic, value="v", on_delivery=lambda error, message: errors.append(error))
     assert producer.flush(WAIT_S_MAX) == 0
-    assert [error.code() for error in errors] == [KafkaError.INVALID_RECORD]
+    assert [error and error.code() for error in errors] == [KafkaError.INVALID_RECORD]
 
 
 def test_consumers_of_committed_records_see_none_that_were_rolled_back(

@@ -5,7 +5,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,13 +12,13 @@ from odradek.base.error_codes import ErrorCode
 from odradek.client.admin import Admin
 from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from tests.batches import BatchOf
+from tests.integration.plain_clients import Connect
+from tests.integration.processes import NewProcess, Serve
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
-NewProcess = Callable[..., BrokerProcess]
-Connect = Callable[[str], Any]
 Restarted = Callable[[], list[bytes]]
-BatchOf = Callable[..., bytearray]
 
 TOPIC = "orders"
 SMALL_DISK_BYTES = 4 << 20
@@ -370,9 +369,7 @@ def test_a_directory_that_becomes_read_only(
     report_of(broker)
 
 
-def test_only_a_read_only_directory_is_one_sentence(
-    serve: Callable[..., "subprocess.CompletedProcess[str]"], small_disk: Path
-) -> None:
+def test_only_a_read_only_directory_is_one_sentence(serve: Serve, small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     found = serve("--port", "0", "--data-dir", small_disk / "data")
     assert (found.returncode, found.stderr.count("\n")) == (2, 1), found.stderr

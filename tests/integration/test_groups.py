@@ -4,12 +4,13 @@ import asyncio
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import pytest
 from aiokafka import AIOKafkaConsumer
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription
 
 from odradek.testing import Broker
 
@@ -21,6 +22,13 @@ with warnings.catch_warnings():
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
 PATIENCE_S = 20
+Setting: TypeAlias = str | int | float | bool
+
+
+class NewConsumer(Protocol):
+    """Makes a consumer of this group; settings by names with underscores."""
+
+    def __call__(self, group: str, **settings: Setting) -> Consumer: ...
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +45,10 @@ def topic(broker: Broker) -> str:
 
 
 @pytest.fixture
-def new_consumer(broker: Broker) -> Iterator[Callable[..., Consumer]]:
+def new_consumer(broker: Broker) -> Iterator[NewConsumer]:
     made: list[Consumer] = []
 
-    def make(group: str, **settings: Any) -> Consumer:
+    def make(group: str, **settings: Setting) -> Consumer:
         names = {name.replace("_", "."): value for name, value in settings.items()}
         consumer = Consumer(
             {
@@ -80,7 +88,7 @@ def read(consumer: Consumer, count: int) -> list[str]:
     def poll() -> bool:
         message = consumer.poll(0.1)
         if message is not None and message.error() is None:
-            values.append(message.value().decode())
+            values.append((message.value() or b"").decode())
         return len(values) >= count
 
     until(poll, f"{len(values)} of {count} records came")
@@ -100,13 +108,14 @@ def share(consumers: list[Consumer], partitions: int = 4) -> list[set[int]]:
     return [{one.partition for one in consumer.assignment()} for consumer in consumers]
 
 
-def describe(broker: Broker, group: str) -> Any:
+def describe(broker: Broker, group: str) -> ConsumerGroupDescription:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    return admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+    found: ConsumerGroupDescription = admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
+    return found
 
 
 def test_a_consumer_goes_on_where_the_one_before_it_committed(
-    broker: Broker, topic: str, new_consumer: Callable[..., Consumer]
+    broker: Broker, topic: str, new_consumer: NewConsumer
 ) -> None:
     first = new_consumer("goes-on")
     first.subscribe([topic])
@@ -119,14 +128,14 @@ def test_a_consumer_goes_on_where_the_one_before_it_committed(
     assert sorted(read(second, 4)) == ["0", "1", "2", "3"]
 
 
-def test_metadata_comes_back_with_the_offset(topic: str, new_consumer: Callable[..., Consumer]) -> None:
+def test_metadata_comes_back_with_the_offset(topic: str, new_consumer: NewConsumer) -> None:
     consumer = new_consumer("metadata")
     consumer.commit(offsets=[TopicPartition(topic, 1, 7, metadata="so far")], asynchronous=False)
     (found,) = consumer.committed([TopicPartition(topic, 1)], PATIENCE_S)
     assert (found.offset, found.metadata) == (7, "so far")
 
 
-def test_two_consumers_share_and_one_takes_over(topic: str, new_consumer: Callable[..., Consumer]) -> None:
+def test_two_consumers_share_and_one_takes_over(topic: str, new_consumer: NewConsumer) -> None:
     first, second = new_consumer("share"), new_consumer("share")
     first.subscribe([topic])
     second.subscribe([topic])
@@ -136,7 +145,7 @@ def test_two_consumers_share_and_one_takes_over(topic: str, new_consumer: Callab
     until(lambda: first.poll(0.05) is None and len(first.assignment()) == 4, "nobody took over")
 
 
-def test_cooperative_consumers_keep_what_they_have(topic: str, new_consumer: Callable[..., Consumer]) -> None:
+def test_cooperative_consumers_keep_what_they_have(topic: str, new_consumer: NewConsumer) -> None:
     """KIP-429."""
     first = new_consumer("cooperative", partition_assignment_strategy="cooperative-sticky")
     revoked: list[int] = []
@@ -152,7 +161,7 @@ def test_cooperative_consumers_keep_what_they_have(topic: str, new_consumer: Cal
 
 
 def test_a_static_member_comes_back_without_a_rebalance(
-    broker: Broker, topic: str, new_consumer: Callable[..., Consumer]
+    broker: Broker, topic: str, new_consumer: NewConsumer
 ) -> None:
     """KIP-345."""
     first, second = (new_consumer("static", group_instance_id=f"i-{number}") for number in range(2))
@@ -167,9 +176,7 @@ def test_a_static_member_comes_back_without_a_rebalance(
     assert members == {"i-0", "i-1"}
 
 
-def test_an_instance_that_is_started_twice_fences_the_first(
-    topic: str, new_consumer: Callable[..., Consumer]
-) -> None:
+def test_an_instance_that_is_started_twice_fences_the_first(topic: str, new_consumer: NewConsumer) -> None:
     """KIP-345."""
     first, second = (new_consumer("fenced", group_instance_id="i") for _ in range(2))
     first.subscribe([topic])
@@ -182,7 +189,7 @@ def test_an_instance_that_is_started_twice_fences_the_first(
 
 
 def test_a_group_is_described_listed_and_deleted(
-    broker: Broker, topic: str, new_consumer: Callable[..., Consumer]
+    broker: Broker, topic: str, new_consumer: NewConsumer
 ) -> None:
     consumer = new_consumer("admin", client_id="my-client")
     consumer.subscribe([topic])
@@ -230,7 +237,7 @@ def test_kafka_python_subscribes_and_commits(broker: Broker, topic: str) -> None
 
 
 def test_aiokafka_consumers_share_and_commit(broker: Broker, topic: str) -> None:
-    async def consume() -> tuple[list[set[Any]], Any]:
+    async def consume() -> tuple[list[set[object]], list[int | None]]:
         consumers = [
             AIOKafkaConsumer(
                 topic,
@@ -261,7 +268,7 @@ def test_aiokafka_consumers_share_and_commit(broker: Broker, topic: str) -> None
     assert committed == [10, 10]
 
 
-def test_groups_outlive_the_broker(tmp_path: Any) -> None:
+def test_groups_outlive_the_broker(tmp_path: Path) -> None:
     def consumer(broker: Broker) -> Consumer:
         return Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g"})
 
@@ -297,9 +304,7 @@ def test_a_session_of_45_s_ends_in_milliseconds(broker: Broker, topic: str) -> N
     consumer.close()
 
 
-def test_a_deleted_topic_takes_its_offsets_with_it(
-    broker: Broker, new_consumer: Callable[..., Consumer]
-) -> None:
+def test_a_deleted_topic_takes_its_offsets_with_it(broker: Broker, new_consumer: NewConsumer) -> None:
     kept, gone = broker.create_topic(), broker.create_topic()
     consumer = new_consumer("deleted-topic")
     consumer.commit(offsets=[TopicPartition(kept, 0, 1), TopicPartition(gone, 0, 1)], asynchronous=False)

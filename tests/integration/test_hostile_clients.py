@@ -8,7 +8,6 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from crc32c import crc32c
@@ -18,7 +17,6 @@ from odradek.records.builder import assemble_batch
 from odradek.records.compression import Codec
 from odradek.records.header import HEADER_BYTES, blank_header
 from odradek.testing import Broker
-from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.messages.api_versions import ApiVersionsResponse
@@ -37,15 +35,15 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from tests.batches import BatchOf
+from tests.integration.plain_clients import Connect, ConnectRaw, PlainClient, RawClient
+from tests.integration.processes import NewProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
 FRAME_BYTES_MAX = 4_000_000
 WRITE_BUFFER_BYTES = 100_000
 INT32_MAX = (1 << 31) - 1
-
-Connect = Callable[[str], Any]
-BatchOf = Callable[..., bytearray]
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +58,13 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture
-def raw(broker: Broker, connect_raw: Connect) -> Iterator[Any]:
+def raw(broker: Broker, connect_raw: ConnectRaw) -> Iterator[RawClient]:
     with connect_raw(broker.bootstrap_servers) as client:
         yield client
 
 
 @pytest.fixture
-def client(broker: Broker, connect: Connect) -> Iterator[Any]:
+def client(broker: Broker, connect: Connect) -> Iterator[PlainClient]:
     """An ordinary client, which must be served whatever the others do."""
     with connect(broker.bootstrap_servers) as ordinary:
         yield ordinary
@@ -76,7 +74,7 @@ def request_of(api_key: int, version: int, body: bytes = b"") -> bytes:
     return encode_request_header(RequestHeader(api_key, version, 7, "hostile")) + body
 
 
-def is_served(client: Any, topic: str, batch_of: BatchOf) -> bool:
+def is_served(client: PlainClient, topic: str, batch_of: BatchOf) -> bool:
     return client.produce(topic, batch_of(b"ordinary")).error_code == 0
 
 
@@ -85,14 +83,14 @@ def is_served(client: Any, topic: str, batch_of: BatchOf) -> bool:
 
 @pytest.mark.parametrize("length", [FRAME_BYTES_MAX + 1, INT32_MAX, -1, -(1 << 31)])
 def test_a_frame_of_an_impossible_length_ends_its_connection(
-    broker: Broker, raw: Any, client: Any, batch_of: BatchOf, length: int
+    broker: Broker, raw: RawClient, client: PlainClient, batch_of: BatchOf, length: int
 ) -> None:
     raw.socket.sendall(struct.pack(">i", length) + b"x" * 100)
     assert raw.is_closed()
     assert is_served(client, broker.create_topic(), batch_of)
 
 
-def test_the_longest_frame_is_read(broker: Broker, raw: Any) -> None:
+def test_the_longest_frame_is_read(broker: Broker, raw: RawClient) -> None:
     request = request_of(18, 3, b"\x02x\x02y\x00")
     raw.send(request + bytes(FRAME_BYTES_MAX - len(request)))
     assert raw.receive() is not None
@@ -102,17 +100,18 @@ def test_the_longest_frame_is_read(broker: Broker, raw: Any) -> None:
     ("api_key", "version"), [(-1, 0), (4, 0), (999, 0), (32767, 32767), (0, 2), (0, 99), (3, -1), (1, 3)]
 )
 def test_an_unknown_api_or_version_ends_its_connection(
-    broker: Broker, raw: Any, client: Any, batch_of: BatchOf, api_key: int, version: int
+    broker: Broker, raw: RawClient, client: PlainClient, batch_of: BatchOf, api_key: int, version: int
 ) -> None:
     raw.send(struct.pack(">hhih", api_key, version, 7, -1) + bytes(16))
     assert raw.is_closed()
     assert is_served(client, broker.create_topic(), batch_of)
 
 
-def test_an_unknown_version_of_api_versions_is_answered_in_the_first_layout(raw: Any) -> None:
+def test_an_unknown_version_of_api_versions_is_answered_in_the_first_layout(raw: RawClient) -> None:
     """KIP-511"""
     raw.send(struct.pack(">hhih", API_VERSIONS, 99, 7, -1) + bytes(16))
     payload = raw.receive()
+    assert payload is not None, "the connection stays open"
     assert payload[:4] == struct.pack(">i", 7)
     answer = ApiVersionsResponse.decode(payload, 0, 4)
     assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
@@ -124,7 +123,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_first_layout(raw:
 )
 @pytest.mark.parametrize("count", [INT32_MAX, 100_001, -2])
 def test_a_hostile_count_ends_its_connection(
-    broker: Broker, raw: Any, client: Any, batch_of: BatchOf, name: str, count: int
+    broker: Broker, raw: RawClient, client: PlainClient, batch_of: BatchOf, name: str, count: int
 ) -> None:
     """The first array of a request that is not flexible, as a count and nothing behind it."""
     api = next(api for api in APIS.values() if api.name == name)
@@ -141,7 +140,7 @@ def test_a_hostile_count_ends_its_connection(
 
 
 def test_half_a_frame_holds_up_nobody_else_and_is_closed_as_idle(
-    broker: Broker, raw: Any, client: Any, batch_of: BatchOf
+    broker: Broker, raw: RawClient, client: PlainClient, batch_of: BatchOf
 ) -> None:
     raw.socket.sendall(struct.pack(">i", 1000) + b"half of it")
     assert is_served(client, broker.create_topic(), batch_of)
@@ -155,7 +154,7 @@ def handling(broker: Broker, port: str) -> bool:
 
 
 def test_an_idle_connection_is_closed_also_when_it_has_waited_for_data(
-    broker: Broker, raw: Any, connect_raw: Connect, batch_of: BatchOf
+    broker: Broker, raw: RawClient, connect_raw: ConnectRaw, batch_of: BatchOf
 ) -> None:
     topic = broker.create_topic()
     with connect_raw(broker.bootstrap_servers) as parked:
@@ -173,7 +172,7 @@ def test_an_idle_connection_is_closed_also_when_it_has_waited_for_data(
 
 
 def test_a_peer_that_takes_no_answers_stops_being_read(
-    broker: Broker, raw: Any, client: Any, batch_of: BatchOf
+    broker: Broker, raw: RawClient, client: PlainClient, batch_of: BatchOf
 ) -> None:
     """What it can make the broker hold is one answer and its write buffer; later it gets all, in order."""
     topic = broker.create_topic()
@@ -190,6 +189,7 @@ def test_a_peer_that_takes_no_answers_stops_being_read(
     assert row["unsent_bytes"] < WRITE_BUFFER_BYTES + 600_000
     for number in range(requests):
         answer = raw.receive()
+        assert answer is not None, f"closed after {number} answers"
         assert answer[:4] == struct.pack(">i", number)
         assert len(answer) > 500_000
 
@@ -201,7 +201,7 @@ def test_a_peer_that_takes_no_answers_stops_being_read(
     "name", ["", ".", "..", "../x", "/etc/x", "a/b", "a\\b", "a b", "é", "a\0b", "x" * 250, "con:1"]
 )
 def test_a_name_that_is_none_reaches_no_path(
-    broker: Broker, client: Any, batch_of: BatchOf, name: str
+    broker: Broker, client: PlainClient, batch_of: BatchOf, name: str
 ) -> None:
     connection = client.connection
     created = connection.ask(CreateTopicsRequest([CreatableTopic(name, 1, 1)]), CreateTopicsResponse)
@@ -216,7 +216,7 @@ def test_a_name_that_is_none_reaches_no_path(
     assert fetched.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_names_that_differ_in_dots_and_underscores_alone_collide(broker: Broker, client: Any) -> None:
+def test_names_that_differ_in_dots_and_underscores_alone_collide(broker: Broker, client: PlainClient) -> None:
     broker.create_topic("collides.with_me")
     request = CreateTopicsRequest([CreatableTopic("collides_with.me", 1, 1)])
     answer = client.connection.ask(request, CreateTopicsResponse).topics[0]
@@ -266,7 +266,7 @@ def cut_short(batch: bytearray) -> bytearray:
     return batch[:-5]
 
 
-LIES = {
+LIES: dict[str, Callable[[bytearray], bytearray]] = {
     "a count above the records": with_field(">i", 57, 3),
     "a count below the records": with_field(">i", 57, 1),
     "a negative count": with_field(">i", 57, -2),
@@ -303,7 +303,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_batch_that_lies_is_refused_and_nothing_is_stored(
-    broker: Broker, client: Any, batch_of: BatchOf, lie: str
+    broker: Broker, client: PlainClient, batch_of: BatchOf, lie: str
 ) -> None:
     """R6"""
     topic = broker.create_topic()
@@ -316,7 +316,7 @@ def test_a_batch_that_lies_is_refused_and_nothing_is_stored(
 
 @pytest.mark.parametrize("timestamp_ms", [-5, 1 << 50, (1 << 63) - 1, -(1 << 63)])
 def test_timestamps_far_from_now_are_refused(
-    broker: Broker, client: Any, batch_of: BatchOf, timestamp_ms: int
+    broker: Broker, client: PlainClient, batch_of: BatchOf, timestamp_ms: int
 ) -> None:
     """KIP-937: an hour ahead at most, by default."""
     topic = broker.create_topic()
@@ -329,7 +329,7 @@ def test_timestamps_far_from_now_are_refused(
 
 
 def test_a_batch_above_the_limit_of_its_topic_is_refused(
-    broker: Broker, client: Any, batch_of: BatchOf
+    broker: Broker, client: PlainClient, batch_of: BatchOf
 ) -> None:
     """R6"""
     topic = broker.create_topic(configs={"max.message.bytes": "1000"})
@@ -338,7 +338,9 @@ def test_a_batch_above_the_limit_of_its_topic_is_refused(
     assert client.produce(topic, batch_of(b"x" * 900)).error_code == 0
 
 
-def test_without_acks_a_failure_ends_the_connection(broker: Broker, raw: Any, batch_of: BatchOf) -> None:
+def test_without_acks_a_failure_ends_the_connection(
+    broker: Broker, raw: RawClient, batch_of: BatchOf
+) -> None:
     """P1"""
     data = TopicProduceData("nowhere", partition_data=[PartitionProduceData(5, bytes(batch_of(b"x")))])
     raw.send(request_of(0, 8, ProduceRequest(acks=0, timeout_ms=1000, topic_data=[data]).encode(8)))
@@ -346,7 +348,7 @@ def test_without_acks_a_failure_ends_the_connection(broker: Broker, raw: Any, ba
 
 
 @pytest.mark.parametrize("acks", [2, -2, 32767])
-def test_other_acks_are_refused(broker: Broker, client: Any, batch_of: BatchOf, acks: int) -> None:
+def test_other_acks_are_refused(broker: Broker, client: PlainClient, batch_of: BatchOf, acks: int) -> None:
     """P1"""
     topic = broker.create_topic()
     data = TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(batch_of(b"x")))])
@@ -372,7 +374,7 @@ def peak_mb(process_id: int) -> float:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
 def test_decompression_bombs_are_refused_within_bounded_memory(
-    new_process: Callable[..., BrokerProcess], connect: Connect
+    new_process: NewProcess, connect: Connect
 ) -> None:
     broker = new_process(socket_request_max_bytes="104857600", message_max_bytes="90000000")
     broker.start()
@@ -386,7 +388,7 @@ def test_decompression_bombs_are_refused_within_bounded_memory(
     assert peak_mb(broker.pid) < 300
 
 
-def test_a_bomb_within_a_bomb_claims_a_size_of_its_own(broker: Broker, client: Any) -> None:
+def test_a_bomb_within_a_bomb_claims_a_size_of_its_own(broker: Broker, client: PlainClient) -> None:
     """A snappy or zstd frame may state any size in its header; what is reserved must not depend on it."""
     topic = broker.create_topic()
     header = blank_header()
@@ -412,7 +414,7 @@ def test_a_bomb_within_a_bomb_claims_a_size_of_its_own(broker: Broker, client: A
 
 
 def test_a_fetch_without_measure_is_answered_within_the_brokers(
-    broker: Broker, client: Any, batch_of: BatchOf
+    broker: Broker, client: PlainClient, batch_of: BatchOf
 ) -> None:
     topic = broker.create_topic()
     assert client.produce(topic, batch_of(b"x" * 900_000)).error_code == 0
@@ -427,7 +429,7 @@ def test_a_fetch_without_measure_is_answered_within_the_brokers(
     assert errors == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-def test_offsets_of_partitions_that_are_not_there(broker: Broker, client: Any) -> None:
+def test_offsets_of_partitions_that_are_not_there(broker: Broker, client: PlainClient) -> None:
     topic = broker.create_topic()
     asked = [ListOffsetsPartition(partition_index=number, timestamp=-1) for number in (-1, 1, INT32_MAX)]
     request = ListOffsetsRequest(topics=[ListOffsetsTopic(name=topic, partitions=asked)])
@@ -437,7 +439,7 @@ def test_offsets_of_partitions_that_are_not_there(broker: Broker, client: Any) -
 
 
 @pytest.mark.parametrize("offset", [1, -1, -(1 << 63), (1 << 63) - 1])
-def test_an_offset_outside_the_log_is_out_of_range(broker: Broker, client: Any, offset: int) -> None:
+def test_an_offset_outside_the_log_is_out_of_range(broker: Broker, client: PlainClient, offset: int) -> None:
     """L3"""
     wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1000)
     topics = [FetchTopic(topic=broker.create_topic(), partitions=[wanted])]

@@ -4,18 +4,16 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
 
 from odradek.testing.broker_process import BrokerProcess
+from tests.integration.processes import NewProcess, Serve
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
-
-Serve = Callable[..., "CompletedProcess[str]"]
-NewProcess = Callable[..., BrokerProcess]
 
 
 def picture(directory: Path) -> dict[str, tuple[bytes, int]]:

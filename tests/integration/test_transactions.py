@@ -3,9 +3,8 @@
 import asyncio
 import json
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -25,7 +24,6 @@ from odradek.testing.broker_process import BrokerProcess
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 
 WAIT_S = 20
-Clients = Callable[..., Any]
 
 
 @pytest.fixture
@@ -34,7 +32,7 @@ def broker() -> Iterator[Broker]:
         yield running
 
 
-def begin(bootstrap_servers: str, transactional_id: str = "payments", **settings: Any) -> Producer:
+def begin(bootstrap_servers: str, transactional_id: str = "payments", **settings: str | int) -> Producer:
     """A producer with a transaction open."""
     named = {name.replace("_", "."): value for name, value in settings.items()}
     producer = Producer(
@@ -72,7 +70,7 @@ def read(bootstrap_servers: str, topic: str, *, offset: int = 0, committed: bool
     )
     try:
         consumer.assign([TopicPartition(topic, 0, offset)])
-        values = []
+        values: list[str] = []
         while True:
             message = consumer.poll(WAIT_S)
             assert message is not None, f"nothing more after {values}, and no end"
@@ -80,7 +78,7 @@ def read(bootstrap_servers: str, topic: str, *, offset: int = 0, committed: bool
             if error is not None:
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 return values
-            values.append(message.value().decode())
+            values.append((message.value() or b"").decode())
     finally:
         consumer.close()
 
@@ -205,7 +203,7 @@ def test_a_group_goes_on_where_the_transaction_says(broker: Broker) -> None:
     try:
         for ends_well in (True, False, True, True, True):
             messages = consumer.consume(25, WAIT_S)
-            write(producer, target, *(str(2 * int(message.value())) for message in messages))
+            write(producer, target, *(str(2 * int(message.value() or b"")) for message in messages))
             assignment = consumer.assignment()
             producer.send_offsets_to_transaction(
                 consumer.position(assignment), consumer.consumer_group_metadata(), WAIT_S

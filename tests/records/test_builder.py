@@ -1,3 +1,5 @@
+from typing import TypeAlias
+
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch as AiokafkaBatch
 from hypothesis import given
@@ -8,9 +10,12 @@ from odradek.records.compression import Codec
 from odradek.records.framing import Record, iter_records
 from odradek.records.header import check_crc, read_header
 
+Header: TypeAlias = tuple[bytes, bytes | None]
+Row: TypeAlias = tuple[int, int, bytes | None, bytes | None, tuple[Header, ...]]
+"""Gap to the offset before, timestamp, key, value, headers."""
+
 maybe_bytes = st.one_of(st.none(), st.binary(max_size=200))
 headers = st.lists(st.tuples(st.binary(max_size=10), maybe_bytes), max_size=3).map(tuple)
-# Gap to the offset before, timestamp, key, value, headers.
 rows = st.lists(
     st.tuples(st.integers(1, 70), st.integers(0, 1 << 45), maybe_bytes, maybe_bytes, headers),
     min_size=1,
@@ -18,7 +23,7 @@ rows = st.lists(
 )
 
 
-def build(codec: Codec, base_offset: int, given_rows: list[tuple]) -> tuple[bytearray, list[Record]]:
+def build(codec: Codec, base_offset: int, given_rows: list[Row]) -> tuple[bytearray, list[Record]]:
     builder = BatchBuilder(base_offset=base_offset, codec=codec)
     written = []
     offset = base_offset - 1
@@ -30,7 +35,7 @@ def build(codec: Codec, base_offset: int, given_rows: list[tuple]) -> tuple[byte
 
 
 @given(st.sampled_from(list(Codec)), st.integers(0, 1 << 60), rows)
-def test_what_was_built_reads_back(codec: Codec, base_offset: int, given_rows: list[tuple]) -> None:
+def test_what_was_built_reads_back(codec: Codec, base_offset: int, given_rows: list[Row]) -> None:
     batch, written = build(codec, base_offset, given_rows)
     header = read_header(batch)
     check_crc(batch, header)
@@ -74,7 +79,7 @@ def test_an_offset_out_of_order_is_a_mistake_of_ours() -> None:
 
 @given(st.sampled_from(list(Codec)), rows, st.data())
 def test_compaction_keeps_offsets_and_all_that_is_not_dropped(
-    codec: Codec, given_rows: list[tuple], draw: st.DataObject
+    codec: Codec, given_rows: list[Row], draw: st.DataObject
 ) -> None:
     """L5: the records that stay are what they were."""
     batch, written = build(codec, 1000, given_rows)

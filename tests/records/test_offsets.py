@@ -1,5 +1,6 @@
 import pytest
 
+from odradek.base.buffers import Buffer
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.framing import iter_records
@@ -17,7 +18,7 @@ def batch_of(count: int, codec: Codec = Codec.NONE) -> bytearray:
     return builder.build()
 
 
-def validated(batch: bytes | bytearray, *, from_client: bool = True) -> ValidatedRecords:
+def validated(batch: Buffer, *, from_client: bool = True) -> ValidatedRecords:
     return validate(batch, ValidationRules(from_client=from_client), NOW_MS)
 
 

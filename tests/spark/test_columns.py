@@ -70,6 +70,7 @@ def test_columns_hold_what_was_written(batches: list[list[Row]]) -> None:
     assert columns.timestamps_ms.tolist() == [1000 + row[0] for row in rows]
     assert columns.keys.to_pylist() == [row[1] for row in rows]
     assert columns.values.to_pylist() == [row[2] for row in rows]
+    assert columns.headers is not None
     found = [entry and [(one["key"], one["value"]) for one in entry] for entry in columns.headers.to_pylist()]
     assert found == [row[3] or None for row in rows]
 

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
+from odradek.client.cluster import EARLIEST, LATEST
 from odradek.spark.offset_ranges import (
-    EARLIEST,
-    LATEST,
     OffsetRange,
     Subscription,
     bounds,

@@ -1,5 +1,7 @@
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -42,11 +44,11 @@ def send(broker: Broker, topic: str, rows: Sent, codec: str | None = None) -> No
     asyncio.run(run())
 
 
-def options(broker: Broker, **changes: object) -> ReadOptions:
-    return ReadOptions(tuple(parse_bootstrap_servers(broker.bootstrap_servers)), **changes)
+def options(broker: Broker) -> ReadOptions:
+    return ReadOptions(tuple(parse_bootstrap_servers(broker.bootstrap_servers)))
 
 
-def rows_of(wanted: OffsetRange, how: ReadOptions) -> list[dict]:
+def rows_of(wanted: OffsetRange, how: ReadOptions) -> list[dict[str, Any]]:
     return [row for batch in read_range(wanted, how) for row in batch.to_pylist()]
 
 
@@ -55,7 +57,7 @@ def test_reads_what_a_client_sent_under_every_codec(broker: Broker, codec: str |
     topic = broker.create_topic()
     sent: Sent = [(None if n % 7 == 1 else b"k%d" % n, None if n % 7 == 2 else b"v" * n) for n in range(500)]
     send(broker, topic, sent, codec)
-    rows = rows_of(OffsetRange(TopicPartition(topic, 0), 0, 500), options(broker, with_headers=True))
+    rows = rows_of(OffsetRange(TopicPartition(topic, 0), 0, 500), replace(options(broker), with_headers=True))
     assert [(row["key"], row["value"]) for row in rows] == sent
     assert [row["offset"] for row in rows] == list(range(500))
     assert rows[1]["headers"] == [{"key": "n", "value": b"1"}]
@@ -100,7 +102,7 @@ def test_records_that_are_gone_are_an_error_unless_that_is_allowed(broker: Broke
     wanted = OffsetRange(TopicPartition(topic, 0), 0, 50)
     with pytest.raises(DataLost, match="it starts at 20"):
         rows_of(wanted, options(broker))
-    rows = rows_of(wanted, options(broker, fail_on_data_loss=False))
+    rows = rows_of(wanted, replace(options(broker), fail_on_data_loss=False))
     assert [row["offset"] for row in rows] == list(range(20, 50))
 
 

@@ -1,7 +1,6 @@
 """One log: appending, offsets, high watermark, truncation, deletion, flushing."""
 
 import errno
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -17,27 +16,28 @@ from odradek.base.errors import (
 from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
 from odradek.records.work import finish
-from odradek.storage import UNKNOWN_POSITION, LogPosition, Origin
+from odradek.storage import UNKNOWN_POSITION, Log, LogPosition, Origin
 from odradek.storage.memory_files import Fault
 from odradek.storage.positions import UNKNOWN_EPOCH_END
+from tests.storage.log_bench import LogBench
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 
 
-def order_of(log: Any) -> list[int]:
+def order_of(log: Log) -> list[int]:
     return [log.log_start_offset, log.last_stable.offset, log.high_watermark.offset, log.end_offset]
 
 
-def test_gives_dense_offsets_and_its_epoch(bench: Any) -> None:
+def test_gives_dense_offsets_and_its_epoch(bench: LogBench) -> None:
     log = bench.open()
     assert [bench.append(log, 3, leader_epoch=5), bench.append(log, 2, leader_epoch=5)] == [0, 3]
     read = log.read(0, 1 << 20, log.end_position, at_least_one=True)
-    headers = [header for _, header in iter_headers(read.records)]
+    headers = [header for _, header in iter_headers(read.held_records)]
     assert [(header.base_offset, header.leader_epoch) for header in headers] == [(0, 5), (3, 5)]
     assert (log.end_offset, log.latest_epoch) == (5, 5)
 
 
-def test_an_append_says_where_it_went(bench: Any) -> None:
+def test_an_append_says_where_it_went(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log, 2)
     data = bench.batch(3, timestamp_ms=[7, 9, 8])
@@ -48,7 +48,7 @@ def test_an_append_says_where_it_went(bench: Any) -> None:
     assert not info.rolled
 
 
-def test_log_append_time_is_given_to_every_record(bench: Any) -> None:
+def test_log_append_time_is_given_to_every_record(bench: LogBench) -> None:
     log = bench.open(TopicConfig(message_timestamp_type="LogAppendTime"))
     now_ms = bench.clock.wall_ms()
     info = log.append_as_leader(bench.batch(3), 0, now_ms=now_ms)
@@ -58,7 +58,7 @@ def test_log_append_time_is_given_to_every_record(bench: Any) -> None:
     assert (found.offset, found.timestamp_ms) == (0, now_ms)
 
 
-def test_refuses_batches_that_are_too_large_and_writes_nothing(bench: Any) -> None:
+def test_refuses_batches_that_are_too_large_and_writes_nothing(bench: LogBench) -> None:
     log = bench.open(TopicConfig(max_message_bytes=200, segment_bytes=150))
     with pytest.raises(RecordTooLarge):
         bench.append(log, [b"x" * 300])
@@ -67,7 +67,7 @@ def test_refuses_batches_that_are_too_large_and_writes_nothing(bench: Any) -> No
     assert (log.end_offset, log.size_bytes) == (0, 0)
 
 
-def test_refuses_corrupt_batches_and_writes_nothing(bench: Any) -> None:
+def test_refuses_corrupt_batches_and_writes_nothing(bench: LogBench) -> None:
     log = bench.open()
     data = bench.batch(3)
     data[-1] ^= 1
@@ -76,7 +76,7 @@ def test_refuses_corrupt_batches_and_writes_nothing(bench: Any) -> None:
     assert (log.end_offset, log.size_bytes) == (0, 0)
 
 
-def test_a_follower_keeps_the_leaders_offsets_and_epochs(bench: Any) -> None:
+def test_a_follower_keeps_the_leaders_offsets_and_epochs(bench: LogBench) -> None:
     """X2: gaps left by compaction are right, going back is not."""
     log = bench.open()
     batches = bench.batch(2, base_offset=0, leader_epoch=1) + bench.batch(2, base_offset=10, leader_epoch=4)
@@ -88,7 +88,7 @@ def test_a_follower_keeps_the_leaders_offsets_and_epochs(bench: Any) -> None:
     assert log.end_offset == 12
 
 
-def test_a_follower_never_appends_corrupt_data(bench: Any) -> None:
+def test_a_follower_never_appends_corrupt_data(bench: LogBench) -> None:
     """X5: also not the whole batches before the corrupt one."""
     log = bench.open()
     corrupt = bench.batch(2, base_offset=2)
@@ -98,7 +98,7 @@ def test_a_follower_never_appends_corrupt_data(bench: Any) -> None:
     assert (log.end_offset, log.size_bytes) == (0, 0)
 
 
-def test_a_follower_splits_what_does_not_fit_into_one_segment(bench: Any) -> None:
+def test_a_follower_splits_what_does_not_fit_into_one_segment(bench: LogBench) -> None:
     """L2 X2"""
     log = bench.open(SMALL)
     batches = b"".join(bytes(bench.batch(3, base_offset=3 * number)) for number in range(20))
@@ -107,7 +107,7 @@ def test_a_follower_splits_what_does_not_fit_into_one_segment(bench: Any) -> Non
     assert all(size <= 500 for name, size in bench.disk.list_directory(log.path) if name.endswith(".log"))
 
 
-def test_high_watermark_moves_forward_only(bench: Any) -> None:
+def test_high_watermark_moves_forward_only(bench: LogBench) -> None:
     """R11"""
     log = bench.open()
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_high_watermark_moves_forward_only(bench: Any) -> None:
     assert order_of(log) == [0, 6, 6, 6]
 
 
-def test_high_watermark_moves_onto_the_segment_that_begins_at_it(bench: Any) -> None:
+def test_high_watermark_moves_onto_the_segment_that_begins_at_it(bench: LogBench) -> None:
     """R11: it is a position, replaced also when the same offset now lies on a newer segment."""
     log = bench.open()
     bench.append(log)
@@ -133,7 +133,7 @@ def test_high_watermark_moves_onto_the_segment_that_begins_at_it(bench: Any) -> 
     assert log.high_watermark == LogPosition(1, 1, 0)
 
 
-def test_high_watermark_is_restored_within_the_log(bench: Any) -> None:
+def test_high_watermark_is_restored_within_the_log(bench: LogBench) -> None:
     """R12: clamped to [log start, LEO]."""
     log = bench.open()
     bench.append(log, 4)
@@ -145,7 +145,7 @@ def test_high_watermark_is_restored_within_the_log(bench: Any) -> None:
     assert log.high_watermark.offset == 4
 
 
-def test_positions_of_offsets(bench: Any) -> None:
+def test_positions_of_offsets(bench: LogBench) -> None:
     log = bench.open(SMALL)
     for _ in range(12):
         bench.append(log, 3)
@@ -154,7 +154,7 @@ def test_positions_of_offsets(bench: Any) -> None:
         position = log.position_of(offset)
         read = log.read(offset, 1, log.end_position, at_least_one=True)
         assert position == read.position
-        header = next(iter_headers(read.records))[1]
+        header = next(iter_headers(read.held_records))[1]
         assert header.base_offset <= offset <= header.last_offset
     for offset in (-1, log.end_offset + 1):
         with pytest.raises(OffsetOutOfRange):
@@ -162,7 +162,7 @@ def test_positions_of_offsets(bench: Any) -> None:
     assert UNKNOWN_POSITION.offset < 0
 
 
-def test_truncates_to_whole_batches_over_segments(bench: Any) -> None:
+def test_truncates_to_whole_batches_over_segments(bench: LogBench) -> None:
     log = bench.open(SMALL)
     for _ in range(12):
         bench.append(log, 3)
@@ -177,7 +177,7 @@ def test_truncates_to_whole_batches_over_segments(bench: Any) -> None:
     assert again.end_offset == 8
 
 
-def test_truncates_fully_and_starts_elsewhere(bench: Any) -> None:
+def test_truncates_fully_and_starts_elsewhere(bench: LogBench) -> None:
     log = bench.open(SMALL)
     for _ in range(12):
         bench.append(log, 3)
@@ -189,7 +189,7 @@ def test_truncates_fully_and_starts_elsewhere(bench: Any) -> None:
     assert bench.open().log_start_offset == 100
 
 
-def test_truncating_below_the_log_start_moves_it(bench: Any) -> None:
+def test_truncating_below_the_log_start_moves_it(bench: LogBench) -> None:
     log = bench.open()
     for _ in range(4):
         bench.append(log, 3)
@@ -199,7 +199,7 @@ def test_truncating_below_the_log_start_moves_it(bench: Any) -> None:
     assert order_of(log) == [3, 3, 3, 3]
 
 
-def test_truncation_forgets_epochs_that_began_behind_it(bench: Any) -> None:
+def test_truncation_forgets_epochs_that_began_behind_it(bench: LogBench) -> None:
     log = bench.open()
     for epoch in (0, 2, 5):
         bench.append(log, 2, leader_epoch=epoch)
@@ -213,7 +213,7 @@ def test_truncation_forgets_epochs_that_began_behind_it(bench: Any) -> None:
     assert bench.open().latest_epoch == 2
 
 
-def test_an_epoch_is_known_before_it_has_records(bench: Any) -> None:
+def test_an_epoch_is_known_before_it_has_records(bench: LogBench) -> None:
     """R5b"""
     log = bench.open()
     bench.append(log, 2)
@@ -224,7 +224,7 @@ def test_an_epoch_is_known_before_it_has_records(bench: Any) -> None:
     assert again.end_offset_for_epoch(0) == (0, 2)
 
 
-def test_deletes_records_up_to_the_high_watermark(bench: Any) -> None:
+def test_deletes_records_up_to_the_high_watermark(bench: LogBench) -> None:
     log = bench.open(SMALL)
     for _ in range(12):
         bench.append(log, 3)
@@ -240,7 +240,7 @@ def test_deletes_records_up_to_the_high_watermark(bench: Any) -> None:
     assert log.log_start_offset == 13
 
 
-def test_rolls_when_a_segment_is_full(bench: Any) -> None:
+def test_rolls_when_a_segment_is_full(bench: LogBench) -> None:
     """L2: the next batch would exceed segment.bytes."""
     log = bench.open(SMALL)
     size = len(bench.batch(3))
@@ -253,7 +253,7 @@ def test_rolls_when_a_segment_is_full(bench: Any) -> None:
     assert {f"{base:020d}.log" for base in (0, 3 * fit, 6 * fit)} <= set(bench.names())
 
 
-def test_rolls_when_a_segment_is_old_less_jitter(bench: Any) -> None:
+def test_rolls_when_a_segment_is_old_less_jitter(bench: LogBench) -> None:
     """L2: by the timestamps of the records, or without any by the clock."""
     log = bench.open(TopicConfig(segment_ms=1000))
     bench.append(log, timestamp_ms=5_000)
@@ -265,7 +265,7 @@ def test_rolls_when_a_segment_is_old_less_jitter(bench: Any) -> None:
     assert log.describe()["segments"] == 2
 
 
-def test_rolls_by_the_clock_when_records_have_no_timestamps(bench: Any) -> None:
+def test_rolls_by_the_clock_when_records_have_no_timestamps(bench: LogBench) -> None:
     """L2"""
     log = bench.open(TopicConfig(segment_ms=1000))
     bench.append(log, timestamp_ms=-1)
@@ -275,7 +275,7 @@ def test_rolls_by_the_clock_when_records_have_no_timestamps(bench: Any) -> None:
     assert log.describe()["segments"] == 2
 
 
-def test_jitter_makes_logs_roll_earlier(bench: Any) -> None:
+def test_jitter_makes_logs_roll_earlier(bench: LogBench) -> None:
     """L2"""
     log = bench.open(TopicConfig(segment_ms=1000, segment_jitter_ms=1000))
     bench.append(log, timestamp_ms=5_000)
@@ -287,7 +287,7 @@ def test_jitter_makes_logs_roll_earlier(bench: Any) -> None:
     assert log.describe()["segments"] == 2
 
 
-def test_rolls_when_an_index_is_full(bench: Any) -> None:
+def test_rolls_when_an_index_is_full(bench: LogBench) -> None:
     """L2"""
     log = bench.open(TopicConfig(segment_index_bytes=24, index_interval_bytes=0))
     for number in range(8):
@@ -295,7 +295,7 @@ def test_rolls_when_an_index_is_full(bench: Any) -> None:
     assert log.describe()["segments"] > 1
 
 
-def test_rolls_when_an_offset_does_not_fit_in_32_bits(bench: Any) -> None:
+def test_rolls_when_an_offset_does_not_fit_in_32_bits(bench: LogBench) -> None:
     """L2"""
     log = bench.open()
     log.append_as_follower(bench.batch(1))
@@ -305,7 +305,7 @@ def test_rolls_when_an_offset_does_not_fit_in_32_bits(bench: Any) -> None:
     assert log.read(far, 1000, log.end_position, at_least_one=True).position == LogPosition(far, far, 0)
 
 
-def test_an_empty_active_segment_is_not_rolled(bench: Any) -> None:
+def test_an_empty_active_segment_is_not_rolled(bench: LogBench) -> None:
     log = bench.open()
     assert log.roll() == 0
     bench.append(log)
@@ -313,7 +313,7 @@ def test_an_empty_active_segment_is_not_rolled(bench: Any) -> None:
     assert log.roll() == 1
 
 
-def test_flushes_as_an_effect(bench: Any) -> None:
+def test_flushes_as_an_effect(bench: LogBench) -> None:
     """L7: nothing is called flushed before the disk has said so."""
     log = bench.open(TopicConfig(flush_messages=3))
     data = bench.batch(2)
@@ -332,7 +332,7 @@ def test_flushes_as_an_effect(bench: Any) -> None:
     assert bench.open(clean=False).end_offset == 5
 
 
-def test_what_is_flushed_survives_a_power_cut_over_segments(bench: Any) -> None:
+def test_what_is_flushed_survives_a_power_cut_over_segments(bench: LogBench) -> None:
     log = bench.open(SMALL)
     for _ in range(12):
         bench.append(log, 3)
@@ -343,7 +343,7 @@ def test_what_is_flushed_survives_a_power_cut_over_segments(bench: Any) -> None:
     assert bench.open(clean=False, recovery_point=36).end_offset == 36
 
 
-def test_a_flush_overtaken_by_a_truncation_counts_for_nothing(bench: Any) -> None:
+def test_a_flush_overtaken_by_a_truncation_counts_for_nothing(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log, 3)
     bench.append(log, 3)
@@ -357,7 +357,7 @@ def test_a_flush_overtaken_by_a_truncation_counts_for_nothing(bench: Any) -> Non
     assert log.flushed_offset == 3
 
 
-def test_a_flush_is_due_after_flush_ms(bench: Any) -> None:
+def test_a_flush_is_due_after_flush_ms(bench: LogBench) -> None:
     log = bench.open(TopicConfig(flush_ms=1000))
     assert not log.is_flush_due(bench.clock.monotonic_ms() + 5000), "there is nothing to flush"
     bench.append(log)
@@ -365,7 +365,7 @@ def test_a_flush_is_due_after_flush_ms(bench: Any) -> None:
     assert log.is_flush_due(bench.clock.monotonic_ms() + 1000)
 
 
-def test_a_failed_fsync_takes_the_directory_offline_for_good(bench: Any) -> None:
+def test_a_failed_fsync_takes_the_directory_offline_for_good(bench: LogBench) -> None:
     """L7: and it is not tried again."""
     log = bench.open()
     bench.append(log)
@@ -379,7 +379,7 @@ def test_a_failed_fsync_takes_the_directory_offline_for_good(bench: Any) -> None
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO])
-def test_a_failed_write_leaves_only_what_is_whole(bench: Any, error: int) -> None:
+def test_a_failed_write_leaves_only_what_is_whole(bench: LogBench, error: int) -> None:
     """R6: KAFKA_STORAGE_ERROR, and the torn bytes are cut off again."""
     log = bench.open()
     bench.append(log, 3)
@@ -393,7 +393,7 @@ def test_a_failed_write_leaves_only_what_is_whole(bench: Any, error: int) -> Non
     assert (again.end_offset, again.recovery.cuts) == (3, [])
 
 
-def append_until_refused(bench: Any, log: Any) -> int:
+def append_until_refused(bench: LogBench, log: Log) -> int:
     while log.end_offset < 200:
         acknowledged: int = log.end_offset
         try:
@@ -403,7 +403,7 @@ def append_until_refused(bench: Any, log: Any) -> int:
     pytest.fail("the disk is full and nothing was refused")
 
 
-def test_every_write_may_find_the_disk_full(bench: Any) -> None:
+def test_every_write_may_find_the_disk_full(bench: LogBench) -> None:
     """R6 L4: whichever write it is, everything acknowledged is there afterwards and nothing else."""
     for after in range(40):
         bench.disk.remove("/data/orders-0")
@@ -417,7 +417,7 @@ def test_every_write_may_find_the_disk_full(bench: Any) -> None:
         assert again.recovery.cuts == []
 
 
-def test_a_read_only_disk_stops_appends_and_says_why(bench: Any) -> None:
+def test_a_read_only_disk_stops_appends_and_says_why(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log)
     bench.disk.read_only = True
@@ -425,7 +425,7 @@ def test_a_read_only_disk_stops_appends_and_says_why(bench: Any) -> None:
         bench.append(log)
 
 
-def test_keeps_the_topics_id(bench: Any) -> None:
+def test_keeps_the_topics_id(bench: LogBench) -> None:
     log = bench.open()
     assert log.topic_id is None
     log.set_topic_id(UUID(int=7))
@@ -436,7 +436,7 @@ def test_keeps_the_topics_id(bench: Any) -> None:
     assert bench.open().topic_id == UUID(int=7)
 
 
-def test_goes_on_under_other_settings(bench: Any) -> None:
+def test_goes_on_under_other_settings(bench: LogBench) -> None:
     log = bench.open()
     log.update_config(TopicConfig(max_message_bytes=100))
     with pytest.raises(RecordTooLarge):
@@ -444,7 +444,7 @@ def test_goes_on_under_other_settings(bench: Any) -> None:
     assert log.append_as_leader(bench.batch(1), 0, origin=Origin.COORDINATOR, now_ms=0).first_offset == 0
 
 
-def test_a_log_without_end_offsets_describes_itself(bench: Any) -> None:
+def test_a_log_without_end_offsets_describes_itself(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log, 3)
     described = log.describe()

@@ -4,7 +4,6 @@ import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -14,10 +13,11 @@ from odradek.base.clock import ManualClock
 from odradek.base.errors import DataDirectoryError, StorageFailure
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
-from odradek.storage import LogManager
+from odradek.storage import Log, LogManager
 from odradek.storage.flushing import one_after_another
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 from odradek.storage.opening import stored_cluster_id
+from tests.storage.log_bench import LogBench
 
 CLUSTER = "9mV0tsdqSpyTkIyXSMUJOw"
 ORDERS = [TopicPartition("orders", number) for number in range(6)]
@@ -30,6 +30,8 @@ class Broker:
     config: TopicConfig = field(default_factory=TopicConfig)
     chance: SeededChance = field(default_factory=lambda: SeededChance(1))
     disk: MemoryFileSystem = field(init=False)
+    # The topics whose settings were worked out, in order.
+    asked: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms)
@@ -41,8 +43,12 @@ class Broker:
             file_system=self.disk,
             clock=self.clock,
             chance=self.chance,
-            config_of=lambda topic: self.config,
+            config_of=self.config_of,
         )
+
+    def config_of(self, topic: str) -> TopicConfig:
+        self.asked.append(topic)
+        return self.config
 
     def everything(self) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
@@ -73,7 +79,7 @@ def write_checkpoints(manager: LogManager) -> None:
         manager.checkpoint_written(write)
 
 
-def append(log: Any, batch: bytearray) -> int:
+def append(log: Log, batch: bytearray) -> int:
     info = log.append_as_leader(batch, 0, now_ms=0)
     log.restore_high_watermark(log.end_offset)
     return int(info.first_offset)
@@ -97,7 +103,7 @@ def test_new_logs_go_where_the_fewest_are(broker: Broker) -> None:
     assert manager.create(ORDERS[0]) is manager.get(ORDERS[0])
 
 
-def test_a_clean_stop_leaves_nothing_to_recover(broker: Broker, bench: Any) -> None:
+def test_a_clean_stop_leaves_nothing_to_recover(broker: Broker, bench: LogBench) -> None:
     """L4: .kafka_cleanshutdown"""
     manager = broker.start()
     for partition in ORDERS:
@@ -116,7 +122,7 @@ def test_a_clean_stop_leaves_nothing_to_recover(broker: Broker, bench: Any) -> N
         assert again.checkpointed_high_watermark(partition) == 3
 
 
-def test_a_killed_broker_recovers_every_log(broker: Broker, bench: Any) -> None:
+def test_a_killed_broker_recovers_every_log(broker: Broker, bench: LogBench) -> None:
     """L4 R15"""
     manager = broker.start()
     for partition in ORDERS:
@@ -128,7 +134,7 @@ def test_a_killed_broker_recovers_every_log(broker: Broker, bench: Any) -> None:
     assert sum("was not stopped cleanly" in line for line in again.report.lines()) == 2
 
 
-def test_checkpoints_are_kafkas_text(broker: Broker, bench: Any) -> None:
+def test_checkpoints_are_kafkas_text(broker: Broker, bench: LogBench) -> None:
     """R12"""
     manager = broker.start()
     log = manager.create(ORDERS[0])
@@ -146,7 +152,7 @@ def test_checkpoints_are_kafkas_text(broker: Broker, bench: Any) -> None:
     assert (again.log_start_offset, again.end_offset) == (4, 6)
 
 
-def test_a_damaged_checkpoint_is_reported_and_ignored(broker: Broker, bench: Any) -> None:
+def test_a_damaged_checkpoint_is_reported_and_ignored(broker: Broker, bench: LogBench) -> None:
     """R12 L4"""
     manager = broker.start()
     append(manager.create(ORDERS[0]), bench.batch(3))
@@ -201,7 +207,7 @@ def test_a_directory_of_kafka_before_directory_ids_is_taken_over(broker: Broker)
     assert b"directory.id=" in broker.disk.read("/d1/meta.properties")
 
 
-def test_one_failing_directory_leaves_the_others_alone(broker: Broker, bench: Any) -> None:
+def test_one_failing_directory_leaves_the_others_alone(broker: Broker, bench: LogBench) -> None:
     """R6: KAFKA_STORAGE_ERROR for its logs only."""
     manager = broker.start()
     first, second = manager.create(ORDERS[0]), manager.create(ORDERS[1])
@@ -253,7 +259,7 @@ def test_without_any_directory_there_is_no_broker(broker: Broker) -> None:
 
 
 def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
-    broker: Broker, bench: Any
+    broker: Broker, bench: LogBench
 ) -> None:
     """R12"""
     manager = broker.start()
@@ -270,7 +276,7 @@ def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
 
 
 def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
-    broker: Broker, bench: Any
+    broker: Broker, bench: LogBench
 ) -> None:
     """R12: a topic is deleted while the disk is busy with a checkpoint."""
     manager = broker.start()
@@ -300,7 +306,7 @@ def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
     "path_part", ["/d1/replication", "/d1/.kafka_cleanshutdown", "/d1/orders-0/00000000000000000000.log"]
 )
 def test_a_directory_that_fails_during_a_clean_stop_was_not_stopped_cleanly(
-    broker: Broker, bench: Any, path_part: str
+    broker: Broker, bench: LogBench, path_part: str
 ) -> None:
     """R12, L7"""
     manager = broker.start()
@@ -313,7 +319,7 @@ def test_a_directory_that_fails_during_a_clean_stop_was_not_stopped_cleanly(
     assert broker.disk.exists("/d2/.kafka_cleanshutdown")
 
 
-def test_a_clean_stop_hands_the_logs_to_the_disk_together(broker: Broker, bench: Any) -> None:
+def test_a_clean_stop_hands_the_logs_to_the_disk_together(broker: Broker, bench: LogBench) -> None:
     """Logs first, then checkpoints, then the marks: each group as a whole, so that it can wait at once."""
     manager = broker.start()
     for partition in ORDERS:
@@ -328,7 +334,7 @@ def test_a_clean_stop_hands_the_logs_to_the_disk_together(broker: Broker, bench:
     assert groups == [6, 6, 2]
 
 
-def test_a_deleted_log_is_renamed_at_once_and_removed_later(broker: Broker, bench: Any) -> None:
+def test_a_deleted_log_is_renamed_at_once_and_removed_later(broker: Broker, bench: LogBench) -> None:
     manager = broker.start()
     log = manager.create(ORDERS[0])
     append(log, bench.batch(3))
@@ -364,7 +370,7 @@ def test_strangers_among_the_logs_are_left_alone(broker: Broker) -> None:
     assert broker.disk.exists("/d1/lost+found")
 
 
-def test_retention_flushes_and_producers_run_over_all_logs(broker: Broker, bench: Any) -> None:
+def test_retention_flushes_and_producers_run_over_all_logs(broker: Broker, bench: LogBench) -> None:
     broker.config = TopicConfig(retention_ms=1, flush_ms=100)
     manager = broker.start()
     for partition in ORDERS[:2]:
@@ -385,10 +391,8 @@ def test_settings_reach_the_logs_of_their_topic(broker: Broker) -> None:
 def test_the_settings_of_a_wide_topic_are_worked_out_once(broker: Broker) -> None:
     """Working them out costs as much as making a log."""
     manager = broker.start()
-    asked: list[str] = []
-    manager._config_of = lambda topic: (asked.append(topic), broker.config)[1]
     logs = [manager.create(TopicPartition("wide", number)) for number in range(100)]
-    assert asked == ["wide"]
+    assert broker.asked == ["wide"]
     later = TopicConfig(retention_ms=5)
     manager.update_config("wide", later)
     logs.append(manager.create(TopicPartition("wide", 100)))
@@ -396,7 +400,7 @@ def test_the_settings_of_a_wide_topic_are_worked_out_once(broker: Broker) -> Non
     for number in range(101):
         manager.delete(TopicPartition("wide", number))
     manager.create(TopicPartition("wide", 0))
-    assert asked == ["wide", "wide"]
+    assert broker.asked == ["wide", "wide"]
 
 
 def test_describes_directories_and_logs(broker: Broker) -> None:
@@ -411,7 +415,7 @@ def test_describes_directories_and_logs(broker: Broker) -> None:
     assert described["logs"][0]["partition"] == "orders-0"
 
 
-def test_repairs_of_indexes_are_told_once(broker: Broker, bench: Any) -> None:
+def test_repairs_of_indexes_are_told_once(broker: Broker, bench: LogBench) -> None:
     """L4: what is found damaged while the broker runs is told as what is found at the start."""
     broker.config = TopicConfig(index_interval_bytes=50)
     manager = broker.start()
@@ -452,7 +456,7 @@ def power_off_before(operation_number: int) -> Callable[[str, str], None]:
     return before
 
 
-def busy(bench: Any) -> tuple[Broker, LogManager]:
+def busy(bench: LogBench) -> tuple[Broker, LogManager]:
     """A broker with logs in every state that a clean stop may meet."""
     broker = Broker(config=TopicConfig(segment_bytes=400))
     manager = broker.start()
@@ -485,7 +489,7 @@ def offsets_of(manager: LogManager) -> dict[TopicPartition, tuple[int, int, int,
 
 
 @pytest.mark.slow
-def test_power_lost_at_any_operation_of_a_clean_stop_never_leaves_a_mark_that_lies(bench: Any) -> None:
+def test_power_lost_at_any_operation_of_a_clean_stop_never_leaves_a_mark_that_lies(bench: LogBench) -> None:
     """L4, R12, R15: where the mark survives, everything before it does."""
     _, manager = busy(bench)
     whole = {

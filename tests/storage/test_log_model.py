@@ -4,7 +4,7 @@ The disk may crash at any time. What was flushed must then be there, in order an
 any part from the front may be, and the model takes over how much.
 """
 
-from typing import Any
+from typing import Unpack
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +21,7 @@ from odradek.records.work import finish
 from odradek.storage import Log
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.opening import open_log
+from tests.storage.log_bench import BuilderFields, OpenOptions
 
 CONFIG = TopicConfig(
     segment_bytes=600, index_interval_bytes=120, segment_index_bytes=96, retention_ms=-1, retention_bytes=1500
@@ -65,7 +66,7 @@ class LogModel(RuleBasedStateMachine):
         self.base = 0  # the end of the log when it holds no batch
         self.log = self.opened()
 
-    def opened(self, **options: Any) -> Log:
+    def opened(self, **options: Unpack[OpenOptions]) -> Log:
         return open_log(
             "/data",
             PARTITION,
@@ -81,7 +82,7 @@ class LogModel(RuleBasedStateMachine):
         self.epoch += newer
         self.clock.advance(1)
         now_ms = self.clock.wall_ms()
-        producer: dict[str, Any] = {}
+        producer: BuilderFields = {}
         if idempotent:
             producer = {"producer_id": PRODUCER, "producer_epoch": 0, "base_sequence": self.sequence}
         builder = BatchBuilder(**producer)
@@ -221,7 +222,7 @@ class LogModel(RuleBasedStateMachine):
         """L3"""
         offset = self.start + int(share * (self.end - self.start))
         read = self.log.read(offset, max_bytes, self.log.high_watermark, at_least_one=True)
-        first = next(iter_headers(read.records), None)
+        first = next(iter_headers(read.held_records), None)
         if offset >= self.high_watermark:
             assert first is None
             return
@@ -246,8 +247,8 @@ class LogModel(RuleBasedStateMachine):
         offset, found = self.start, []
         while offset < self.end:
             read = self.log.read(offset, 1 << 20, self.log.end_position, at_least_one=True)
-            for position, header in iter_headers(read.records):
-                check_crc(read.records, header, position)
+            for position, header in iter_headers(read.held_records):
+                check_crc(read.held_records, header, position)
                 found.append((header.base_offset, header.next_offset, header.leader_epoch))
             assert found, f"nothing at {offset}"
             offset = found[-1][1]

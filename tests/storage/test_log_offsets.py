@@ -1,11 +1,10 @@
 """The offsets of a log stand in order, and only the log moves them."""
 
-from typing import Any
-
 import pytest
 
 from odradek.storage import LogPosition
 from odradek.storage.log_offsets import LogOffsets
+from tests.storage.log_bench import LogBench
 
 
 def at(offset: int) -> LogPosition:
@@ -67,7 +66,7 @@ def test_a_cleaned_offset_outside_the_log_counts_as_none(offsets: LogOffsets) ->
     "name",
     ["log_start_offset", "last_stable", "high_watermark", "end_offset", "end_position", "cleaned_offset"],
 )
-def test_nobody_outside_assigns_an_offset_of_a_log(bench: Any, name: str) -> None:
+def test_nobody_outside_assigns_an_offset_of_a_log(bench: LogBench, name: str) -> None:
     log = bench.open()
     with pytest.raises(AttributeError):
         setattr(log, name, getattr(log, name))

@@ -1,21 +1,21 @@
 """L4, R12: an offset that was given out is never given out again, whatever happens to the log's files."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-from tests.storage.conftest import PARTITION
 
 from odradek.base.chance import SeededChance
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.records.header import check_crc, iter_headers
 from odradek.storage import Log, LogManager
 from odradek.storage.lost_offsets import LOST_OFFSETS_MAX
+from tests.storage.log_bench import PARTITION, LogBench
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 FIRST, SECOND, THIRD = ("00000000000000000000", "00000000000000000012", "00000000000000000024")
 
 
-def start(bench: Any) -> LogManager:
+def start(bench: LogBench) -> LogManager:
     return LogManager.open(
         BrokerSettings(log_dirs=("/data",)),
         cluster_id="9mV0tsdqSpyTkIyXSMUJOw",
@@ -26,7 +26,7 @@ def start(bench: Any) -> LogManager:
     )
 
 
-def fill(bench: Any, manager: LogManager, batches: int = 10) -> Log:
+def fill(bench: LogBench, manager: LogManager, batches: int = 10) -> Log:
     log = manager.create(PARTITION)
     for _ in range(batches):
         bench.append(log, 3)
@@ -45,15 +45,15 @@ def spans(log: Log) -> list[tuple[int, int, int]]:
     found, offset = [], log.log_start_offset
     while offset < log.end_offset:
         read = log.read(offset, 1 << 20, log.end_position, at_least_one=True)
-        for position, header in iter_headers(read.records):
-            check_crc(read.records, header, position)
+        for position, header in iter_headers(read.held_records):
+            check_crc(read.held_records, header, position)
             found.append((header.base_offset, header.next_offset, header.record_count))
             offset = header.next_offset
     return found
 
 
 WHOLE = [(offset, offset + 3, 3) for offset in range(0, 30, 3)]
-DAMAGES = {
+DAMAGES: dict[str, tuple[Callable[[LogBench], None], int]] = {
     "active segment removed": (lambda bench: remove(bench, THIRD), 24),
     "active segment emptied": (lambda bench: empty(bench, THIRD), 24),
     "all segments removed": (lambda bench: remove(bench, FIRST, SECOND, THIRD), 0),
@@ -63,20 +63,20 @@ DAMAGES = {
 }
 
 
-def remove(bench: Any, *bases: str) -> None:
+def remove(bench: LogBench, *bases: str) -> None:
     for base in bases:
         for name in bench.names():
             if name.startswith(base) and name.endswith((".log", "index")):
                 bench.disk.remove(bench.path(name))
 
 
-def empty(bench: Any, base: str) -> None:
+def empty(bench: LogBench, base: str) -> None:
     bench.disk.file(bench.path(f"{base}.log")).truncate(0)
 
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_lost_offsets_are_told_and_passed_over(bench: Any, damage: str, clean: bool) -> None:
+def test_lost_offsets_are_told_and_passed_over(bench: LogBench, damage: str, clean: bool) -> None:
     """R12: the next record gets the offset that it would have got, and readers step over the hole."""
     manager = start(bench)
     fill(bench, manager)
@@ -103,7 +103,7 @@ def test_lost_offsets_are_told_and_passed_over(bench: Any, damage: str, clean: b
     assert spans(start(bench).create(PARTITION, is_new=False)) == [*kept, (end, 30, 0), (30, 32, 2)]
 
 
-def test_the_hole_stays_filled_after_a_kill(bench: Any) -> None:
+def test_the_hole_stays_filled_after_a_kill(bench: LogBench) -> None:
     """L4: recovery finds no gap in it."""
     manager = start(bench)
     fill(bench, manager)
@@ -118,14 +118,14 @@ def test_the_hole_stays_filled_after_a_kill(bench: Any) -> None:
     assert not any("lost" in line for line in again.report.lines())
 
 
-def test_a_leader_that_appends_without_a_new_epoch_passes_them_too(bench: Any) -> None:
+def test_a_leader_that_appends_without_a_new_epoch_passes_them_too(bench: LogBench) -> None:
     fill(bench, start(bench)).close()
     remove(bench, THIRD)
     log = bench.open(SMALL, recovery_point=30)
     assert bench.append(log, 1) == 30
 
 
-def test_a_follower_gets_the_lost_records_from_its_leader(bench: Any) -> None:
+def test_a_follower_gets_the_lost_records_from_its_leader(bench: LogBench) -> None:
     """X2: nothing is passed over that the leader still has."""
     log = bench.open(SMALL, high_watermark=6)
     log.append_as_follower(bench.batch(3, base_offset=0) + bench.batch(3, base_offset=3))
@@ -133,7 +133,7 @@ def test_a_follower_gets_the_lost_records_from_its_leader(bench: Any) -> None:
     assert bench.append(log, 1, leader_epoch=2) == 6
 
 
-def test_a_topic_made_again_begins_at_its_beginning(bench: Any) -> None:
+def test_a_topic_made_again_begins_at_its_beginning(bench: LogBench) -> None:
     """The checkpoints still hold the end of the topic that had this name before."""
     manager = start(bench)
     fill(bench, manager)
@@ -156,7 +156,9 @@ def test_a_topic_made_again_begins_at_its_beginning(bench: Any) -> None:
         ("log-start-offset-checkpoint", 20, "log-start-offset-checkpoint is damaged"),
     ],
 )
-def test_an_offset_that_cannot_be_is_ignored_and_told(bench: Any, name: str, offset: int, told: str) -> None:
+def test_an_offset_that_cannot_be_is_ignored_and_told(
+    bench: LogBench, name: str, offset: int, told: str
+) -> None:
     """R12: a digit that changed hides no record and gives no offset away."""
     manager = start(bench)
     fill(bench, manager)
@@ -171,7 +173,7 @@ def test_an_offset_that_cannot_be_is_ignored_and_told(bench: Any, name: str, off
     assert bench.append(log, 1) == 30
 
 
-def test_the_first_segment_gone_is_told(bench: Any) -> None:
+def test_the_first_segment_gone_is_told(bench: LogBench) -> None:
     """L4: after a clean stop the log begins where its first leader epoch does."""
     manager = start(bench)
     fill(bench, manager)
@@ -186,7 +188,7 @@ def test_the_first_segment_gone_is_told(bench: Any) -> None:
     assert again.create(PARTITION, is_new=False).log_start_offset == 12
 
 
-def test_an_epoch_that_the_last_batch_denies_is_read_from_the_batches(bench: Any) -> None:
+def test_an_epoch_that_the_last_batch_denies_is_read_from_the_batches(bench: LogBench) -> None:
     """X4: a wrong epoch would have another broker cut its log at the wrong place."""
     log = bench.open(SMALL)
     for epoch in (0, 4, 4):
@@ -200,7 +202,7 @@ def test_an_epoch_that_the_last_batch_denies_is_read_from_the_batches(bench: Any
     assert len(again.recovery.damages) == 1
 
 
-def test_a_log_whose_records_were_all_deleted_has_nothing_to_tell(bench: Any) -> None:
+def test_a_log_whose_records_were_all_deleted_has_nothing_to_tell(bench: LogBench) -> None:
     manager = start(bench)
     log = fill(bench, manager, 2)
     log.delete_records_before(6)
@@ -209,7 +211,7 @@ def test_a_log_whose_records_were_all_deleted_has_nothing_to_tell(bench: Any) ->
 
 
 @pytest.mark.parametrize("is_removed", [True, False])
-def test_deleted_records_stay_deleted_without_their_checkpoint(bench: Any, is_removed: bool) -> None:
+def test_deleted_records_stay_deleted_without_their_checkpoint(bench: LogBench, is_removed: bool) -> None:
     """R12: the first leader epoch begins where the log does."""
     manager = start(bench)
     log = fill(bench, manager)
@@ -225,7 +227,9 @@ def test_deleted_records_stay_deleted_without_their_checkpoint(bench: Any, is_re
 
 
 @pytest.mark.parametrize("line", [b"ordfrs 0 7", b"orders 5 7", b"orders 0 6", b"orders 0 9"])
-def test_a_damaged_line_of_the_log_start_does_not_bring_deleted_records_back(bench: Any, line: bytes) -> None:
+def test_a_damaged_line_of_the_log_start_does_not_bring_deleted_records_back(
+    bench: LogBench, line: bytes
+) -> None:
     """R12: the leader epochs of the log hold the same offset."""
     manager = start(bench)
     fill(bench, manager).delete_records_before(7)
@@ -235,7 +239,7 @@ def test_a_damaged_line_of_the_log_start_does_not_bring_deleted_records_back(ben
     assert (again.log_start_offset, again.end_offset) == (7, 30)
 
 
-def test_where_two_files_disagree_nothing_is_hidden_and_it_is_told(bench: Any) -> None:
+def test_where_two_files_disagree_nothing_is_hidden_and_it_is_told(bench: LogBench) -> None:
     """R12: an epoch that seems to begin behind the first record may as well be the damaged one."""
     manager = start(bench)
     fill(bench, manager)

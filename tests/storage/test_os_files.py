@@ -1,7 +1,6 @@
 """The log on the machine's own files: descriptors, and a broker's whole life."""
 
 from pathlib import Path
-from typing import Any
 
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
@@ -10,6 +9,7 @@ from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import LogManager
 from odradek.storage.os_files import OsFileSystem
 from odradek.storage.reading import PartitionFiles
+from tests.storage.log_bench import LogBench
 
 CONFIG = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 
@@ -25,7 +25,7 @@ def started(directory: Path, files: OsFileSystem, clock: ManualClock) -> LogMana
     )
 
 
-def test_many_logs_share_few_descriptors(tmp_path: Path, bench: Any) -> None:
+def test_many_logs_share_few_descriptors(tmp_path: Path, bench: LogBench) -> None:
     files, clock = OsFileSystem(descriptors_max=20), ManualClock()
     manager = started(tmp_path, files, clock)
     partitions = [TopicPartition("many", number) for number in range(50)]
@@ -47,7 +47,7 @@ def test_many_logs_share_few_descriptors(tmp_path: Path, bench: Any) -> None:
     manager.close()
 
 
-def test_a_life_on_disk(tmp_path: Path, bench: Any) -> None:
+def test_a_life_on_disk(tmp_path: Path, bench: LogBench) -> None:
     """L1 L4: written, stopped, read from outside, opened again."""
     clock = ManualClock()
     manager = started(tmp_path, OsFileSystem(), clock)

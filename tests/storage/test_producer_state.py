@@ -1,7 +1,5 @@
 """Idempotent and transactional producers, through the log that remembers them."""
 
-from typing import Any
-
 import pytest
 
 from odradek.base.errors import (
@@ -14,26 +12,41 @@ from odradek.base.settings import TopicConfig
 from odradek.records.header import iter_headers
 from odradek.storage import AbortedTransaction, AppendInfo, Log, Origin
 from odradek.storage.producer_state import SEQUENCE_MAX, sequence_after, sequence_before
+from tests.storage.log_bench import LogBench
 
 DAY_MS = 24 * 3_600_000
 
 
 def send(
-    bench: Any, log: Log, sequence: int, records: int = 1, *, pid: int = 7, epoch: int = 0, **more: Any
+    bench: LogBench,
+    log: Log,
+    sequence: int,
+    records: int = 1,
+    *,
+    pid: int = 7,
+    epoch: int = 0,
+    timestamp_ms: int | None = None,
+    is_transactional: bool = False,
 ) -> AppendInfo:
-    more.setdefault("timestamp_ms", bench.clock.wall_ms())
-    data = bench.batch(records, producer_id=pid, producer_epoch=epoch, base_sequence=sequence, **more)
+    data = bench.batch(
+        records,
+        producer_id=pid,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        timestamp_ms=bench.clock.wall_ms() if timestamp_ms is None else timestamp_ms,
+        is_transactional=is_transactional,
+    )
     return log.append_as_leader(data, 0, now_ms=bench.clock.wall_ms())
 
 
 def end(
-    bench: Any, log: Log, *, committed: bool, pid: int = 7, epoch: int = 0, coordinator_epoch: int = 0
+    bench: LogBench, log: Log, *, committed: bool, pid: int = 7, epoch: int = 0, coordinator_epoch: int = 0
 ) -> int:
     data = bench.marker(pid, epoch, committed=committed, coordinator_epoch=coordinator_epoch)
     return log.append_as_leader(data, 0, origin=Origin.COORDINATOR, now_ms=bench.clock.wall_ms()).first_offset
 
 
-def reopened(bench: Any, log: Log, config: TopicConfig | None = None) -> Log:
+def reopened(bench: LogBench, log: Log, config: TopicConfig | None = None) -> Log:
     log.close()
     again: Log = bench.open(config)
     return again
@@ -46,7 +59,7 @@ def test_sequences_wrap() -> None:
     assert sequence_before(1, 2) == SEQUENCE_MAX
 
 
-def test_a_repeated_batch_is_answered_with_its_first_offsets(bench: Any) -> None:
+def test_a_repeated_batch_is_answered_with_its_first_offsets(bench: LogBench) -> None:
     log = bench.open()
     for sequence in range(0, 15, 3):
         send(bench, log, sequence, 3)
@@ -57,7 +70,7 @@ def test_a_repeated_batch_is_answered_with_its_first_offsets(bench: Any) -> None
     assert log.end_offset == 15
 
 
-def test_only_the_last_five_batches_are_remembered(bench: Any) -> None:
+def test_only_the_last_five_batches_are_remembered(bench: LogBench) -> None:
     log = bench.open()
     for sequence in range(6):
         send(bench, log, sequence)
@@ -66,7 +79,7 @@ def test_only_the_last_five_batches_are_remembered(bench: Any) -> None:
         send(bench, log, 0)
 
 
-def test_a_gap_is_refused_and_what_follows_is_taken(bench: Any) -> None:
+def test_a_gap_is_refused_and_what_follows_is_taken(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, 5)
     with pytest.raises(OutOfOrderSequence, match="5 is next"):
@@ -76,19 +89,19 @@ def test_a_gap_is_refused_and_what_follows_is_taken(bench: Any) -> None:
     assert send(bench, log, 5).first_offset == 5
 
 
-def test_a_sequence_follows_the_largest_with_zero(bench: Any) -> None:
+def test_a_sequence_follows_the_largest_with_zero(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, SEQUENCE_MAX - 1, 2)
     assert send(bench, log, 0).first_offset == 2
 
 
-def test_an_unknown_producer_may_begin_anywhere(bench: Any) -> None:
+def test_an_unknown_producer_may_begin_anywhere(bench: LogBench) -> None:
     log = bench.open()
     assert send(bench, log, 40).first_offset == 0
     assert send(bench, log, 41).first_offset == 1
 
 
-def test_a_new_epoch_begins_at_zero_and_fences_the_old_one(bench: Any) -> None:
+def test_a_new_epoch_begins_at_zero_and_fences_the_old_one(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, 3)
     with pytest.raises(OutOfOrderSequence):
@@ -99,7 +112,7 @@ def test_a_new_epoch_begins_at_zero_and_fences_the_old_one(bench: Any) -> None:
     assert send(bench, log, 1, epoch=1).first_offset == 4
 
 
-def test_two_producers_do_not_meddle(bench: Any) -> None:
+def test_two_producers_do_not_meddle(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, pid=1)
     send(bench, log, 0, pid=2)
@@ -107,7 +120,7 @@ def test_two_producers_do_not_meddle(bench: Any) -> None:
     assert send(bench, log, 0, pid=2).first_offset == 1
 
 
-def test_producers_survive_a_clean_stop_with_their_last_batch(bench: Any) -> None:
+def test_producers_survive_a_clean_stop_with_their_last_batch(bench: LogBench) -> None:
     log = bench.open()
     for sequence in range(0, 9, 3):
         send(bench, log, sequence, 3)
@@ -117,7 +130,7 @@ def test_producers_survive_a_clean_stop_with_their_last_batch(bench: Any) -> Non
     assert send(bench, again, 9).first_offset == 9
 
 
-def test_producers_survive_rolls_and_truncation(bench: Any) -> None:
+def test_producers_survive_rolls_and_truncation(bench: LogBench) -> None:
     log = bench.open(TopicConfig(segment_bytes=300))
     for sequence in range(20):
         send(bench, log, sequence)
@@ -127,7 +140,7 @@ def test_producers_survive_rolls_and_truncation(bench: Any) -> None:
     assert send(bench, log, 9).first_offset == 9
 
 
-def test_producers_expire(bench: Any) -> None:
+def test_producers_expire(bench: LogBench) -> None:
     log = bench.open()
     now_ms = bench.clock.wall_ms()
     send(bench, log, 0, pid=1, timestamp_ms=now_ms - 2 * DAY_MS)
@@ -139,7 +152,7 @@ def test_producers_expire(bench: Any) -> None:
     assert len(again.producers) == 2
 
 
-def test_an_open_transaction_holds_the_last_stable_offset_back(bench: Any) -> None:
+def test_an_open_transaction_holds_the_last_stable_offset_back(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log, 2)
     send(bench, log, 0, 3, is_transactional=True)
@@ -154,7 +167,7 @@ def test_an_open_transaction_holds_the_last_stable_offset_back(bench: Any) -> No
     assert log.last_stable == log.end_position
 
 
-def test_the_last_stable_offset_is_never_below_the_log_start(bench: Any) -> None:
+def test_the_last_stable_offset_is_never_below_the_log_start(bench: LogBench) -> None:
     """DeleteRecords over an open transaction."""
     log = bench.open()
     send(bench, log, 0, 3, is_transactional=True)
@@ -169,7 +182,7 @@ def test_the_last_stable_offset_is_never_below_the_log_start(bench: Any) -> None
     assert log.last_stable == log.end_position
 
 
-def test_the_earliest_of_several_open_transactions_counts(bench: Any) -> None:
+def test_the_earliest_of_several_open_transactions_counts(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, pid=1, is_transactional=True)
     send(bench, log, 0, pid=2, is_transactional=True)
@@ -181,7 +194,7 @@ def test_the_earliest_of_several_open_transactions_counts(bench: Any) -> None:
     assert log.last_stable.offset == log.end_offset
 
 
-def test_a_transaction_stays_open_over_a_restart(bench: Any) -> None:
+def test_a_transaction_stays_open_over_a_restart(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, 3, is_transactional=True)
     bench.append(log, 2)
@@ -193,14 +206,14 @@ def test_a_transaction_stays_open_over_a_restart(bench: Any) -> None:
     assert again.last_stable.offset == 6
 
 
-def test_writing_outside_of_an_open_transaction_is_refused(bench: Any) -> None:
+def test_writing_outside_of_an_open_transaction_is_refused(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, is_transactional=True)
     with pytest.raises(InvalidTransactionState):
         send(bench, log, 1)
 
 
-def test_markers_of_old_coordinators_and_producers_are_refused(bench: Any) -> None:
+def test_markers_of_old_coordinators_and_producers_are_refused(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, is_transactional=True, epoch=3)
     end(bench, log, committed=True, epoch=3, coordinator_epoch=5)
@@ -210,7 +223,7 @@ def test_markers_of_old_coordinators_and_producers_are_refused(bench: Any) -> No
         end(bench, log, committed=True, epoch=2, coordinator_epoch=5)
 
 
-def test_a_marker_with_a_new_epoch_fences_and_begins_sequences_anew(bench: Any) -> None:
+def test_a_marker_with_a_new_epoch_fences_and_begins_sequences_anew(bench: LogBench) -> None:
     log = bench.open()
     send(bench, log, 0, 3, is_transactional=True)
     end(bench, log, committed=False, epoch=1)
@@ -220,7 +233,7 @@ def test_a_marker_with_a_new_epoch_fences_and_begins_sequences_anew(bench: Any) 
 
 
 @pytest.mark.parametrize("how", ["running", "reopened", "recovered"])
-def test_read_committed_readers_learn_which_transactions_were_aborted(bench: Any, how: str) -> None:
+def test_read_committed_readers_learn_which_transactions_were_aborted(bench: LogBench, how: str) -> None:
     config = TopicConfig(segment_bytes=400, index_interval_bytes=100, retention_ms=-1)
     log = bench.open(config)
     for sequence in range(12):
@@ -237,7 +250,7 @@ def test_read_committed_readers_learn_which_transactions_were_aborted(bench: Any
     while offset < log.last_stable.offset:
         read = log.read(offset, 1 << 20, log.last_stable, at_least_one=True, committed_only=True)
         assert read.aborted_transactions is not None
-        last = [header for _, header in iter_headers(read.records)][-1]
+        last = [header for _, header in iter_headers(read.held_records)][-1]
         for aborted in read.aborted_transactions:
             assert aborted.last_offset >= offset
             found[aborted.first_offset] = aborted
@@ -249,7 +262,7 @@ def test_read_committed_readers_learn_which_transactions_were_aborted(bench: Any
     ]
 
 
-def test_a_read_beside_no_transaction_names_none(bench: Any) -> None:
+def test_a_read_beside_no_transaction_names_none(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log, 2)
     log.restore_high_watermark(2)

@@ -1,27 +1,26 @@
 """Reading a log directory from outside, beside a living broker."""
 
-from typing import Any
-
 import pytest
 
 from odradek.base.errors import CorruptRecord
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
-from odradek.storage.origin import Origin
+from odradek.storage import Log, Origin
 from odradek.storage.reading import PartitionFiles, topic_partitions
+from tests.storage.log_bench import LogBench
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 PATH = "/data/orders-0"
 
 
-def filled(bench: Any) -> Any:
+def filled(bench: LogBench) -> Log:
     log = bench.open(SMALL)
     for _ in range(10):
         bench.append(log, 3)
     return log
 
 
-def test_sees_what_is_written_and_changes_nothing(bench: Any) -> None:
+def test_sees_what_is_written_and_changes_nothing(bench: LogBench) -> None:
     filled(bench)
     bench.disk.read_only = True
     files = PartitionFiles(PATH, bench.disk)
@@ -31,14 +30,14 @@ def test_sees_what_is_written_and_changes_nothing(bench: Any) -> None:
     assert (files.start_offset(), files.end_offset(), files.high_watermark()) == (0, 30, 0)
 
 
-def test_reads_a_range(bench: Any) -> None:
+def test_reads_a_range(bench: LogBench) -> None:
     filled(bench)
     files = PartitionFiles(PATH, bench.disk)
     assert [header.base_offset for _, header, _ in files.batches(13, 20)] == [12, 15, 18]
     assert list(files.batches(30)) == []
 
 
-def test_a_batch_that_is_being_written_ends_the_log(bench: Any) -> None:
+def test_a_batch_that_is_being_written_ends_the_log(bench: LogBench) -> None:
     log = filled(bench)
     file = bench.disk.file(log.path + "/00000000000000000024.log")
     whole = file.size_bytes()
@@ -50,7 +49,7 @@ def test_a_batch_that_is_being_written_ends_the_log(bench: Any) -> None:
         file.truncate(whole)
 
 
-def test_damage_elsewhere_is_an_error(bench: Any) -> None:
+def test_damage_elsewhere_is_an_error(bench: LogBench) -> None:
     log = filled(bench)
     bench.disk.file(log.path + "/00000000000000000000.log").write_at(b"?", 70)
     files = PartitionFiles(PATH, bench.disk)
@@ -59,17 +58,19 @@ def test_damage_elsewhere_is_an_error(bench: Any) -> None:
     assert len(list(files.batches(verify=False))) == 10
 
 
-def test_shows_indexes_snapshots_epochs_and_aborts(bench: Any) -> None:
+def test_shows_indexes_snapshots_epochs_and_aborts(bench: LogBench) -> None:
     log = bench.open(SMALL)
     now_ms = bench.clock.wall_ms()
     for sequence in range(8):
-        producer = {
-            "producer_id": 7,
-            "producer_epoch": 0,
-            "base_sequence": sequence,
-            "is_transactional": True,
-        }
-        bench.append(log, 1, timestamp_ms=now_ms + sequence, **producer)
+        bench.append(
+            log,
+            1,
+            timestamp_ms=now_ms + sequence,
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=sequence,
+            is_transactional=True,
+        )
     log.append_as_leader(
         bench.marker(7, committed=False), 0, origin=Origin.COORDINATOR, now_ms=bench.clock.wall_ms()
     )

@@ -1,18 +1,17 @@
 """L5 without compaction: time, size, log start offset."""
 
-from typing import Any
-
 from odradek.base.settings import TopicConfig
 from odradek.storage import Log
+from tests.storage.log_bench import LogBench
 
 DAY_MS = 24 * 3_600_000
 
 
-def bases(bench: Any) -> list[int]:
+def bases(bench: LogBench) -> list[int]:
     return [int(name[:20]) for name in bench.names() if name.endswith(".log")]
 
 
-def segmented(bench: Any, config: TopicConfig, ages_days: list[int]) -> Log:
+def segmented(bench: LogBench, config: TopicConfig, ages_days: list[int]) -> Log:
     """A log with one segment of one batch for each age, all of it below HW."""
     log: Log = bench.open(config)
     now_ms = bench.clock.wall_ms()
@@ -23,7 +22,7 @@ def segmented(bench: Any, config: TopicConfig, ages_days: list[int]) -> Log:
     return log
 
 
-def test_drops_what_is_too_old(bench: Any) -> None:
+def test_drops_what_is_too_old(bench: LogBench) -> None:
     """L5"""
     log = segmented(bench, TopicConfig(retention_ms=7 * DAY_MS), [9, 8, 6, 1])
     assert log.delete_old_segments(bench.clock.wall_ms()) == 2
@@ -31,13 +30,13 @@ def test_drops_what_is_too_old(bench: Any) -> None:
     assert log.delete_old_segments(bench.clock.wall_ms()) == 0
 
 
-def test_stops_at_the_first_that_is_young_enough(bench: Any) -> None:
+def test_stops_at_the_first_that_is_young_enough(bench: LogBench) -> None:
     """L5"""
     log = segmented(bench, TopicConfig(retention_ms=7 * DAY_MS), [9, 1, 9, 1])
     assert log.delete_old_segments(bench.clock.wall_ms()) == 1
 
 
-def test_drops_the_active_segment_too_once_it_is_too_old(bench: Any) -> None:
+def test_drops_the_active_segment_too_once_it_is_too_old(bench: LogBench) -> None:
     """L5: a new one is begun first."""
     log = segmented(bench, TopicConfig(retention_ms=7 * DAY_MS), [9, 8])
     assert log.delete_old_segments(bench.clock.wall_ms()) == 2
@@ -46,7 +45,7 @@ def test_drops_the_active_segment_too_once_it_is_too_old(bench: Any) -> None:
     assert bench.append(log) == 4
 
 
-def test_records_without_timestamps_age_with_their_file(bench: Any) -> None:
+def test_records_without_timestamps_age_with_their_file(bench: LogBench) -> None:
     """L5"""
     log = bench.open(TopicConfig(retention_ms=1_000))
     bench.append(log, timestamp_ms=-1)
@@ -55,7 +54,7 @@ def test_records_without_timestamps_age_with_their_file(bench: Any) -> None:
     assert log.delete_old_segments(bench.clock.wall_ms() + 1_001) == 1
 
 
-def test_drops_as_many_as_leave_enough_bytes(bench: Any) -> None:
+def test_drops_as_many_as_leave_enough_bytes(bench: LogBench) -> None:
     """L5"""
     size = len(bench.batch(2))
     log = segmented(bench, TopicConfig(retention_ms=-1, retention_bytes=2 * size + 1), [0, 0, 0, 0])
@@ -63,7 +62,7 @@ def test_drops_as_many_as_leave_enough_bytes(bench: Any) -> None:
     assert bases(bench) == [2, 4, 6]
 
 
-def test_drops_what_lies_before_the_log_start_whatever_the_policy(bench: Any) -> None:
+def test_drops_what_lies_before_the_log_start_whatever_the_policy(bench: LogBench) -> None:
     """L5"""
     log = segmented(bench, TopicConfig(retention_ms=-1), [9, 9, 9])
     compact = frozenset({"compact"})
@@ -74,7 +73,7 @@ def test_drops_what_lies_before_the_log_start_whatever_the_policy(bench: Any) ->
     assert (bases(bench), log.log_start_offset) == ([2, 4], 3)
 
 
-def test_keeps_what_is_above_the_high_watermark(bench: Any) -> None:
+def test_keeps_what_is_above_the_high_watermark(bench: LogBench) -> None:
     """L5"""
     log = segmented(bench, TopicConfig(retention_ms=DAY_MS), [9, 9, 9])
     log.restore_high_watermark(3)
@@ -82,7 +81,7 @@ def test_keeps_what_is_above_the_high_watermark(bench: Any) -> None:
     assert log.log_start_offset == 2
 
 
-def test_dropped_files_wait_for_their_delay(bench: Any) -> None:
+def test_dropped_files_wait_for_their_delay(bench: LogBench) -> None:
     config = TopicConfig(retention_ms=DAY_MS, file_delete_delay_ms=60_000)
     log = segmented(bench, config, [9, 0])
     log.delete_old_segments(bench.clock.wall_ms())
@@ -98,7 +97,7 @@ def test_dropped_files_wait_for_their_delay(bench: Any) -> None:
     assert len(removals) == 0
 
 
-def test_the_log_start_survives(bench: Any) -> None:
+def test_the_log_start_survives(bench: LogBench) -> None:
     log = segmented(bench, TopicConfig(retention_ms=7 * DAY_MS), [9, 8, 6, 1])
     log.delete_old_segments(bench.clock.wall_ms())
     log.close()
@@ -107,7 +106,7 @@ def test_the_log_start_survives(bench: Any) -> None:
     assert not any(name.endswith(".deleted") for name in bench.names())
 
 
-def test_a_negative_size_is_no_limit(bench: Any) -> None:
+def test_a_negative_size_is_no_limit(bench: LogBench) -> None:
     """L5: as in Kafka, whichever negative number it is; it once was a reason to drop everything."""
     log = segmented(bench, TopicConfig(retention_ms=-1, retention_bytes=-5), [9, 8, 6, 1])
     assert log.delete_old_segments(bench.clock.wall_ms()) == 0

@@ -2,7 +2,6 @@
 
 import errno
 from struct import pack
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ from odradek.records.header import iter_headers
 from odradek.records.work import finish
 from odradek.storage import Log, Origin
 from odradek.storage.memory_files import Fault
+from tests.storage.log_bench import LogBench
 
 CONFIG = TopicConfig(segment_bytes=1000, index_interval_bytes=100, retention_ms=-1)
 FIRST = "00000000000000000000"
@@ -19,7 +19,7 @@ BATCHES = 30
 EVERY_OFFSET = list(range(3 * BATCHES))
 
 
-def filled(bench: Any) -> Log:
+def filled(bench: LogBench) -> Log:
     """Three records to a batch, two batches to an index entry, nine batches to a segment."""
     log: Log = bench.open(CONFIG)
     for number in range(BATCHES):
@@ -27,14 +27,14 @@ def filled(bench: Any) -> Log:
     return log
 
 
-def overwrite(bench: Any, name: str, position: int, data: bytes) -> None:
+def overwrite(bench: LogBench, name: str, position: int, data: bytes) -> None:
     bench.disk.file(bench.path(name)).write_at(data, position)
 
 
 def first_read_at(log: Log, offset: int) -> int:
     """The base offset of the batch that a read of `offset` begins with."""
     read = log.read(offset, 1, log.end_position, at_least_one=True)
-    return next(iter_headers(read.records))[1].base_offset
+    return next(iter_headers(read.held_records))[1].base_offset
 
 
 def assert_reads_everything(log: Log) -> None:
@@ -59,7 +59,7 @@ DAMAGES = {
 @pytest.mark.parametrize("entry", [0, 1, 3])
 @pytest.mark.parametrize("is_open", [True, False])
 def test_a_damaged_offset_index_entry_is_made_again(
-    bench: Any, damage: str, entry: int, is_open: bool
+    bench: LogBench, damage: str, entry: int, is_open: bool
 ) -> None:
     """L3: an entry that names no batch is found out when it is used, and the directory stays online."""
     log = filled(bench)
@@ -80,7 +80,7 @@ def test_a_damaged_offset_index_entry_is_made_again(
 @pytest.mark.parametrize("relative", [-1, 0, 5, 11, 2**31 - 1])
 @pytest.mark.parametrize("entry", [0, 1, 3])
 def test_a_damaged_time_index_entry_hides_no_record(
-    bench: Any, timestamp_ms: int, relative: int, entry: int
+    bench: LogBench, timestamp_ms: int, relative: int, entry: int
 ) -> None:
     """L6: a time index that promises too much would pass records by."""
     log = filled(bench)
@@ -93,7 +93,7 @@ def test_a_damaged_time_index_entry_hides_no_record(
 
 @pytest.mark.parametrize("size", [0, 12, 24])
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_an_index_that_was_cut_hides_nothing(bench: Any, size: int, suffix: str) -> None:
+def test_an_index_that_was_cut_hides_nothing(bench: LogBench, size: int, suffix: str) -> None:
     """L5 L6: the last entry of a time index is the age of its segment, which retention goes by."""
     filled(bench).close()
     bench.disk.file(bench.path(FIRST + suffix)).truncate(size)
@@ -103,7 +103,7 @@ def test_an_index_that_was_cut_hides_nothing(bench: Any, size: int, suffix: str)
     assert (len(log.recovery.rebuilt_indexes) == 1) == (size == 0 or suffix == ".timeindex" or size == 12)
 
 
-def test_a_damaged_age_does_not_make_retention_delete_a_segment(bench: Any) -> None:
+def test_a_damaged_age_does_not_make_retention_delete_a_segment(bench: LogBench) -> None:
     """L5"""
     config = TopicConfig(segment_bytes=1000, index_interval_bytes=100, retention_ms=1_000)
     filled(bench).close()
@@ -115,7 +115,7 @@ def test_a_damaged_age_does_not_make_retention_delete_a_segment(bench: Any) -> N
     assert log.delete_old_segments(2_000) == 0
 
 
-def test_an_index_of_the_active_segment_that_ends_behind_the_log_can_be_appended_to(bench: Any) -> None:
+def test_an_index_of_the_active_segment_that_ends_behind_the_log_can_be_appended_to(bench: LogBench) -> None:
     """L3"""
     log = filled(bench)
     log.close()
@@ -129,7 +129,7 @@ def test_an_index_of_the_active_segment_that_ends_behind_the_log_can_be_appended
     assert_reads_everything(log)
 
 
-def test_aborted_transactions_are_bounded_by_an_entry_that_holds(bench: Any) -> None:
+def test_aborted_transactions_are_bounded_by_an_entry_that_holds(bench: LogBench) -> None:
     """L3: an entry with a low offset behind what was read must not hide an abort from its reader."""
     log = bench.open(CONFIG)
     for number in range(6):
@@ -152,14 +152,13 @@ def test_aborted_transactions_are_bounded_by_an_entry_that_holds(bench: Any) -> 
         bench.disk.file(index).write_at(whole, 0)
 
 
-def test_batches_that_are_damaged_do_not_make_the_index_again_and_again(bench: Any) -> None:
+def test_batches_that_are_damaged_do_not_make_the_index_again_and_again(bench: LogBench) -> None:
     log = filled(bench)
     overwrite(bench, f"{FIRST}.log", 5 * 103 + 16, b"\x07")
     log.close()
     log = bench.open(CONFIG)
     reads: list[str] = []
-    check = bench.disk.check
-    bench.disk.check = lambda operation, path: (reads.append(path), check(operation, path))
+    bench.disk.before_operation = lambda operation, path: reads.append(path)
     counts = []
     for _ in range(3):
         reads.clear()
@@ -171,7 +170,7 @@ def test_batches_that_are_damaged_do_not_make_the_index_again_and_again(bench: A
 
 
 @pytest.mark.parametrize("error", [errno.ENOENT, errno.EMFILE, errno.EACCES, errno.EINVAL])
-def test_a_file_that_cannot_be_opened_is_not_a_failing_disk(bench: Any, error: int) -> None:
+def test_a_file_that_cannot_be_opened_is_not_a_failing_disk(bench: LogBench, error: int) -> None:
     """L7: only errors of the device take the directory offline."""
     log = filled(bench)
     bench.disk.inject(Fault("read", error, path_part=".log"))
@@ -182,7 +181,7 @@ def test_a_file_that_cannot_be_opened_is_not_a_failing_disk(bench: Any, error: i
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENXIO, errno.EROFS])
-def test_an_error_of_the_device_takes_the_directory_offline(bench: Any, error: int) -> None:
+def test_an_error_of_the_device_takes_the_directory_offline(bench: LogBench, error: int) -> None:
     """L7"""
     log = filled(bench)
     bench.disk.inject(Fault("read", error, path_part=".log"))

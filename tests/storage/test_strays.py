@@ -25,7 +25,7 @@ def directory() -> LogDirectory:
     disk.make_directory("/d1/orders-3")
     disk.file("/d1/orders-3/00000000000000000000.log", create=True)
     write_topic_id(disk, f"/d1/orders-3/{file_names.PARTITION_METADATA}", OLD)
-    return LogDirectory("/d1", disk, ManualClock(), SeededChance(1), producer_expiration_ms=1)
+    return LogDirectory("/d1", disk, ManualClock(), SeededChance(1), producer_expiration_ms=lambda: 1)
 
 
 def expecting(topic_id: UUID, *partitions: int) -> ExpectedLogs:

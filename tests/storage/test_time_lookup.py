@@ -1,17 +1,16 @@
 """L6: from times to offsets."""
 
-from typing import Any
-
 import pytest
 
 from odradek.base.settings import TopicConfig
 from odradek.records.work import finish
+from tests.storage.log_bench import LogBench
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 
 
 @pytest.mark.parametrize("reopened", [False, True])
-def test_finds_the_first_record_at_or_after_a_time(bench: Any, reopened: bool) -> None:
+def test_finds_the_first_record_at_or_after_a_time(bench: LogBench, reopened: bool) -> None:
     """L6: through the time index, then inside the batch, in any segment."""
     log = bench.open(SMALL)
     for number in range(20):
@@ -29,7 +28,7 @@ def test_finds_the_first_record_at_or_after_a_time(bench: Any, reopened: bool) -
     assert finish(log.offset_for_timestamp(1_591)) is None
 
 
-def test_times_that_go_back_give_the_smallest_offset(bench: Any) -> None:
+def test_times_that_go_back_give_the_smallest_offset(bench: LogBench) -> None:
     """L6"""
     log = bench.open()
     for time_ms in (50, 90, 20, 80, 100, 10):
@@ -38,7 +37,7 @@ def test_times_that_go_back_give_the_smallest_offset(bench: Any) -> None:
     assert finish(log.offset_for_timestamp(91)) == (100, 4, 0)
 
 
-def test_the_largest_timestamp(bench: Any) -> None:
+def test_the_largest_timestamp(bench: LogBench) -> None:
     """L6: -3."""
     log = bench.open(SMALL)
     assert finish(log.max_timestamp_offset()) is None
@@ -47,7 +46,7 @@ def test_the_largest_timestamp(bench: Any) -> None:
     assert finish(log.max_timestamp_offset()) == (500, 16, 0)
 
 
-def test_what_lies_before_the_log_start_is_not_found(bench: Any) -> None:
+def test_what_lies_before_the_log_start_is_not_found(bench: LogBench) -> None:
     """L6"""
     log = bench.open()
     bench.append(log, 3, timestamp_ms=[10, 20, 30])
@@ -57,14 +56,14 @@ def test_what_lies_before_the_log_start_is_not_found(bench: Any) -> None:
     assert finish(log.offset_for_timestamp(5)) == (30, 2, 0)
 
 
-def test_records_without_timestamps_are_never_found(bench: Any) -> None:
+def test_records_without_timestamps_are_never_found(bench: LogBench) -> None:
     log = bench.open()
     bench.append(log, 2, timestamp_ms=-1)
     assert finish(log.offset_for_timestamp(0)) is None
     assert finish(log.max_timestamp_offset()) is None
 
 
-def test_lookup_after_truncation_sees_only_what_is_left(bench: Any) -> None:
+def test_lookup_after_truncation_sees_only_what_is_left(bench: LogBench) -> None:
     log = bench.open(SMALL)
     for number in range(20):
         bench.append(log, 3, timestamp_ms=1_000 + number)

@@ -1,24 +1,26 @@
 """L1 L4: whatever happens to a `.txnindex`, no aborted record is shown to a read-committed reader."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from odradek.base.settings import TopicConfig
-from odradek.records.header import iter_headers
+from odradek.records.header import BatchHeader, iter_headers
 from odradek.storage import Log, Origin
+from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.producer_state import ProducerStates
+from tests.storage.log_bench import LogBench
 
 CONFIG = TopicConfig(segment_bytes=700, index_interval_bytes=100, retention_ms=-1)
 SUMS = "transaction-index-checkpoint"
 
 
-def end(log: Log, bench: Any, producer_id: int, *, committed: bool) -> None:
+def end(log: Log, bench: LogBench, producer_id: int, *, committed: bool) -> None:
     marker = bench.marker(producer_id, committed=committed)
     log.append_as_leader(marker, 0, origin=Origin.COORDINATOR, now_ms=bench.clock.wall_ms())
 
 
-def filled(bench: Any) -> Log:
+def filled(bench: LogBench) -> Log:
     """Producer 7 commits and aborts in turn, producer 8 aborts what it began a segment earlier."""
     log: Log = bench.open(CONFIG)
     for number in range(12):
@@ -45,11 +47,12 @@ def aborted(log: Log) -> list[tuple[int, int, int]]:
 
 def committed_offsets(log: Log) -> list[int]:
     """What a read-committed consumer is shown, by the broker's answers alone."""
-    shown, offset = [], 0
+    shown: list[int] = []
+    offset = 0
     while offset < log.last_stable.offset:
         read = log.read(offset, 300, log.last_stable, at_least_one=True, committed_only=True)
         gone = read.aborted_transactions or []
-        for _, header in iter_headers(read.records):
+        for _, header in iter_headers(read.held_records):
             offset = header.next_offset
             hidden = any(
                 one.producer_id == header.producer_id
@@ -61,11 +64,11 @@ def committed_offsets(log: Log) -> list[int]:
     return shown
 
 
-def indexes(bench: Any) -> list[str]:
+def indexes(bench: LogBench) -> list[str]:
     return [name for name in bench.names() if name.endswith(".txnindex")]
 
 
-DAMAGES = {
+DAMAGES: dict[str, Callable[[MemoryFileSystem, str], None]] = {
     "removed": lambda disk, path: disk.remove(path),
     "emptied": lambda disk, path: disk.file(path).truncate(0),
     "without its last entry": lambda disk, path: disk.file(path).truncate(len(disk.read(path)) - 34),
@@ -78,14 +81,14 @@ DAMAGES = {
 }
 
 
-def flip(disk: Any, path: str, position: int) -> None:
+def flip(disk: MemoryFileSystem, path: str, position: int) -> None:
     byte = disk.read(path)[position]
     disk.file(path).write_at(bytes([byte ^ 0x10]), position)
 
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_index_is_made_again_from_the_batches(bench: Any, damage: str, clean: bool) -> None:
+def test_a_damaged_index_is_made_again_from_the_batches(bench: LogBench, damage: str, clean: bool) -> None:
     """L1: no entry is lost, added or changed."""
     log = filled(bench)
     before, shown = aborted(log), committed_offsets(log)
@@ -109,7 +112,7 @@ def test_a_damaged_index_is_made_again_from_the_batches(bench: Any, damage: str,
 
 
 @pytest.mark.parametrize("change", ["removed", "emptied", "other numbers", "no numbers"])
-def test_the_sums_themselves_may_be_lost(bench: Any, change: str) -> None:
+def test_the_sums_themselves_may_be_lost(bench: LogBench, change: str) -> None:
     """L1: then the batches are read; as in a directory that comes from Kafka."""
     log = filled(bench)
     before = aborted(log)
@@ -129,7 +132,7 @@ def test_the_sums_themselves_may_be_lost(bench: Any, change: str) -> None:
     assert not any("txnindex" in str(damage) for damage in log.recovery.damages)
 
 
-def test_a_log_of_kafkas_whose_index_is_gone_is_read_once(bench: Any) -> None:
+def test_a_log_of_kafkas_whose_index_is_gone_is_read_once(bench: LogBench) -> None:
     """L1: its producers have seen markers, so that an index may be missing."""
     log = filled(bench)
     before = aborted(log)
@@ -142,7 +145,7 @@ def test_a_log_of_kafkas_whose_index_is_gone_is_read_once(bench: Any) -> None:
     assert bench.open(CONFIG).recovery.damages == []
 
 
-def test_logs_without_transactions_have_no_such_file_and_read_nothing_for_it(bench: Any) -> None:
+def test_logs_without_transactions_have_no_such_file_and_read_nothing_for_it(bench: LogBench) -> None:
     log = bench.open(CONFIG)
     for _ in range(20):
         bench.append(log, 3)
@@ -150,13 +153,13 @@ def test_logs_without_transactions_have_no_such_file_and_read_nothing_for_it(ben
     assert SUMS not in bench.names()
 
 
-def test_only_what_is_in_doubt_is_read(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_in_doubt_is_read(bench: LogBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """L4: opening a log with many segments costs what its indexes cost, not what its batches do."""
     filled(bench).close()
-    replayed = []
+    replayed: list[BatchHeader] = []
     apply = ProducerStates.apply
 
-    def counted(self: ProducerStates, header: Any) -> None:
+    def counted(self: ProducerStates, header: BatchHeader) -> None:
         replayed.append(header)
         apply(self, header)
 
@@ -168,7 +171,7 @@ def test_only_what_is_in_doubt_is_read(bench: Any, monkeypatch: pytest.MonkeyPat
     assert 0 < len(replayed) <= 8
 
 
-def test_truncation_keeps_the_sums_up_to_date(bench: Any) -> None:
+def test_truncation_keeps_the_sums_up_to_date(bench: LogBench) -> None:
     log = filled(bench)
     log.truncate_to(log.end_offset // 2)
     log.flush()
@@ -179,7 +182,7 @@ def test_truncation_keeps_the_sums_up_to_date(bench: Any) -> None:
     assert len(bench.open(CONFIG).recovery.damages) == 1
 
 
-def test_batches_that_are_damaged_too_end_the_log(bench: Any) -> None:
+def test_batches_that_are_damaged_too_end_the_log(bench: LogBench) -> None:
     """L4: better an end that is told than an abort that is not."""
     log = filled(bench)
     log.close()

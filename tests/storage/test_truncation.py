@@ -1,20 +1,18 @@
 """X4, X6: cutting a log cuts everything that it remembers, and is on disk before the next append."""
 
-from typing import Any
-
 import pytest
-from tests.storage.conftest import PARTITION
 
 from odradek.base.chance import SeededChance
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import LogManager
 from odradek.storage.positions import UNKNOWN_EPOCH_END
+from tests.storage.log_bench import PARTITION, LogBench
 
 SMALL = TopicConfig(segment_bytes=500, index_interval_bytes=100, retention_ms=-1)
 
 
 @pytest.mark.parametrize("offset", [4, 5, 100])
-def test_a_truncation_behind_the_end_drops_the_epoch_that_wrote_nothing(bench: Any, offset: int) -> None:
+def test_a_truncation_behind_the_end_drops_the_epoch_that_wrote_nothing(bench: LogBench, offset: int) -> None:
     """X6: else this broker would answer that epoch 5 ends here, when another leader's 5 went on."""
     log = bench.open()
     bench.append(log, 4, leader_epoch=3)
@@ -28,7 +26,7 @@ def test_a_truncation_behind_the_end_drops_the_epoch_that_wrote_nothing(bench: A
     assert bench.open(clean=False, recovery_point=4).latest_epoch == 3
 
 
-def test_an_epoch_that_wrote_something_stays(bench: Any) -> None:
+def test_an_epoch_that_wrote_something_stays(bench: LogBench) -> None:
     """X6"""
     log = bench.open()
     bench.append(log, 4, leader_epoch=3)
@@ -36,7 +34,7 @@ def test_an_epoch_that_wrote_something_stays(bench: Any) -> None:
     assert log.latest_epoch == 3
 
 
-def test_a_truncation_is_on_disk_before_the_next_append(bench: Any) -> None:
+def test_a_truncation_is_on_disk_before_the_next_append(bench: LogBench) -> None:
     """X6: a power cut brings back neither the records that were cut nor their epoch."""
     log = bench.open(SMALL)
     for epoch in range(6):
@@ -51,7 +49,7 @@ def test_a_truncation_is_on_disk_before_the_next_append(bench: Any) -> None:
     assert again.latest_epoch == 1
 
 
-def test_only_the_first_append_behind_a_truncation_waits_for_the_disk(bench: Any) -> None:
+def test_only_the_first_append_behind_a_truncation_waits_for_the_disk(bench: LogBench) -> None:
     log = bench.open(SMALL)
     bench.append(log, 3)
     bench.append(log, 3)
@@ -61,13 +59,12 @@ def test_only_the_first_append_behind_a_truncation_waits_for_the_disk(bench: Any
     flush.run()
     log.mark_flushed(flush)
     synced: list[str] = []
-    check = bench.disk.check
-    bench.disk.check = lambda operation, path: (synced.append(operation), check(operation, path))
+    bench.disk.before_operation = lambda operation, path: synced.append(operation)
     bench.append(log, 3)
     assert "sync" not in synced, "the flush in the background has done it"
 
 
-def test_the_recovery_point_is_lowered_on_disk_too(bench: Any) -> None:
+def test_the_recovery_point_is_lowered_on_disk_too(bench: LogBench) -> None:
     """X6: what is written behind the cut is verified by the next start."""
     manager = LogManager.open(
         BrokerSettings(log_dirs=("/data",)),
@@ -91,7 +88,7 @@ def test_the_recovery_point_is_lowered_on_disk_too(bench: Any) -> None:
     assert bench.disk.read(path).splitlines()[2:] == [b"orders 0 6"]
 
 
-def test_recovery_cuts_a_log_where_the_leader_epoch_falls(bench: Any) -> None:
+def test_recovery_cuts_a_log_where_the_leader_epoch_falls(bench: LogBench) -> None:
     """X6: such a batch is what an old leader wrote and a lost truncation left."""
     log = bench.open()
     for epoch in (3, 3, 5, 5):
@@ -105,7 +102,7 @@ def test_recovery_cuts_a_log_where_the_leader_epoch_falls(bench: Any) -> None:
     assert cut.reason == "leader epoch 4 follows epoch 5"
 
 
-def test_recovery_takes_epochs_that_stay_or_rise(bench: Any) -> None:
+def test_recovery_takes_epochs_that_stay_or_rise(bench: LogBench) -> None:
     """X6"""
     log = bench.open(SMALL)
     for epoch in (0, 0, 1, 4, 4, 4, 9):

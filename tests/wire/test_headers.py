@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from kio.schema.request_header.v1.header import RequestHeader as KioHeaderV1
 from kio.schema.request_header.v2.header import RequestHeader as KioHeaderV2
 from kio.serial import entity_writer
+from kio.static.primitive import i16, i32
 
 from odradek.base.errors import MalformedRequest
 from odradek.wire.headers import (
@@ -23,9 +24,9 @@ FETCH, METADATA, API_VERSIONS = 1, 3, 18
 def test_request_headers_are_those_of_kio(version: int, correlation_id: int, client_id: str | None) -> None:
     kind = KioHeaderV2 if version >= 12 else KioHeaderV1
     theirs = kind(
-        request_api_key=FETCH,
-        request_api_version=version,
-        correlation_id=correlation_id,
+        request_api_key=i16(FETCH),
+        request_api_version=i16(version),
+        correlation_id=i32(correlation_id),
         client_id=client_id,
     )
     with io.BytesIO() as stream:

@@ -1,7 +1,8 @@
 """The reader in steps and the generated ones read the same."""
 
 from collections.abc import Generator
-from typing import Any
+from random import Random
+from typing import TypeVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,17 +11,19 @@ from hypothesis import strategies as st
 from odradek.base.errors import MalformedRequest
 from odradek.wire.apis import APIS
 from odradek.wire.decoding import ARRAY_ELEMENTS_MAX, DECODING_ERRORS, ElementBudget, elements_max_of
-from odradek.wire.message import Message
+from odradek.wire.message import Message, Structure
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire.stepwise import ELEMENTS_PER_STEP, decode_steps
+from tests.wire.random_messages import messages_of, sent
 
 KINDS = sorted({api.request_class for api in APIS.values()}, key=lambda kind: kind.__name__)
 ANY_HEALTH = list(HealthCheck)
+Result = TypeVar("Result")
 
 
-def walk(steps: Generator[None, None, Any]) -> tuple[Any, int]:
+def walk(steps: Generator[None, None, Result]) -> tuple[Result, int]:
     """Do all steps; what they returned, and how many they were."""
     taken = 0
     while True:
@@ -31,7 +34,7 @@ def walk(steps: Generator[None, None, Any]) -> tuple[Any, int]:
         taken += 1
 
 
-def in_steps(kind: type[Message], data: bytes, version: int) -> Any:
+def in_steps(kind: type[Message], data: bytes, version: int) -> tuple[Structure, int] | None:
     """The message and the position behind it, or None where it does not decode."""
     try:
         return walk(decode_steps(kind, data, version, 0, ElementBudget(ARRAY_ELEMENTS_MAX)))[0]
@@ -39,7 +42,7 @@ def in_steps(kind: type[Message], data: bytes, version: int) -> Any:
         return None
 
 
-def generated(kind: type[Message], data: bytes, version: int) -> Any:
+def generated(kind: type[Message], data: bytes, version: int) -> tuple[Structure, int] | None:
     try:
         return kind.DECODERS[version](data, 0, ElementBudget(ARRAY_ELEMENTS_MAX))
     except DECODING_ERRORS:
@@ -47,10 +50,10 @@ def generated(kind: type[Message], data: bytes, version: int) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_readers_read_the_same(kind: type[Message], random_messages: Any, sent: Any) -> None:
+def test_both_readers_read_the_same(kind: type[Message]) -> None:
     @settings(max_examples=4, deadline=None, database=None, suppress_health_check=ANY_HEALTH)
-    @given(random_messages(kind), st.randoms(use_true_random=False))
-    def check(message: Message, chance: Any) -> None:
+    @given(messages_of(kind), st.randoms(use_true_random=False))
+    def check(message: Message, chance: Random) -> None:
         for version in kind.VERSIONS.span():
             data = bytearray(sent(message, version).encode(version))
             assert in_steps(kind, bytes(data), version) == generated(kind, bytes(data), version)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from kio.serial import entity_writer
 
 from odradek.base.errors import MalformedRequest
+from odradek.wire.message import Message
 from odradek.wire.messages.consumer_offsets import (
     GroupMetadataKey,
     GroupMetadataValue,
@@ -76,7 +77,9 @@ KNOWN_BYTES = [
 
 
 @pytest.mark.parametrize(("message", "version", "expected"), KNOWN_BYTES)
-def test_stored_messages_have_the_bytes_of_kafkas_formats(message: Any, version: int, expected: str) -> None:
+def test_stored_messages_have_the_bytes_of_kafkas_formats(
+    message: Message, version: int, expected: str
+) -> None:
     data = bytes.fromhex(expected.replace(" ", ""))
     assert encode_versioned(message, version) == data
     assert version_of(data) == version

@@ -40,6 +40,12 @@ class LogRead:
     aborted_transactions: list[AbortedTransaction] | None = None
     """Those that touch the records, for a `committed_only` read; None for any other."""
 
+    @property
+    def held_records(self) -> bytes | memoryview:
+        """`records`, for a caller that set no limit on what is held: nothing of them stayed in the file."""
+        assert not isinstance(self.records, StoredBytes), "without a limit everything is read"
+        return self.records
+
 
 def read_batches(
     segments: Segments,

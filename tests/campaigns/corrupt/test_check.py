@@ -1,7 +1,6 @@
 """The corruption campaign: a few seeds of it, and that its checks can fail."""
 
 from random import Random
-from typing import Any
 
 import pytest
 from campaigns.corrupt.__main__ import run_seed
@@ -51,7 +50,9 @@ def test_a_start_that_forgets_lost_offsets_is_found_out(monkeypatch: pytest.Monk
     world = world_with()
     damage = removed(world, "orders-0", ".log", -1)
 
-    def nothing_lost(self: Any, recovery_point: int, high_watermark: int, *, stopped_cleanly: bool) -> None:
+    def nothing_lost(
+        self: recovery._Loader, recovery_point: int, high_watermark: int, *, stopped_cleanly: bool
+    ) -> None:
         self.reached_offset = self.end_offset
 
     monkeypatch.setattr(recovery._Loader, "_note_lost_offsets", nothing_lost)

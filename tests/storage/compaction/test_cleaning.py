@@ -1,7 +1,6 @@
 """L5: what a log holds after it has been cleaned."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -11,11 +10,13 @@ from odradek.records.work import finish
 from odradek.storage.compaction.cleaning import REPLACED_AT_ONCE_MAX, clean, group_segments
 from odradek.storage.compaction.job import CleaningJob, SegmentExtent
 from odradek.storage.compaction.selection import cleanable_part, job_for
+from tests.storage.compaction.facts import Facts
+from tests.storage.log_bench import ProducerFields
 
 DAY_MS = 24 * 3_600_000
 
 
-def test_only_the_last_record_of_each_key_stays_at_its_offset(facts: Any) -> None:
+def test_only_the_last_record_of_each_key_stays_at_its_offset(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), ("j", "1"), ("k", "2"), roll=True)
     facts.write(("i", "1"), ("j", "2"), roll=True)
@@ -26,7 +27,7 @@ def test_only_the_last_record_of_each_key_stays_at_its_offset(facts: Any) -> Non
     assert facts.log.high_watermark.offset == facts.log.last_stable.offset == 5
 
 
-def test_what_was_cleaned_before_loses_what_has_been_written_since(facts: Any) -> None:
+def test_what_was_cleaned_before_loses_what_has_been_written_since(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), ("j", "1"))
     facts.clean()
@@ -36,7 +37,7 @@ def test_what_was_cleaned_before_loses_what_has_been_written_since(facts: Any) -
     assert report.keys == 1, "only the dirty part is in the map"
 
 
-def test_the_active_segment_is_never_touched(facts: Any) -> None:
+def test_the_active_segment_is_never_touched(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), ("k", "2"), roll=True)
     facts.write(("k", "3"), ("k", "4"))
@@ -44,7 +45,7 @@ def test_the_active_segment_is_never_touched(facts: Any) -> None:
     assert facts.facts() == {1: ("k", "2"), 2: ("k", "3"), 3: ("k", "4")}
 
 
-def test_small_segments_become_one(facts: Any) -> None:
+def test_small_segments_become_one(facts: Facts) -> None:
     """L5"""
     for number in range(5):
         facts.write((f"k{number}", "v"), roll=True)
@@ -54,7 +55,7 @@ def test_small_segments_become_one(facts: Any) -> None:
     assert [name for name in facts.names() if name.endswith((".cleaned", ".swap"))] == []
 
 
-def test_a_log_that_has_nothing_to_lose_keeps_its_files(facts: Any) -> None:
+def test_a_log_that_has_nothing_to_lose_keeps_its_files(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), ("j", "1"))
     report = facts.clean()
@@ -62,7 +63,7 @@ def test_a_log_that_has_nothing_to_lose_keeps_its_files(facts: Any) -> None:
     assert not any(name.endswith(".deleted") for name in facts.names())
 
 
-def test_a_tombstone_stays_for_delete_retention_from_its_first_cleaning_on(facts: Any) -> None:
+def test_a_tombstone_stays_for_delete_retention_from_its_first_cleaning_on(facts: Facts) -> None:
     """L5, KIP-534"""
     facts.write(("k", "1"))
     facts.write(("k", None))
@@ -82,7 +83,7 @@ def test_a_tombstone_stays_for_delete_retention_from_its_first_cleaning_on(facts
     assert facts.facts() == {2: ("j", "1")}
 
 
-def test_a_record_without_a_key_goes(facts: Any) -> None:
+def test_a_record_without_a_key_goes(facts: Facts) -> None:
     """L5: left from the time before the topic was compacted."""
     from odradek.base.settings import TopicConfig
     from odradek.records.builder import BatchBuilder
@@ -99,7 +100,7 @@ def test_a_record_without_a_key_goes(facts: Any) -> None:
 
 
 @pytest.mark.parametrize("codec", range(5))
-def test_compressed_batches_stay_compressed(facts: Any, codec: int) -> None:
+def test_compressed_batches_stay_compressed(facts: Facts, codec: int) -> None:
     """L5"""
     facts.write(*((f"k{number % 7}", f"value {number}") for number in range(50)), codec=codec)
     facts.clean()
@@ -107,7 +108,7 @@ def test_compressed_batches_stay_compressed(facts: Any, codec: int) -> None:
     assert {header.codec for header, _ in facts.batches()} == {codec}
 
 
-def test_a_partial_batch_keeps_its_offsets_and_says_its_largest_timestamp(facts: Any) -> None:
+def test_a_partial_batch_keeps_its_offsets_and_says_its_largest_timestamp(facts: Facts) -> None:
     """L5"""
     from odradek.records.builder import BatchBuilder
 
@@ -123,7 +124,7 @@ def test_a_partial_batch_keeps_its_offsets_and_says_its_largest_timestamp(facts:
     assert {r.headers for r in records} == {((b"h", b"x"),)}
 
 
-def test_the_last_batch_of_a_producer_stays_as_a_header(facts: Any) -> None:
+def test_the_last_batch_of_a_producer_stays_as_a_header(facts: Facts) -> None:
     """L5: sequence numbers survive, also where only the batches tell of them."""
     facts.write(("k", "1"), producer_id=5, producer_epoch=0, base_sequence=0)
     facts.write(("k", "2"), ("k", "3"), producer_id=5, producer_epoch=0, base_sequence=1)
@@ -146,9 +147,9 @@ def test_the_last_batch_of_a_producer_stays_as_a_header(facts: Any) -> None:
     assert [header.base_offset for header, _ in facts.batches()] == [4]
 
 
-def test_what_a_rolled_back_transaction_wrote_goes(facts: Any) -> None:
+def test_what_a_rolled_back_transaction_wrote_goes(facts: Facts) -> None:
     """L5"""
-    transactional = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+    transactional: ProducerFields = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
     facts.write(("k", "1"))
     facts.write(("k", "never"), ("j", "never"), base_sequence=0, **transactional)
     marker = facts.end_transaction(7, committed=False)
@@ -161,7 +162,9 @@ def test_what_a_rolled_back_transaction_wrote_goes(facts: Any) -> None:
     assert [(a.first_offset, a.last_offset) for a in read.aborted_transactions or []] == [(1, 3), (4, 5)]
 
 
-def test_a_marker_goes_when_nothing_is_left_of_its_transaction_and_its_horizon_has_passed(facts: Any) -> None:
+def test_a_marker_goes_when_nothing_is_left_of_its_transaction_and_its_horizon_has_passed(
+    facts: Facts,
+) -> None:
     """L5"""
     facts.write(
         ("k", "never"), base_sequence=0, producer_id=7, producer_epoch=0, is_transactional=True, roll=True
@@ -180,7 +183,7 @@ def test_a_marker_goes_when_nothing_is_left_of_its_transaction_and_its_horizon_h
     assert facts.facts() == {2: ("j", "1")}
 
 
-def test_the_marker_of_a_commit_goes_likewise(facts: Any) -> None:
+def test_the_marker_of_a_commit_goes_likewise(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), base_sequence=0, producer_id=7, producer_epoch=0, is_transactional=True)
     facts.end_transaction(7, committed=True)
@@ -195,7 +198,7 @@ def test_the_marker_of_a_commit_goes_likewise(facts: Any) -> None:
     assert (facts.facts(), facts.markers()) == ({2: ("k", "2")}, [])
 
 
-def test_an_empty_batch_and_its_marker_stay_together(facts: Any) -> None:
+def test_an_empty_batch_and_its_marker_stay_together(facts: Facts) -> None:
     """L5: or the transaction would seem open to whoever reads the producers from the batches."""
     facts.write(("k", "1"), base_sequence=0, producer_id=7, producer_epoch=0, is_transactional=True)
     facts.end_transaction(7, committed=True)
@@ -206,7 +209,7 @@ def test_an_empty_batch_and_its_marker_stay_together(facts: Any) -> None:
     assert [(h.base_offset, h.record_count) for h, _ in facts.batches()] == [(0, 0), (1, 1), (2, 1)]
 
 
-def test_a_transaction_decided_in_the_active_segment_is_known(facts: Any) -> None:
+def test_a_transaction_decided_in_the_active_segment_is_known(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"))
     facts.write(
@@ -217,7 +220,7 @@ def test_a_transaction_decided_in_the_active_segment_is_known(facts: Any) -> Non
     assert facts.facts() == {0: ("k", "1")}
 
 
-def test_nothing_of_an_open_transaction_is_touched(facts: Any) -> None:
+def test_nothing_of_an_open_transaction_is_touched(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), roll=True)
     facts.write(
@@ -228,7 +231,7 @@ def test_nothing_of_an_open_transaction_is_touched(facts: Any) -> None:
     assert facts.facts() == {0: ("k", "1"), 1: ("k", "2"), 2: ("k", "3")}
 
 
-def test_a_full_map_ends_a_cleaning_early_and_the_next_goes_on(facts: Any) -> None:
+def test_a_full_map_ends_a_cleaning_early_and_the_next_goes_on(facts: Facts) -> None:
     """L5: memory is bounded."""
     facts.map_bytes = 0
     for number in range(40):
@@ -241,7 +244,7 @@ def test_a_full_map_ends_a_cleaning_early_and_the_next_goes_on(facts: Any) -> No
     assert facts.facts() == {number: (f"k{number % 20}", str(number)) for number in range(20, 40)}
 
 
-def test_a_log_of_which_nothing_is_left_keeps_its_offsets(facts: Any) -> None:
+def test_a_log_of_which_nothing_is_left_keeps_its_offsets(facts: Facts) -> None:
     """L5"""
     facts.write(("k", "1"), roll=True)
     facts.write(("k", None))
@@ -255,7 +258,7 @@ def test_a_log_of_which_nothing_is_left_keeps_its_offsets(facts: Any) -> None:
     assert facts.write(("k", "2")) == 2
 
 
-def test_times_are_found_in_a_cleaned_log(facts: Any) -> None:
+def test_times_are_found_in_a_cleaned_log(facts: Facts) -> None:
     """L5, L6"""
     start_ms = facts.clock.wall_ms()
     for number in range(10):
@@ -267,7 +270,7 @@ def test_times_are_found_in_a_cleaned_log(facts: Any) -> None:
     assert (found.offset, found.timestamp_ms) == (7, start_ms + 8_000)
 
 
-def test_damage_ends_a_cleaning_and_changes_nothing(facts: Any) -> None:
+def test_damage_ends_a_cleaning_and_changes_nothing(facts: Facts) -> None:
     """L5: what is damaged stays as it is, for whoever can repair it."""
     facts.write(("k", "1"))
     facts.write(("k", "2"), roll=True)
@@ -298,7 +301,7 @@ def test_segments_are_grouped_by_what_one_may_hold() -> None:
     assert [len(group) for group in groups(job([1] * 40))] == [REPLACED_AT_ONCE_MAX] * 4
 
 
-def test_the_pace_is_told_of_every_byte(facts: Any) -> None:
+def test_the_pace_is_told_of_every_byte(facts: Facts) -> None:
     facts.write(("k", "x" * 1_000), ("k", "y" * 500), roll=True)
     facts.settle()
     job = job_for(facts.log, cleanable_part(facts.log, 0), now_ms=0, map_bytes_max=1 << 10)
@@ -308,7 +311,7 @@ def test_the_pace_is_told_of_every_byte(facts: Any) -> None:
     assert report.bytes_read == 2 * job.segments[0].size_bytes
 
 
-def test_a_job_survives_the_way_to_another_process(facts: Any) -> None:
+def test_a_job_survives_the_way_to_another_process(facts: Facts) -> None:
     facts.write(("k", "1"), producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True)
     facts.write(("k", "2"), roll=True)
     facts.end_transaction(5, committed=False)
@@ -319,7 +322,7 @@ def test_a_job_survives_the_way_to_another_process(facts: Any) -> None:
     assert CleaningJob.from_json(job.to_json()) == job
 
 
-def test_compaction_and_retention_go_together(facts: Any) -> None:
+def test_compaction_and_retention_go_together(facts: Facts) -> None:
     """L5: `compact,delete`: what is too old goes although it is the last of its key."""
     both = frozenset({"compact", "delete"})
     facts.log.update_config(replace(facts.log.config, cleanup_policy=both, retention_ms=2 * DAY_MS))

@@ -6,7 +6,6 @@ there, unless that is a tombstone; nothing that was rolled back is seen by reade
 """
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +16,8 @@ from odradek.records.control import read_marker
 from odradek.records.framing import iter_records
 from odradek.records.header import iter_headers
 from odradek.storage.memory_files import MemoryFileSystem
+from tests.storage.compaction.facts import Fact, Facts
+from tests.storage.log_bench import ProducerFields
 
 MINUTE_MS = 60_000
 KEYS = st.sampled_from("abcdefg")
@@ -27,36 +28,40 @@ IDEMPOTENT, TRANSACTIONAL = 5, 7
 class CompactionModel(RuleBasedStateMachine):
     """The operations, each done to the log and to the history of all records that count."""
 
-    def __init__(self, make_facts: Any) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.facts = make_facts()
+        self.facts = Facts()
         # Small segments, so that there are many, and a delete horizon that passes now and then.
         config = replace(self.facts.config, segment_bytes=700, delete_retention_ms=5 * MINUTE_MS)
         self.facts.log.update_config(replace(config, index_interval_bytes=150))
         self.facts.config = self.facts.log.config
-        self.written: dict[int, tuple[str, str | None]] = {}  # offset -> record, in order
+        self.written: dict[int, Fact] = {}  # offset -> record, in order
         self.rolled_back: set[int] = set()
         self.sequences = {IDEMPOTENT: 0, TRANSACTIONAL: 0}
 
-    def note(self, first: int, facts: list[tuple[str, str | None]]) -> range:
+    def note(self, first: int, facts: list[Fact]) -> range:
         offsets = range(first, first + len(facts))
         self.written.update(zip(offsets, facts, strict=True))
         return offsets
 
     @rule(facts=FACTS, codec=st.sampled_from([0, 0, 0, 4]), roll=st.booleans())
-    def write(self, facts: Any, codec: int, roll: bool) -> None:
+    def write(self, facts: list[Fact], codec: int, roll: bool) -> None:
         self.note(self.facts.write(*facts, codec=codec, roll=roll), facts)
 
     @rule(facts=FACTS)
-    def write_idempotently(self, facts: Any) -> None:
-        producer = {"producer_id": IDEMPOTENT, "producer_epoch": 0}
+    def write_idempotently(self, facts: list[Fact]) -> None:
+        producer: ProducerFields = {"producer_id": IDEMPOTENT, "producer_epoch": 0}
         first = self.facts.write(*facts, base_sequence=self.sequences[IDEMPOTENT], **producer)
         self.sequences[IDEMPOTENT] += len(facts)
         self.note(first, facts)
 
     @rule(batches=st.lists(FACTS, min_size=1, max_size=3), committed=st.booleans(), roll=st.booleans())
-    def run_transaction(self, batches: Any, committed: bool, roll: bool) -> None:
-        producer = {"producer_id": TRANSACTIONAL, "producer_epoch": 0, "is_transactional": True}
+    def run_transaction(self, batches: list[list[Fact]], committed: bool, roll: bool) -> None:
+        producer: ProducerFields = {
+            "producer_id": TRANSACTIONAL,
+            "producer_epoch": 0,
+            "is_transactional": True,
+        }
         for facts in batches:
             sequence = self.sequences[TRANSACTIONAL]
             first = self.facts.write(*facts, base_sequence=sequence, roll=roll, **producer)
@@ -128,15 +133,15 @@ class CompactionModel(RuleBasedStateMachine):
             if not read.records:
                 break
             aborted = sorted(read.aborted_transactions or [], key=lambda each: each.first_offset)
-            for position, header in iter_headers(read.records):
+            for position, header in iter_headers(read.held_records):
                 while aborted and aborted[0].first_offset <= header.last_offset:
                     skipped.add(aborted.pop(0).producer_id)
                 if header.is_control:
-                    marker = read_marker(read.records, position)
+                    marker = read_marker(read.held_records, position)
                     if marker is not None and not marker.committed:
                         skipped.discard(header.producer_id)
                 elif not (header.is_transactional and header.producer_id in skipped):
-                    seen = {record.offset for record in iter_records(read.records, header, position)}
+                    seen = {record.offset for record in iter_records(read.held_records, header, position)}
                     assert not seen & self.rolled_back
                 offset = header.next_offset
         assert not skipped, "an abort without its marker hides what comes later"
@@ -149,10 +154,10 @@ class CompactionModel(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_the_log_agrees_with_a_dictionary(make_facts: Any) -> None:
+def test_the_log_agrees_with_a_dictionary() -> None:
     """L5"""
     run_state_machine_as_test(
-        lambda: CompactionModel(make_facts),
+        CompactionModel,
         settings=settings(
             max_examples=60,
             stateful_step_count=25,
@@ -162,10 +167,14 @@ def test_the_log_agrees_with_a_dictionary(make_facts: Any) -> None:
     )
 
 
-def history(facts: Any) -> None:
+def history(facts: Facts) -> None:
     """Three cleanable groups with all kinds of records, of which the first has been cleaned once."""
     facts.log.update_config(replace(facts.log.config, segment_bytes=500))
-    transactional = {"producer_id": TRANSACTIONAL, "producer_epoch": 0, "is_transactional": True}
+    transactional: ProducerFields = {
+        "producer_id": TRANSACTIONAL,
+        "producer_epoch": 0,
+        "is_transactional": True,
+    }
     for number in range(4):
         facts.write(("a", "x" * 60), (f"k{number}", str(number)), roll=True)
     facts.write(("b", "never"), base_sequence=0, **transactional)
@@ -181,16 +190,16 @@ def history(facts: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [None, 0, 1], ids=lambda seed: f"power{seed}")
-def test_a_crash_at_any_file_operation_loses_nothing(make_facts: Any, seed: int | None) -> None:
+def test_a_crash_at_any_file_operation_loses_nothing(seed: int | None) -> None:
     """L5: and the next cleaning comes to the same end."""
-    undisturbed = make_facts()
+    undisturbed = Facts()
     history(undisturbed)
     before = undisturbed.facts()
     undisturbed.clean()
     expected, end_offset = undisturbed.facts(), undisturbed.log.end_offset
     after = 0
     while True:
-        facts = make_facts()
+        facts = Facts()
         history(facts)
         if not facts.cut_power(after, facts.clean, seed):
             break

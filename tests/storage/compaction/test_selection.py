@@ -1,19 +1,19 @@
 """L5: which log is cleaned, and how far."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from odradek.storage.compaction.selection import Cleanable, choose, cleanable_part
+from tests.storage.compaction.facts import Facts
 
 
-def part_of(facts: Any) -> Cleanable:
+def part_of(facts: Facts) -> Cleanable:
     facts.settle()
     return cleanable_part(facts.log, facts.clock.wall_ms())
 
 
-def test_the_part_ends_before_the_active_segment(facts: Any) -> None:
+def test_the_part_ends_before_the_active_segment(facts: Facts) -> None:
     """L5"""
     facts.write(("a", "1"), roll=True)
     facts.write(("b", "1"), roll=True)
@@ -26,7 +26,7 @@ def test_the_part_ends_before_the_active_segment(facts: Any) -> None:
     )
 
 
-def test_the_part_ends_below_the_last_stable_offset(facts: Any) -> None:
+def test_the_part_ends_below_the_last_stable_offset(facts: Facts) -> None:
     """L5"""
     facts.write(("a", "1"), roll=True)
     facts.write(("b", "1"))
@@ -38,7 +38,7 @@ def test_the_part_ends_below_the_last_stable_offset(facts: Any) -> None:
     assert part_of(facts).end_offset == 3
 
 
-def test_the_part_ends_below_what_a_power_cut_could_take_away(facts: Any) -> None:
+def test_the_part_ends_below_what_a_power_cut_could_take_away(facts: Facts) -> None:
     """L5: else the earlier record of a key would be gone, and the later one too."""
     facts.write(("a", "1"), roll=True)
     facts.settle()
@@ -47,7 +47,7 @@ def test_the_part_ends_below_what_a_power_cut_could_take_away(facts: Any) -> Non
     assert cleanable_part(facts.log, facts.clock.wall_ms()).end_offset == 1
 
 
-def test_the_part_ends_before_what_is_younger_than_the_lag(facts: Any) -> None:
+def test_the_part_ends_before_what_is_younger_than_the_lag(facts: Facts) -> None:
     """L5: min.compaction.lag.ms"""
     facts.log.update_config(replace(facts.log.config, min_compaction_lag_ms=1_000))
     facts.write(("a", "1"), roll=True)
@@ -60,7 +60,7 @@ def test_the_part_ends_before_what_is_younger_than_the_lag(facts: Any) -> None:
     assert part_of(facts).end_offset == 2
 
 
-def test_a_log_is_due_above_its_dirty_ratio(facts: Any) -> None:
+def test_a_log_is_due_above_its_dirty_ratio(facts: Facts) -> None:
     """L5: min.cleanable.dirty.ratio"""
     facts.log.update_config(replace(facts.log.config, min_cleanable_dirty_ratio=0.5))
     facts.write(("a", "1"))
@@ -75,7 +75,7 @@ def test_a_log_is_due_above_its_dirty_ratio(facts: Any) -> None:
     assert chosen[1].dirty_ratio == pytest.approx(2 / 3)
 
 
-def test_a_log_is_due_when_a_dirty_record_is_too_old(facts: Any) -> None:
+def test_a_log_is_due_when_a_dirty_record_is_too_old(facts: Facts) -> None:
     """L5: max.compaction.lag.ms"""
     config = replace(facts.log.config, min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=1_000)
     facts.log.update_config(config)
@@ -87,7 +87,7 @@ def test_a_log_is_due_when_a_dirty_record_is_too_old(facts: Any) -> None:
     assert choose([facts.log], facts.clock.wall_ms()) is not None
 
 
-def test_a_segment_is_over_before_its_records_are_overdue(facts: Any) -> None:
+def test_a_segment_is_over_before_its_records_are_overdue(facts: Facts) -> None:
     """L2, L5: or they could never be cleaned in time."""
     facts.log.update_config(replace(facts.log.config, max_compaction_lag_ms=1_000))
     facts.write(("a", "1"))
@@ -96,7 +96,7 @@ def test_a_segment_is_over_before_its_records_are_overdue(facts: Any) -> None:
     assert facts.bases() == [0, 1]
 
 
-def test_a_log_that_is_not_compacted_is_never_chosen(facts: Any) -> None:
+def test_a_log_that_is_not_compacted_is_never_chosen(facts: Facts) -> None:
     """L5"""
     facts.write(("a", "1"), roll=True)
     facts.settle()
@@ -106,7 +106,7 @@ def test_a_log_that_is_not_compacted_is_never_chosen(facts: Any) -> None:
     assert choose([facts.log], facts.clock.wall_ms()) is not None
 
 
-def test_a_truncation_makes_dirty_what_is_written_in_its_place(facts: Any) -> None:
+def test_a_truncation_makes_dirty_what_is_written_in_its_place(facts: Facts) -> None:
     """L5"""
     facts.write(("a", "1"), ("a", "2"))
     facts.clean()
@@ -122,7 +122,7 @@ def test_a_truncation_makes_dirty_what_is_written_in_its_place(facts: Any) -> No
 
 
 @pytest.mark.parametrize("written_down", [-1, 1, 99])
-def test_a_checkpoint_outside_the_log_counts_as_none(facts: Any, written_down: int) -> None:
+def test_a_checkpoint_outside_the_log_counts_as_none(facts: Facts, written_down: int) -> None:
     """L5"""
     facts.write(("a", "1"), roll=True)
     facts.write(("a", "1"), roll=True)

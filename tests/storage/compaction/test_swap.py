@@ -1,7 +1,6 @@
 """L5: the moment in which the old segments go and the new one comes."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -14,9 +13,10 @@ from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.job import CleanedSegment
 from odradek.storage.compaction.selection import cleanable_part, job_for
 from odradek.storage.memory_files import Fault
+from tests.storage.compaction.facts import Facts
 
 
-def prepared(facts: Any) -> CleanedSegment:
+def prepared(facts: Facts) -> CleanedSegment:
     """Three segments, cleaned into one that nobody has swapped in yet."""
     for number in range(3):
         facts.write(("k", str(number)), ("j", str(number)), roll=True)
@@ -28,7 +28,7 @@ def prepared(facts: Any) -> CleanedSegment:
     return segment
 
 
-def test_offsets_and_bounds_stay_what_they_were(facts: Any) -> None:
+def test_offsets_and_bounds_stay_what_they_were(facts: Facts) -> None:
     """L5"""
     segment = prepared(facts)
     facts.log.restore_high_watermark(6)
@@ -39,7 +39,7 @@ def test_offsets_and_bounds_stay_what_they_were(facts: Any) -> None:
     assert facts.facts() == {4: ("k", "2"), 5: ("j", "2")}
 
 
-def test_a_high_watermark_at_the_end_of_a_replaced_segment_moves_on(facts: Any) -> None:
+def test_a_high_watermark_at_the_end_of_a_replaced_segment_moves_on(facts: Facts) -> None:
     """L5, R11: its byte position would lie behind what is there now."""
     facts.write(("k", "1"), ("k", "2"))
     facts.log.restore_high_watermark(2)
@@ -48,18 +48,18 @@ def test_a_high_watermark_at_the_end_of_a_replaced_segment_moves_on(facts: Any) 
     assert facts.log.high_watermark == facts.log.last_stable == facts.log.end_position
 
 
-def test_what_a_reader_holds_stays_true(facts: Any) -> None:
+def test_what_a_reader_holds_stays_true(facts: Facts) -> None:
     """L5: bytes read before, and files opened before by a reader outside."""
     segment = prepared(facts)
     read = facts.log.read(0, 1 << 20, facts.log.high_watermark, at_least_one=True)
     outside = facts.disk.file(next(iter(facts.log.segments)).file.path)
     size_bytes = outside.size_bytes()
     facts.log.swap_in(segment, facts.log.truncations)
-    assert len(list(iter_headers(read.records))) == 1
+    assert len(list(iter_headers(read.held_records))) == 1
     assert outside.read_at(size_bytes, 0) == read.records
 
 
-def test_the_old_files_wait_for_their_delay(facts: Any) -> None:
+def test_the_old_files_wait_for_their_delay(facts: Facts) -> None:
     """L5"""
     segment = prepared(facts)
     facts.log.swap_in(segment, facts.log.truncations)
@@ -72,7 +72,7 @@ def test_the_old_files_wait_for_their_delay(facts: Any) -> None:
     assert not any(name.endswith(".deleted") for name in facts.names())
 
 
-def test_a_log_that_was_shortened_meanwhile_is_left_alone(facts: Any) -> None:
+def test_a_log_that_was_shortened_meanwhile_is_left_alone(facts: Facts) -> None:
     """L5: `compact,delete` together."""
     segment = prepared(facts)
     facts.log.update_config(
@@ -84,7 +84,7 @@ def test_a_log_that_was_shortened_meanwhile_is_left_alone(facts: Any) -> None:
     assert facts.names() == names
 
 
-def test_a_log_that_was_truncated_meanwhile_is_left_alone(facts: Any) -> None:
+def test_a_log_that_was_truncated_meanwhile_is_left_alone(facts: Facts) -> None:
     """L5: also when segments of the same size have come since."""
     segment = prepared(facts)
     truncations = facts.log.truncations
@@ -95,7 +95,7 @@ def test_a_log_that_was_truncated_meanwhile_is_left_alone(facts: Any) -> None:
     assert facts.facts()[4] == ("x", "2")
 
 
-def test_the_next_cleaning_clears_away_what_came_to_nothing(facts: Any) -> None:
+def test_the_next_cleaning_clears_away_what_came_to_nothing(facts: Facts) -> None:
     """L5"""
     prepared(facts)
     assert any(name.endswith(".cleaned") for name in facts.names())
@@ -104,7 +104,7 @@ def test_the_next_cleaning_clears_away_what_came_to_nothing(facts: Any) -> None:
     assert facts.facts() == {4: ("k", "2"), 5: ("j", "2")}
 
 
-def test_a_disk_that_refuses_goes_offline_and_the_next_start_finishes(facts: Any) -> None:
+def test_a_disk_that_refuses_goes_offline_and_the_next_start_finishes(facts: Facts) -> None:
     """L5, L7"""
     segment = prepared(facts)
     facts.disk.inject(Fault("rename", 5, path_part=".log.swap"))
@@ -116,7 +116,7 @@ def test_a_disk_that_refuses_goes_offline_and_the_next_start_finishes(facts: Any
     assert facts.bases() == [0, 6]
 
 
-def test_gaps_are_no_loss_where_a_log_was_compacted_once(facts: Any) -> None:
+def test_gaps_are_no_loss_where_a_log_was_compacted_once(facts: Facts) -> None:
     """L4, L5: its policy may be another by now."""
     settings = BrokerSettings(log_dirs=("/data",))
 

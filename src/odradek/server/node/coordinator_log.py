@@ -5,7 +5,6 @@ from typing import Final
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import Offset, TopicPartition
-from odradek.base.stored_bytes import StoredBytes
 from odradek.coordinator.ports import Appended, Settled
 from odradek.replication.append import ACKS_ALL
 from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
@@ -71,6 +70,4 @@ class CoordinatorLog:
         if partition is None:
             return NOTHING
         log = partition.log
-        records = log.read(start, max_bytes, log.end_position, at_least_one=True).records
-        assert not isinstance(records, StoredBytes), "without a limit everything is read"
-        return records
+        return log.read(start, max_bytes, log.end_position, at_least_one=True).held_records

@@ -1,12 +1,9 @@
 """Random messages of every kind, as Hypothesis strategies made from the field tables."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
-from uuid import UUID
 
-import pytest
 from hypothesis import strategies as st
 
 from odradek.base.ids import NO_TOPIC_ID
@@ -62,7 +59,7 @@ def _values(owner: type[Structure], one: Field) -> st.SearchStrategy[Any]:
     return plain
 
 
-def as_sent(message: Any, struct: Struct, version: int) -> Any:
+def _as_sent(message: Any, struct: Struct, version: int) -> Any:
     """What is left of a message in a version: what the wire cannot say takes its default."""
     plain = type(message)()
     for one in fields(message):
@@ -78,32 +75,16 @@ def as_sent(message: Any, struct: Struct, version: int) -> Any:
             )
         elif told.struct is not None and value is not None:
             if told.is_array:
-                value = [as_sent(each, told.struct, version) for each in value]
+                value = [_as_sent(each, told.struct, version) for each in value]
             else:
-                value = as_sent(value, told.struct, version)
+                value = _as_sent(value, told.struct, version)
                 if told.tag is not None and value == type(value)():
                     value = None
         setattr(plain, one.name, value)
     return plain
 
 
-@pytest.fixture(scope="session")
-def random_messages() -> Callable[[type[Message]], st.SearchStrategy[Message]]:
-    """The strategy for messages of a class."""
-    return messages_of
-
-
-@pytest.fixture(scope="session")
-def sent() -> Callable[[Message, int], Message]:
-    """The function that makes of a message what a version can say of it."""
-
-    def project(message: Message, version: int) -> Message:
-        projected: Message = as_sent(message, schema_of(type(message)), version)
-        return projected
-
-    return project
-
-
-@pytest.fixture(scope="session")
-def a_uuid() -> UUID:
-    return UUID(int=0x1234567890ABCDEF1234567890ABCDEF)
+def sent(message: Message, version: int) -> Message:
+    """What a version can say of the message."""
+    found: Message = _as_sent(message, schema_of(type(message)), version)
+    return found
