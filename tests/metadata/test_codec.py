@@ -1,6 +1,8 @@
 """The store's documents are Kafka's, field by field, and a broken one is an error of its own."""
 
 import json
+from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -11,9 +13,9 @@ from odradek.metadata import codec
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
 
 
-def test_a_broker_is_registered_as_kafka_registers_it(make_uuid):
+def test_a_broker_is_registered_as_kafka_registers_it() -> None:
     endpoints = (Endpoint("INSIDE", "PLAINTEXT", "::1", 9092), Endpoint("OUTSIDE", "SSL", "example", 9093))
-    broker = BrokerImage(1, endpoints, "a", 5, (make_uuid(7),), clean_stop=False)
+    broker = BrokerImage(1, endpoints, "a", 5, (UUID(int=7),), clean_stop=False)
     data = codec.encode_broker(broker, timestamp_ms=1_700_000_000_000)
     document = json.loads(data)
     del document["odradek"]
@@ -31,7 +33,7 @@ def test_a_broker_is_registered_as_kafka_registers_it(make_uuid):
     assert codec.decode_broker(1, data, epoch=5) == broker
 
 
-def test_kafkas_own_registration_is_read():
+def test_kafkas_own_registration_is_read() -> None:
     data = (
         b'{"listener_security_protocol_map":{"PLAINTEXT":"PLAINTEXT"},"endpoints":["PLAINTEXT://box:9092"],'
         b'"jmx_port":-1,"features":{},"host":"box","timestamp":"1","port":9092,"version":5}'
@@ -40,12 +42,12 @@ def test_kafkas_own_registration_is_read():
     assert codec.decode_broker(3, data, epoch=9) == expected
 
 
-def test_a_topic_is_written_as_kafka_writes_it(make_uuid):
+def test_a_topic_is_written_as_kafka_writes_it() -> None:
     partitions = {
         0: PartitionImage((1, 2), (1,), 1),
         1: PartitionImage((3, 2, 1), (1,), 1, adding_replicas=(3,), removing_replicas=(1,)),
     }
-    data = codec.encode_topic(make_uuid(1), partitions)
+    data = codec.encode_topic(UUID(int=1), partitions)
     assert json.loads(data) == {
         "version": 3,
         "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ",
@@ -54,11 +56,11 @@ def test_a_topic_is_written_as_kafka_writes_it(make_uuid):
         "removing_replicas": {"1": [1]},
     }
     assert codec.decode_topic(data) == codec.TopicDocument(
-        make_uuid(1), {0: (1, 2), 1: (3, 2, 1)}, {1: (3,)}, {1: (1,)}
+        UUID(int=1), {0: (1, 2), 1: (3, 2, 1)}, {1: (3,)}, {1: (1,)}
     )
 
 
-def test_a_partition_state_is_written_as_kafka_writes_it():
+def test_a_partition_state_is_written_as_kafka_writes_it() -> None:
     state = PartitionImage((1, 2), (2, 1), 2, leader_epoch=4)
     data = codec.encode_state(state, controller_epoch=3)
     assert json.loads(data) == {
@@ -71,14 +73,14 @@ def test_a_partition_state_is_written_as_kafka_writes_it():
     assert codec.decode_state(data) == codec.StateDocument(2, 4, (2, 1), 3)
 
 
-def test_producer_id_blocks_are_strings_as_kafka_writes_them():
+def test_producer_id_blocks_are_strings_as_kafka_writes_them() -> None:
     block = codec.ProducerIdBlockDocument(1, 1000, 1999)
     data = codec.encode_producer_id_block(block)
     assert json.loads(data) == {"version": 1, "broker": 1, "block_start": "1000", "block_end": "1999"}
     assert codec.decode_producer_id_block(data) == block
 
 
-def test_the_small_documents_are_kafkas_too(make_uuid):
+def test_the_small_documents_are_kafkas_too() -> None:
     assert json.loads(codec.encode_cluster_id("x")) == {"version": "1", "id": "x"}
     assert json.loads(codec.encode_controller(1, 5)) == {"version": 1, "brokerid": 1, "timestamp": "5"}
     assert codec.encode_controller_epoch(12) == b"12"
@@ -92,18 +94,18 @@ def test_the_small_documents_are_kafkas_too(make_uuid):
     }
 
 
-def test_the_small_documents_are_read_back(make_uuid):
+def test_the_small_documents_are_read_back() -> None:
     assert codec.decode_cluster_id(codec.encode_cluster_id("x")) == "x"
     assert codec.decode_controller(codec.encode_controller(1, 5)) == 1
     assert codec.decode_controller_epoch(b"12") == 12
     assert codec.decode_config(codec.encode_config({"a": "1"})) == {"a": "1"}
     assert codec.decode_isr_change(codec.encode_isr_change([TopicPartition("a", 3)])) == [("a", 3)]
-    known = codec.LogDirsDocument(4, (make_uuid(1), make_uuid(2)), "b1", (make_uuid(3),))
+    known = codec.LogDirsDocument(4, (UUID(int=1), UUID(int=2)), "b1", (UUID(int=3),))
     assert codec.decode_log_dirs(codec.encode_log_dirs(known)) == known
 
 
 @given(st.uuids())
-def test_an_id_survives_its_text(topic_id):
+def test_an_id_survives_its_text(topic_id: UUID) -> None:
     assert codec.topic_id_of(codec.topic_id_text(topic_id)) == topic_id
 
 
@@ -138,7 +140,9 @@ documents = st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=8)
     decode=st.sampled_from(DECODERS),
     data=st.binary(max_size=20) | documents.map(lambda document: json.dumps(document).encode()),
 )
-def test_whatever_a_node_holds_it_is_read_or_malformed(decode, data):
+def test_whatever_a_node_holds_it_is_read_or_malformed(
+    decode: Callable[[bytes], object], data: bytes
+) -> None:
     try:
         document = decode(data)
     except codec.MalformedNode as malformed:

@@ -1,12 +1,14 @@
 """What the SQLite engine adds to the conformance suite: files, locks, restarts, threads, a failing disk."""
 
 import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from odradek.base.errors import DataDirectoryError
-from odradek.metadata.embedded import SCHEMA_VERSION, EmbeddedEngine
+from odradek.metadata.embedded import SCHEMA_VERSION, EmbeddedEngine, SqliteTable
 from odradek.metadata.store import (
     Children,
     Create,
@@ -23,18 +25,24 @@ from odradek.metadata.store import (
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path: Path) -> Path:
     return tmp_path / "metadata.sqlite"
 
 
 @pytest.fixture
-def engine(file):
+def engine(file: Path) -> Iterator[EmbeddedEngine]:
     made = EmbeddedEngine(file)
     yield made
     made.close()
 
 
-def test_what_was_written_is_there_after_a_restart(file):
+def database_of(engine: EmbeddedEngine) -> sqlite3.Connection:
+    table = engine._table
+    assert isinstance(table, SqliteTable)
+    return table._database
+
+
+def test_what_was_written_is_there_after_a_restart(file: Path) -> None:
     engine = EmbeddedEngine(file)
     session = engine.open_session()
     engine.apply(session, Create("/a", b"1"))
@@ -48,7 +56,7 @@ def test_what_was_written_is_there_after_a_restart(file):
     assert data.stat == NodeStat(version=1, created_at=data.stat.created_at, owner=0)
 
 
-def test_sessions_of_an_earlier_process_are_over(file):
+def test_sessions_of_an_earlier_process_are_over(file: Path) -> None:
     engine = EmbeddedEngine(file)
     first = engine.open_session()
     engine.apply(first, Create("/a", ephemeral=True))
@@ -61,28 +69,30 @@ def test_sessions_of_an_earlier_process_are_over(file):
     engine.close()
 
 
-def test_transactions_go_on_counting_after_a_restart(file):
+def test_transactions_go_on_counting_after_a_restart(file: Path) -> None:
     made_at = []
     for name in ("/a", "/b"):
         engine = EmbeddedEngine(file)
         session = engine.open_session()
         engine.apply(session, Create(name))
-        made_at.append(engine.apply(session, GetData(name)).result.stat.created_at)
+        made = engine.apply(session, GetData(name)).result
+        assert isinstance(made, Data)
+        made_at.append(made.stat.created_at)
         engine.close()
     assert made_at[1] > made_at[0]
 
 
-def test_a_second_process_is_refused(engine, file):
+def test_a_second_process_is_refused(engine: EmbeddedEngine, file: Path) -> None:
     with pytest.raises(DataDirectoryError, match="in use by another broker"):
         EmbeddedEngine(file)
 
 
-def test_a_closed_file_is_free_again(file):
+def test_a_closed_file_is_free_again(file: Path) -> None:
     EmbeddedEngine(file).close()
     EmbeddedEngine(file).close()
 
 
-def test_another_program_s_database_is_refused_and_left_alone(file):
+def test_another_program_s_database_is_refused_and_left_alone(file: Path) -> None:
     database = sqlite3.connect(file)
     database.execute("CREATE TABLE theirs (x)")
     database.commit()
@@ -93,7 +103,7 @@ def test_another_program_s_database_is_refused_and_left_alone(file):
     assert file.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_refused_and_left_alone(file):
+def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> None:
     file.write_bytes(b"not a database at all, but long enough to be looked at" * 20)
     before = file.read_bytes()
     with pytest.raises(DataDirectoryError, match="cannot be used"):
@@ -101,7 +111,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(file):
     assert file.read_bytes() == before
 
 
-def test_a_newer_schema_is_refused(file):
+def test_a_newer_schema_is_refused(file: Path) -> None:
     EmbeddedEngine(file).close()
     database = sqlite3.connect(file)
     database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
@@ -110,38 +120,38 @@ def test_a_newer_schema_is_refused(file):
         EmbeddedEngine(file)
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataDirectoryError, match="No such file"):
         EmbeddedEngine(tmp_path / "none" / "metadata.sqlite")
 
 
-def test_every_commit_is_forced_to_disk(engine, file):
+def test_every_commit_is_forced_to_disk(engine: EmbeddedEngine, file: Path) -> None:
     """The write-ahead log with synchronous=FULL: an acknowledged write survives a power cut."""
-    database = engine._table._database
+    database = database_of(engine)
     assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert database.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
-def test_calls_may_come_from_any_thread(engine):
+def test_calls_may_come_from_any_thread(engine: EmbeddedEngine) -> None:
     session = engine.open_session()
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         assert first.submit(engine.apply, session, Create("/a")).result().result == Created("/a")
         assert second.submit(engine.apply, session, SetData("/a", b"x")).result().result == Written(1)
 
 
-def test_a_write_that_the_disk_refuses_is_a_failure_and_leaves_no_trace(engine):
+def test_a_write_that_the_disk_refuses_is_a_failure_and_leaves_no_trace(engine: EmbeddedEngine) -> None:
     session = engine.open_session()
-    engine._table._database.execute("PRAGMA query_only = ON")
+    database_of(engine).execute("PRAGMA query_only = ON")
     refused = engine.apply(session, Create("/a")).result
     assert refused == Failed(Fault.STORE_FAILED, "/a")
-    engine._table._database.execute("PRAGMA query_only = OFF")
+    database_of(engine).execute("PRAGMA query_only = OFF")
     assert engine.apply(session, Create("/a")).result == Created("/a")
 
 
-def test_a_full_disk_is_a_failure_and_leaves_no_trace(engine):
+def test_a_full_disk_is_a_failure_and_leaves_no_trace(engine: EmbeddedEngine) -> None:
     session = engine.open_session()
-    pages = engine._table._database.execute("PRAGMA page_count").fetchone()[0]
-    engine._table._database.execute(f"PRAGMA max_page_count = {pages}")
+    pages = database_of(engine).execute("PRAGMA page_count").fetchone()[0]
+    database_of(engine).execute(f"PRAGMA max_page_count = {pages}")
     refused = engine.apply(session, Create("/a", bytes(1 << 16))).result
     assert refused == Failed(Fault.STORE_FAILED, "/a")
     assert engine.apply(session, GetChildren("/")).result == Children(())

@@ -1,5 +1,6 @@
 """A store is founded once, and read into an image; what cannot be read is named."""
 
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 import pytest
@@ -10,32 +11,61 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import NO_BROKER
 from odradek.metadata import codec, paths
 from odradek.metadata.image import ClusterImage, PartitionImage
-from odradek.metadata.memory import MemoryStore
+from odradek.metadata.memory import MemorySession, MemoryStore
 from odradek.metadata.startup import found_cluster, load_image, register_broker
-from odradek.metadata.store import READS_MAX, Create, Delete, Multi, SetData, StoreRefused, run_process
+from odradek.metadata.store import (
+    READS_MAX,
+    Create,
+    Delete,
+    Multi,
+    Operation,
+    Process,
+    Result,
+    SetData,
+    StoreRefused,
+    WriteOperation,
+    run_process,
+)
+from tests.metadata.controllers import make_broker
+
+T = TypeVar("T")
+
+
+class Run(Protocol):
+    """Drives a process to its end, in the session."""
+
+    def __call__(self, process: Process[T], /) -> T: ...
+
+
+class Write(Protocol):
+    """Writes one after another, in the session."""
+
+    def __call__(self, *operations: Operation) -> None: ...
 
 
 @pytest.fixture
-def store():
+def store() -> MemoryStore:
     return MemoryStore()
 
 
 @pytest.fixture
-def session(store):
+def session(store: MemoryStore) -> MemorySession:
     return store.connect()
 
 
 @pytest.fixture
-def run(store, session):
-    def apply(operation):
-        return store.engine.apply(session.session_id, operation).result
+def run(store: MemoryStore, session: MemorySession) -> Run:
+    def run_here(process: Process[T]) -> T:
+        return run_process(
+            process, lambda operation: store.engine.apply(session.session_id, operation).result
+        )
 
-    return lambda process: run_process(process, apply)
+    return run_here
 
 
 @pytest.fixture
-def write(store, session):
-    def write_at_once(*operations):
+def write(store: MemoryStore, session: MemorySession) -> Write:
+    def write_at_once(*operations: Operation) -> None:
         for operation in operations:
             session.submit(operation)
         store.deliver()
@@ -43,26 +73,26 @@ def write(store, session):
     return write_at_once
 
 
-def test_a_fresh_store_is_founded_in_one_write(store, run):
+def test_a_fresh_store_is_founded_in_one_write(store: MemoryStore, run: Run) -> None:
     cluster_id = run(found_cluster(SeededChance(1)))
     assert len(cluster_id) == 22
     made_at = {stat.created_at for path, (_, stat) in store.table.snapshot().items() if path != "/"}
     assert len(made_at) == 1
 
 
-def test_a_founded_store_keeps_its_id(run):
+def test_a_founded_store_keeps_its_id(run: Run) -> None:
     first = run(found_cluster(SeededChance(1)))
     assert run(found_cluster(SeededChance(2))) == first
 
 
-def test_a_store_that_kafka_began_is_completed(store, run, write):
+def test_a_store_that_kafka_began_is_completed(store: MemoryStore, run: Run, write: Write) -> None:
     write(Create("/brokers"), Create("/brokers/ids"), Create("/cluster"))
     write(Create(paths.CLUSTER_ID, codec.encode_cluster_id("theirs")))
     assert run(found_cluster(SeededChance(1))) == "theirs"
     assert set(paths.ROOTS) <= set(store.table.snapshot())
 
 
-def test_a_broker_s_epoch_is_the_making_of_its_node(run, session, write, make_broker):
+def test_a_broker_s_epoch_is_the_making_of_its_node(run: Run, session: MemorySession, write: Write) -> None:
     run(found_cluster(SeededChance(1)))
     first = run(register_broker(make_broker(1), session.session_id, 5))
     write(Delete(paths.broker(1)))
@@ -71,7 +101,7 @@ def test_a_broker_s_epoch_is_the_making_of_its_node(run, session, write, make_br
     assert run(load_image()).brokers == {1: second}
 
 
-def test_an_id_is_registered_once(run, session, make_broker):
+def test_an_id_is_registered_once(run: Run, session: MemorySession) -> None:
     run(found_cluster(SeededChance(1)))
     run(register_broker(make_broker(1), session.session_id, 5))
     with pytest.raises(ApiError) as refused:
@@ -79,17 +109,17 @@ def test_an_id_is_registered_once(run, session, make_broker):
     assert refused.value.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
 
 
-def test_an_empty_store_is_an_empty_image(run):
+def test_an_empty_store_is_an_empty_image(run: Run) -> None:
     assert run(load_image()) == ClusterImage()
 
 
-def test_everything_is_read(run, write, make_uuid):
+def test_everything_is_read(run: Run, write: Write) -> None:
     run(found_cluster(SeededChance(1)))
     states = {
         number: PartitionImage((1, 2), (2,), 2, leader_epoch=3, controller_epoch=4) for number in (0, 1)
     }
     write(
-        Create(paths.topic("a"), codec.encode_topic(make_uuid(1), states)),
+        Create(paths.topic("a"), codec.encode_topic(UUID(int=1), states)),
         Create(paths.partitions("a")),
         Create(paths.partition("a", 0)),
         Create(paths.partition_state("a", 0), codec.encode_state(states[0], 4)),
@@ -116,32 +146,32 @@ def test_everything_is_read(run, write, make_uuid):
     assert list(image.deleting) == ["a"]
 
 
-def test_a_node_that_cannot_be_read_is_named(run, write):
+def test_a_node_that_cannot_be_read_is_named(run: Run, write: Write) -> None:
     run(found_cluster(SeededChance(1)))
     write(Create(paths.topic("a"), b"nonsense"))
     with pytest.raises(codec.MalformedNode, match="/brokers/topics/a: cannot read b'nonsense'"):
         run(load_image())
 
 
-def test_a_session_that_is_over_reads_nothing(run, session):
+def test_a_session_that_is_over_reads_nothing(run: Run, session: MemorySession) -> None:
     session.expire()
     with pytest.raises(StoreRefused, match="session is over"):
         run(load_image())
 
 
-def test_a_store_is_read_in_batches(store, session, run):
+def test_a_store_is_read_in_batches(store: MemoryStore, session: MemorySession, run: Run) -> None:
     """The trips to the store grow with the nodes by one in a hundred, not one by one."""
     run(found_cluster(SeededChance(1)))
     count = 1000
     document = codec.encode_topic(UUID(int=7), dict.fromkeys(range(count), PartitionImage((1,), (1,), 1)))
     state = codec.encode_state(PartitionImage((1,), (1,), 1), 1)
-    nodes = [Create(paths.topic("t"), document), Create(paths.partitions("t"))]
+    nodes: list[WriteOperation] = [Create(paths.topic("t"), document), Create(paths.partitions("t"))]
     for number in range(count):
         nodes += [Create(paths.partition("t", number)), Create(paths.partition_state("t", number), state)]
     store.engine.apply(session.session_id, Multi(tuple(nodes)))
-    trips = []
+    trips: list[Operation] = []
 
-    def apply(operation):
+    def apply(operation: Operation) -> Result:
         trips.append(operation)
         return store.engine.apply(session.session_id, operation).result
 

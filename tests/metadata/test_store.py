@@ -303,7 +303,7 @@ def test_a_session_that_ended_hears_no_watches(engine: StoreEngine, session: int
 # --- reads in one trip
 
 
-def test_each_read_of_a_batch_has_its_own_result(engine, session):
+def test_each_read_of_a_batch_has_its_own_result(engine: StoreEngine, session: int) -> None:
     done(engine, session, Create("/a", b"x"), Create("/a/b"))
     reads = Reads((GetData("/a"), GetData("/missing"), GetChildren("/a"), Exists("/missing")))
     results = engine.apply(session, reads).result
@@ -316,7 +316,7 @@ def test_each_read_of_a_batch_has_its_own_result(engine, session):
     assert nothing == Existence(None)
 
 
-def test_reads_of_a_batch_arm_their_watches(engine, session):
+def test_reads_of_a_batch_arm_their_watches(engine: StoreEngine, session: int) -> None:
     engine.apply(session, Reads((Exists("/a", watch=True), GetChildren("/", watch=True))))
     events = engine.apply(session, Create("/a")).events
     assert events == (
@@ -326,7 +326,7 @@ def test_reads_of_a_batch_arm_their_watches(engine, session):
 
 
 @pytest.mark.parametrize("count", [0, READS_MAX + 1])
-def test_a_batch_of_reads_is_bounded(engine, session, count):
+def test_a_batch_of_reads_is_bounded(engine: StoreEngine, session: int, count: int) -> None:
     result = engine.apply(session, Reads((GetData("/"),) * count)).result
     assert isinstance(result, Failed)
     assert result.fault is Fault.TOO_LARGE

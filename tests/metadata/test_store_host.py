@@ -130,7 +130,7 @@ def test_after_the_end_a_session_is_opened_again(world: World) -> None:
     assert session.session_id != ended
     call_id = session.submit(Create("/e", ephemeral=True))
     world.run()
-    assert heard[-1] == StoreReplied(call_id, Created("/e"))
+    assert heard[-1:] == [StoreReplied(call_id, Created("/e"))]
 
 
 def test_a_session_that_closes_hears_nothing_but_others_do(world: World) -> None:

@@ -1,22 +1,24 @@
 """Where new partitions go: worked example, balance, racks."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.base.ids import BrokerId
 from odradek.metadata.controller.assignment import assign_replicas
 from odradek.metadata.image import BrokerImage, Endpoint
 
 ENDPOINTS = (Endpoint("PLAINTEXT", "PLAINTEXT", "localhost", 9092),)
 
 
-def brokers(racks):
+def brokers(racks: Mapping[BrokerId, str | None]) -> dict[BrokerId, BrokerImage]:
     return {broker_id: BrokerImage(broker_id, ENDPOINTS, rack) for broker_id, rack in racks.items()}
 
 
-def test_leaders_go_round_and_followers_shift_after_each_round():
+def test_leaders_go_round_and_followers_shift_after_each_round() -> None:
     five = brokers(dict.fromkeys(range(5)))
     assignment = assign_replicas(five, partition_count=10, replication_factor=3, start=0, shift=0)
     assert list(assignment.values()) == [
@@ -33,20 +35,23 @@ def test_leaders_go_round_and_followers_shift_after_each_round():
     ]
 
 
-def test_racks_alternate_before_any_holds_two_replicas():
+def test_racks_alternate_before_any_holds_two_replicas() -> None:
     racked = brokers({0: "a", 1: "a", 2: "b", 3: "b"})
     assignment = assign_replicas(racked, partition_count=8, replication_factor=2, start=0, shift=0)
     assert all({0, 1} & set(replicas) and {2, 3} & set(replicas) for replicas in assignment.values())
 
 
-def test_a_broker_without_a_rack_makes_racks_count_for_nothing():
+def test_a_broker_without_a_rack_makes_racks_count_for_nothing() -> None:
     mixed = brokers({0: "a", 1: None, 2: "b"})
     plain = brokers({0: None, 1: None, 2: None})
-    asked = {"partition_count": 6, "replication_factor": 2, "start": 1, "shift": 1}
-    assert assign_replicas(mixed, **asked) == assign_replicas(plain, **asked)
+
+    def assigned(brokers: dict[BrokerId, BrokerImage]) -> Mapping[int, tuple[BrokerId, ...]]:
+        return assign_replicas(brokers, partition_count=6, replication_factor=2, start=1, shift=1)
+
+    assert assigned(mixed) == assigned(plain)
 
 
-def test_added_partitions_continue_the_numbering():
+def test_added_partitions_continue_the_numbering() -> None:
     three = brokers(dict.fromkeys(range(3)))
     whole = assign_replicas(three, partition_count=5, replication_factor=1, start=1, shift=1)
     rest = assign_replicas(
@@ -57,7 +62,7 @@ def test_added_partitions_continue_the_numbering():
 
 
 @st.composite
-def clusters(draw):
+def clusters(draw: st.DrawFn) -> tuple[dict[BrokerId, BrokerImage], int]:
     count = draw(st.integers(1, 9))
     racks = draw(st.lists(st.sampled_from("abc"), min_size=count, max_size=count))
     with_racks = draw(st.booleans())
@@ -72,7 +77,9 @@ def clusters(draw):
     start=st.integers(0, 8),
     shift=st.integers(0, 8),
 )
-def test_every_assignment_is_sound_and_balanced(cluster, partition_count, start, shift):
+def test_every_assignment_is_sound_and_balanced(
+    cluster: tuple[dict[BrokerId, BrokerImage], int], partition_count: int, start: int, shift: int
+) -> None:
     members, factor = cluster
     assignment = assign_replicas(
         members,
@@ -94,7 +101,7 @@ def test_every_assignment_is_sound_and_balanced(cluster, partition_count, start,
 
 
 @given(count=st.integers(2, 8), factor=st.integers(1, 8), rounds=st.integers(1, 4))
-def test_without_racks_whole_rounds_give_every_broker_the_same(count, factor, rounds):
+def test_without_racks_whole_rounds_give_every_broker_the_same(count: int, factor: int, rounds: int) -> None:
     factor = min(factor, count)
     members = brokers(dict.fromkeys(range(count)))
     assignment = assign_replicas(

@@ -12,22 +12,25 @@ from odradek.metadata.controller.requests import (
     DeleteTopics,
     MorePartitions,
     NewTopic,
+    TopicOutcomes,
     TopicToDelete,
 )
+from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import Create, Delete, Multi, run_process
+from odradek.metadata.store import Create, Delete, Multi, WriteOperation, run_process
+from tests.metadata.controllers import Cluster, Member
 
 WIDE = 1_000
 
 
-def stored_image(cluster):
+def stored_image(cluster: Cluster) -> ClusterImage:
     engine = cluster.store.engine
     session = engine.open_session()
     return run_process(load_image(), lambda operation: engine.apply(session, operation).result)
 
 
-def since(member, mark):
+def since(member: Member, mark: int) -> tuple[list[tuple[WriteOperation, ...]], int]:
     """The writes, the pauses and the messages of a member after its first `mark` effects."""
     effects = member.effects[mark:]
     writes = [
@@ -38,14 +41,16 @@ def since(member, mark):
     return writes, sum(isinstance(effect, TurnWanted) for effect in effects)
 
 
-def ask(cluster, request):
+def ask(
+    cluster: Cluster, request: CreateTopics | CreatePartitions | DeleteTopics
+) -> tuple[dict[str | None, ErrorCode], list[tuple[WriteOperation, ...]], int]:
     """The errors of the answer by name, with what it took."""
     mark = len(cluster.controller.effects)
-    answer = cluster.ask(request)
+    answer = cluster.ask_for(TopicOutcomes, request)
     return {topic.name: topic.error for topic in answer.topics}, *since(cluster.controller, mark)
 
 
-def test_a_wide_topic_is_written_in_parts_with_pauses(three):
+def test_a_wide_topic_is_written_in_parts_with_pauses(three: Cluster) -> None:
     errors, writes, pauses = ask(three, CreateTopics((NewTopic("wide", WIDE, 2),)))
     assert errors == {"wide": ErrorCode.NONE}
     assert len(writes) >= 2 * WIDE // (WRITES_PER_BATCH + 1)
@@ -56,7 +61,7 @@ def test_a_wide_topic_is_written_in_parts_with_pauses(three):
     assert len(three.image.topics["wide"].partitions) == WIDE
 
 
-def test_a_topic_is_told_whole_and_its_roles_in_parts(three):
+def test_a_topic_is_told_whole_and_its_roles_in_parts(three: Cluster) -> None:
     ask(three, CreateTopics((NewTopic("wide", WIDE, 1),)))
     received = three.members[2].received
     roles = [message for message in received if isinstance(message, LeaderAndIsr)]
@@ -65,7 +70,7 @@ def test_a_topic_is_told_whole_and_its_roles_in_parts(three):
     assert [len(topic.partitions) for message in facts for topic in message.topics] == [WIDE]
 
 
-def test_small_topics_share_a_write(three):
+def test_small_topics_share_a_write(three: Cluster) -> None:
     topics = tuple(NewTopic(f"t{number}", 1, 1) for number in range(100))
     errors, writes, pauses = ask(three, CreateTopics(topics))
     assert set(errors.values()) == {ErrorCode.NONE}
@@ -74,7 +79,7 @@ def test_small_topics_share_a_write(three):
     assert three.image.topics == stored_image(three).topics
 
 
-def test_a_topic_that_is_in_the_store_already_fails_alone(three):
+def test_a_topic_that_is_in_the_store_already_fails_alone(three: Cluster) -> None:
     """Somebody else wrote it behind the controller's back."""
     session = three.store.engine.open_session()
     three.store.engine.apply(session, Create(paths.topic("t1"), b"{}"))
@@ -86,14 +91,16 @@ def test_a_topic_that_is_in_the_store_already_fails_alone(three):
     }
 
 
-def test_a_half_written_topic_is_finished_by_the_next_controller(three):
+def test_a_half_written_topic_is_finished_by_the_next_controller(three: Cluster) -> None:
     """Its own node comes first, so that everybody knows what is missing."""
-    three.store.holding = True
+    three.holding = True
     before = len(three.members[1].effects)
     three.members[1].event(RequestArrived(99, CreateTopics((NewTopic("wide", WIDE, 2),))))
     while len(since(three.members[1], before)[0]) < 4:
         three.store.deliver(1)
-    three.store.holding = False
+    three.holding = False
+    begun = stored_image(three).topics["wide"].partitions.values()
+    assert 0 < sum(state.state_version >= 0 for state in begun) < WIDE, "half of it is written"
     three.kill(1)
     three.store.deliver()
     assert three.image.controller_id != 1
@@ -103,7 +110,7 @@ def test_a_half_written_topic_is_finished_by_the_next_controller(three):
     assert three.image.topics == stored_image(three).topics
 
 
-def test_a_topic_grows_wide_in_parts(three):
+def test_a_topic_grows_wide_in_parts(three: Cluster) -> None:
     ask(three, CreateTopics((NewTopic("a", 1, 1),)))
     errors, writes, _ = ask(three, CreatePartitions((MorePartitions("a", WIDE),)))
     assert errors == {"a": ErrorCode.NONE}
@@ -111,7 +118,7 @@ def test_a_topic_grows_wide_in_parts(three):
     assert three.image.topics == stored_image(three).topics
 
 
-def test_a_wide_topic_is_deleted_in_parts(three):
+def test_a_wide_topic_is_deleted_in_parts(three: Cluster) -> None:
     ask(three, CreateTopics((NewTopic("wide", WIDE, 2),)))
     errors, writes, pauses = ask(three, DeleteTopics((TopicToDelete("wide"),)))
     assert errors == {"wide": ErrorCode.NONE}
@@ -123,7 +130,7 @@ def test_a_wide_topic_is_deleted_in_parts(three):
     assert max(len(message.partitions) for message in stops) <= PARTITIONS_PER_MESSAGE
 
 
-def test_many_topics_are_deleted_together(three):
+def test_many_topics_are_deleted_together(three: Cluster) -> None:
     names = [f"t{number}" for number in range(100)]
     ask(three, CreateTopics(tuple(NewTopic(name, 1, 1) for name in names)))
     errors, writes, _ = ask(three, DeleteTopics(tuple(TopicToDelete(name) for name in names)))
@@ -132,7 +139,7 @@ def test_many_topics_are_deleted_together(three):
     assert (three.image.topics, stored_image(three).topics) == ({}, {})
 
 
-def test_a_topic_without_a_config_node_is_deleted_like_any_other(three):
+def test_a_topic_without_a_config_node_is_deleted_like_any_other(three: Cluster) -> None:
     """As Kafka in ZooKeeper mode leaves one behind that never had a setting."""
     ask(three, CreateTopics((NewTopic("a", 1, 1), NewTopic("b", 1, 1))))
     session = three.store.engine.open_session()

@@ -1,6 +1,8 @@
 """The controller as a whole: elections won and lost, requests, brokers that come and go, lost answers."""
 
 from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -8,11 +10,13 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import (
     BrokerAnswered,
     Controller,
+    ControllerEvent,
     ControllerSettings,
     Elected,
     EventFailed,
@@ -27,6 +31,7 @@ from odradek.metadata.controller.core import REQUESTS_WAITING_MAX
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
+    Answer,
     ConfigAmendment,
     ConfigOperation,
     ConfigReplacement,
@@ -42,18 +47,22 @@ from odradek.metadata.controller.requests import (
     PartitionOutcomes,
     ProducerIdBlock,
     Refused,
+    ResourceOutcomes,
     ResourceType,
     ShutdownProgress,
+    TopicOutcome,
     TopicOutcomes,
     TopicToDelete,
 )
 from odradek.metadata.embedded import EmbeddedEngine
-from odradek.metadata.image import PartitionImage
+from odradek.metadata.image import ClusterImage, PartitionImage
 from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
     Create,
     Created,
+    Data,
+    Existence,
     Exists,
     GetData,
     SessionEnded,
@@ -61,24 +70,29 @@ from odradek.metadata.store import (
     StoreReplied,
     run_process,
 )
+from tests.metadata.controllers import Cluster, Member, make_broker
 
 FLIGHTS = TopicPartition("flights", 0)
 
 
-def create(cluster, name="flights", assignments=((1, 2, 3),), **configs):
+def create(
+    cluster: Cluster,
+    name: str = "flights",
+    assignments: Sequence[tuple[BrokerId, ...]] = ((1, 2, 3),),
+    **configs: str,
+) -> TopicOutcome:
     topic = NewTopic(name, assignments=tuple(enumerate(assignments)), configs=tuple(configs.items()))
-    answer = cluster.ask(CreateTopics((topic,)))
-    assert isinstance(answer, TopicOutcomes)
+    answer = cluster.ask_for(TopicOutcomes, CreateTopics((topic,)))
     assert [outcome.error for outcome in answer.topics] == [ErrorCode.NONE], answer
     return answer.topics[0]
 
 
-def stored_image(cluster):
+def stored_image(cluster: Cluster) -> ClusterImage:
     session = cluster.store.engine.open_session()
     return run_process(load_image(), lambda operation: cluster.store.engine.apply(session, operation).result)
 
 
-def write_isr(cluster, named, state):
+def write_isr(cluster: Cluster, named: TopicPartition, state: PartitionImage) -> int:
     """Write a partition's state as its leader does, behind the controller's back."""
     session = cluster.store.engine.open_session()
     path = paths.partition_state(*named)
@@ -87,14 +101,14 @@ def write_isr(cluster, named, state):
     return session
 
 
-def held_lines(image):
+def held_lines(image: ClusterImage) -> tuple[object, ...]:
     return (image.topics, image.topic_configs, image.controller_id, image.controller_epoch, image.brokers)
 
 
 # --- elections of controllers
 
 
-def test_the_first_broker_becomes_the_controller(cluster):
+def test_the_first_broker_becomes_the_controller(cluster: Cluster) -> None:
     cluster.start(1, 2)
     assert cluster.image.controller_id == 1
     assert cluster.image.controller_epoch == 1
@@ -102,13 +116,13 @@ def test_the_first_broker_becomes_the_controller(cluster):
     assert Elected() not in cluster.members[2].effects
 
 
-def test_the_controllers_image_is_what_the_store_holds(three):
+def test_the_controllers_image_is_what_the_store_holds(three: Cluster) -> None:
     create(three)
     create(three, "other", ((2, 1), (3, 2)))
     assert held_lines(three.image) == held_lines(stored_image(three))
 
 
-def test_when_the_controller_dies_another_takes_over_with_the_next_epoch(three):
+def test_when_the_controller_dies_another_takes_over_with_the_next_epoch(three: Cluster) -> None:
     create(three)
     three.kill(1)
     assert three.image.controller_id in (2, 3)
@@ -118,7 +132,7 @@ def test_when_the_controller_dies_another_takes_over_with_the_next_epoch(three):
     assert three.partition("flights").isr == (2, 3)
 
 
-def test_a_deposed_controller_writes_nothing_and_says_so(three):
+def test_a_deposed_controller_writes_nothing_and_says_so(three: Cluster) -> None:
     """A controller that lost its office without noticing is stopped by the epoch's fence."""
     session = three.store.engine.open_session()
     three.store.engine.apply(session, SetData(paths.CONTROLLER_EPOCH, b"9"))
@@ -129,21 +143,23 @@ def test_a_deposed_controller_writes_nothing_and_says_so(three):
     assert Resigned() in three.members[1].effects
 
 
-def test_requests_to_another_broker_are_refused(three):
+def test_requests_to_another_broker_are_refused(three: Cluster) -> None:
     answer = three.ask(CreateTopics((NewTopic("flights"),)), of=2)
     assert isinstance(answer, Refused)
     assert answer.error is ErrorCode.NOT_CONTROLLER
 
 
-def test_an_id_in_use_cannot_join(three):
+def test_an_id_in_use_cannot_join(three: Cluster) -> None:
     first = three.members[2]
     three.start(2)
     failed = [effect for effect in three.members[2].effects if isinstance(effect, EventFailed)]
-    assert [effect.error.code for effect in failed] == [ErrorCode.DUPLICATE_BROKER_REGISTRATION]
+    (error,) = [effect.error for effect in failed]
+    assert isinstance(error, ApiError)
+    assert error.code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     assert first.session is not None
 
 
-def test_the_cluster_keeps_its_id_over_restarts(cluster):
+def test_the_cluster_keeps_its_id_over_restarts(cluster: Cluster) -> None:
     cluster.start(1)
     cluster_id = cluster.image.cluster_id
     cluster.kill(1)
@@ -152,18 +168,20 @@ def test_the_cluster_keeps_its_id_over_restarts(cluster):
     assert len(cluster_id) == 22
 
 
-def test_a_session_that_ends_answers_what_was_asked(make_broker):
+def test_a_session_that_ends_answers_what_was_asked() -> None:
     controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
     assert isinstance(controller.on_event(Started(make_broker(1), 1))[0], StoreCall)
     assert controller.on_event(RequestArrived(2, AllocateProducerIds(1))) == []
     (response,) = controller.on_event(SessionEnded())
     assert isinstance(response, Respond)
+    assert isinstance(response.answer, Refused)
     assert (response.request_id, response.answer.error) == (2, ErrorCode.NOT_CONTROLLER)
 
 
-def test_a_reply_from_before_the_session_ended_is_ignored(make_broker):
+def test_a_reply_from_before_the_session_ended_is_ignored() -> None:
     controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
     (call,) = controller.on_event(Started(make_broker(1), 1))
+    assert isinstance(call, StoreCall)
     controller.on_event(SessionEnded())
     assert controller.on_event(StoreReplied(call.call_id, Created("/"))) == []
 
@@ -171,7 +189,7 @@ def test_a_reply_from_before_the_session_ended_is_ignored(make_broker):
 # --- topics
 
 
-def test_a_created_topic_reaches_replicas_and_everyone(three):
+def test_a_created_topic_reaches_replicas_and_everyone(three: Cluster) -> None:
     outcome = create(three, assignments=((1, 2), (2, 1)))
     assert outcome.partition_count == 2
     assert outcome.replication_factor == 2
@@ -185,16 +203,15 @@ def test_a_created_topic_reaches_replicas_and_everyone(three):
         assert member.image.topics == three.image.topics
 
 
-def test_a_topic_is_created_with_the_defaults(cluster):
+def test_a_topic_is_created_with_the_defaults(cluster: Cluster) -> None:
     cluster.start(1, 2, 3, settings=ControllerSettings(num_partitions=4, default_replication_factor=2))
-    outcome = cluster.ask(CreateTopics((NewTopic("flights"),))).topics[0]
+    outcome = cluster.ask_for(TopicOutcomes, CreateTopics((NewTopic("flights"),))).topics[0]
     assert (outcome.partition_count, outcome.replication_factor) == (4, 2)
 
 
-def test_a_deleted_topic_vanishes_from_brokers_and_store(three):
+def test_a_deleted_topic_vanishes_from_brokers_and_store(three: Cluster) -> None:
     create(three)
-    answer = three.ask(DeleteTopics((TopicToDelete("flights"),)))
-    assert isinstance(answer, TopicOutcomes)
+    answer = three.ask_for(TopicOutcomes, DeleteTopics((TopicToDelete("flights"),)))
     assert [outcome.error for outcome in answer.topics] == [ErrorCode.NONE]
     assert "flights" not in three.image.topics
     assert not stored_image(three).topics
@@ -205,20 +222,20 @@ def test_a_deleted_topic_vanishes_from_brokers_and_store(three):
     create(three)
 
 
-def test_a_deletion_waits_for_a_dead_broker(three):
+def test_a_deletion_waits_for_a_dead_broker(three: Cluster) -> None:
     create(three)
     three.kill(3)
     three.ask(DeleteTopics((TopicToDelete("flights"),)))
     assert "flights" in three.image.deleting
     assert three.image.topic("flights") is None
-    refused = three.ask(CreateTopics((NewTopic("flights"),)))
+    refused = three.ask_for(TopicOutcomes, CreateTopics((NewTopic("flights"),)))
     assert refused.topics[0].error is ErrorCode.TOPIC_ALREADY_EXISTS
     three.start(3)
     assert "flights" not in three.image.topics
     assert not stored_image(three).topics
 
 
-def test_a_new_controller_finishes_a_deletion(three):
+def test_a_new_controller_finishes_a_deletion(three: Cluster) -> None:
     create(three)
     three.answer_to_stop = lambda broker_id, message: None
     three.ask(DeleteTopics((TopicToDelete("flights"),)))
@@ -228,7 +245,7 @@ def test_a_new_controller_finishes_a_deletion(three):
     assert not stored_image(three).topics
 
 
-def test_a_broker_that_cannot_delete_is_asked_again_when_it_is_back(three):
+def test_a_broker_that_cannot_delete_is_asked_again_when_it_is_back(three: Cluster) -> None:
     create(three)
     three.answer_to_stop = lambda broker_id, message: (
         {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR} if broker_id == 2 else {}
@@ -241,34 +258,34 @@ def test_a_broker_that_cannot_delete_is_asked_again_when_it_is_back(three):
     assert "flights" not in three.image.topics
 
 
-def test_partitions_are_added(three):
+def test_partitions_are_added(three: Cluster) -> None:
     create(three, assignments=((1, 2),))
-    answer = three.ask(CreatePartitions((MorePartitions("flights", 3),)))
+    answer = three.ask_for(TopicOutcomes, CreatePartitions((MorePartitions("flights", 3),)))
     assert [outcome.error for outcome in answer.topics] == [ErrorCode.NONE]
     assert sorted(three.image.topics["flights"].partitions) == [0, 1, 2]
     assert held_lines(three.image) == held_lines(stored_image(three))
     assert three.members[3].image.topics == three.image.topics
 
 
-def test_what_is_only_validated_is_not_done(three):
-    answer = three.ask(CreateTopics((NewTopic("flights", 2, 1),), validate_only=True))
+def test_what_is_only_validated_is_not_done(three: Cluster) -> None:
+    answer = three.ask_for(TopicOutcomes, CreateTopics((NewTopic("flights", 2, 1),), validate_only=True))
     assert answer.topics[0].error is ErrorCode.NONE
     assert answer.topics[0].partition_count == 2
     assert not three.image.topics
     assert not stored_image(three).topics
 
 
-def test_settings_change_and_are_removed_again(three):
+def test_settings_change_and_are_removed_again(three: Cluster) -> None:
     create(three)
     for configs in ((("retention.ms", "1000"),), ()):
         change = ConfigReplacement(ResourceType.TOPIC, "flights", configs)
-        answer = three.ask(AlterConfigs((change,)))
+        answer = three.ask_for(ResourceOutcomes, AlterConfigs((change,)))
         assert answer.resources[0].error is ErrorCode.NONE
         assert three.image.topic_config("flights") == dict(configs)
         assert stored_image(three).topic_config("flights") == dict(configs)
 
 
-def test_every_block_of_producer_ids_is_new(three):
+def test_every_block_of_producer_ids_is_new(three: Cluster) -> None:
     blocks = [three.ask(AllocateProducerIds(2)) for _ in range(3)]
     assert blocks == [ProducerIdBlock(2, first, 1000) for first in (0, 1000, 2000)]
     three.kill(1)
@@ -278,7 +295,7 @@ def test_every_block_of_producer_ids_is_new(three):
 # --- brokers
 
 
-def test_a_dead_leader_is_replaced_and_everyone_hears(three):
+def test_a_dead_leader_is_replaced_and_everyone_hears(three: Cluster) -> None:
     create(three)
     three.kill(2)
     assert three.partition("flights").isr == (1, 3)
@@ -290,7 +307,7 @@ def test_a_dead_leader_is_replaced_and_everyone_hears(three):
     assert list(three.members[1].image.brokers) == [1]
 
 
-def test_a_partition_without_a_clean_leader_waits(three):
+def test_a_partition_without_a_clean_leader_waits(three: Cluster) -> None:
     create(three, assignments=((2,),))
     epoch = three.partition("flights").leader_epoch
     three.kill(2)
@@ -301,7 +318,7 @@ def test_a_partition_without_a_clean_leader_waits(three):
     assert three.partition("flights").leader_epoch > epoch
 
 
-def test_an_unclean_election_happens_where_the_topic_allows_it(three):
+def test_an_unclean_election_happens_where_the_topic_allows_it(three: Cluster) -> None:
     create(three, assignments=((2, 3),), **{"unclean.leader.election.enable": "true"})
     three.kill(3)
     three.kill(2)
@@ -310,10 +327,10 @@ def test_an_unclean_election_happens_where_the_topic_allows_it(three):
     assert three.partition("flights").isr == (3,)
 
 
-def test_an_unclean_stop_leaves_the_isr_before_any_election(three):
+def test_an_unclean_stop_leaves_the_isr_before_any_election(three: Cluster) -> None:
     """R15 a broker that stopped uncleanly gives up its place in every ISR that has another member."""
     create(three, assignments=((2, 3),))
-    three.members[2].session.close()
+    three.members[2].live_session.close()
     three.start(2, clean_stop=False)
     assert three.partition("flights").leader == 3
     assert three.partition("flights").isr == (3,)
@@ -328,20 +345,22 @@ def test_an_unclean_stop_leaves_the_isr_before_any_election(three):
         pytest.param(True, "b2", 2, id="stopped cleanly"),
     ],
 )
-def test_the_boot_id_tells_whether_a_killed_broker_has_its_page_cache(cluster, clean_stop, boot_id, leader):
+def test_the_boot_id_tells_whether_a_killed_broker_has_its_page_cache(
+    cluster: Cluster, clean_stop: bool, boot_id: str, leader: BrokerId
+) -> None:
     """R15"""
     for broker_id in (1, 2, 3):
         cluster.start(broker_id, boot_id="b1")
     create(cluster, assignments=((2, 3),))
     for member in cluster.members.values():  # all at once, and nobody sees it
-        cluster.store.engine.close_session(member.session.session_id)
+        cluster.store.engine.close_session(member.live_session.session_id)
     cluster.members.clear()
     cluster.start(2, clean_stop=clean_stop, boot_id=boot_id)
     assert cluster.partition("flights").leader == leader
     assert cluster.partition("flights").isr == ((2,) if leader == 2 else (3,))
 
 
-def test_a_partition_whose_log_is_missing_waits_and_the_others_do_not(cluster):
+def test_a_partition_whose_log_is_missing_waits_and_the_others_do_not(cluster: Cluster) -> None:
     """R15 a missing log directory counts for the partitions that lived in it only."""
     cluster.start(1)
     create(cluster, assignments=((1,), (1,)))
@@ -356,12 +375,12 @@ def test_a_partition_whose_log_is_missing_waits_and_the_others_do_not(cluster):
     assert cluster.partition("flights").leader == 1, "with the next start it is asked again"
 
 
-def last_roles_message(member):
+def last_roles_message(member: Member) -> int:
     sent = [e.message_id for e in member.effects if isinstance(e, SendToBroker)]
     return sent[-1]
 
 
-def test_a_single_broker_that_restarts_leads_in_a_new_epoch(cluster):
+def test_a_single_broker_that_restarts_leads_in_a_new_epoch(cluster: Cluster) -> None:
     cluster.start(1)
     create(cluster, assignments=((1,),))
     before = cluster.partition("flights")
@@ -374,7 +393,7 @@ def test_a_single_broker_that_restarts_leads_in_a_new_epoch(cluster):
     assert [p.state for p in roles[-1].partitions] == [after]
 
 
-def test_a_failed_disk_takes_the_replica_out(three):
+def test_a_failed_disk_takes_the_replica_out(three: Cluster) -> None:
     """R6 a broker whose log directory went offline says so, and another replica leads."""
     create(three)
     controller = three.controller
@@ -383,7 +402,7 @@ def test_a_failed_disk_takes_the_replica_out(three):
     assert three.partition("flights").isr == (2, 3)
 
 
-def test_a_stopping_broker_hands_its_leaderships_over(three):
+def test_a_stopping_broker_hands_its_leaderships_over(three: Cluster) -> None:
     create(three)
     epoch = three.image.brokers[1].epoch
     assert three.ask(ControlledShutdown(1, epoch)) == ShutdownProgress(())
@@ -392,7 +411,7 @@ def test_a_stopping_broker_hands_its_leaderships_over(three):
     assert [m for m in three.members[1].received if isinstance(m, StopReplica)]
 
 
-def test_a_stopping_broker_keeps_what_nobody_else_can_lead(three):
+def test_a_stopping_broker_keeps_what_nobody_else_can_lead(three: Cluster) -> None:
     create(three, assignments=((2, 3),))
     three.kill(3)
     shutdown = ControlledShutdown(2, three.image.brokers[2].epoch)
@@ -400,7 +419,7 @@ def test_a_stopping_broker_keeps_what_nobody_else_can_lead(three):
     assert three.partition("flights").leader == 2
 
 
-def test_a_shutdown_of_an_earlier_life_is_stale(three):
+def test_a_shutdown_of_an_earlier_life_is_stale(three: Cluster) -> None:
     answer = three.ask(ControlledShutdown(2, 0))
     assert isinstance(answer, Refused)
     assert answer.error is ErrorCode.STALE_BROKER_EPOCH
@@ -409,16 +428,16 @@ def test_a_shutdown_of_an_earlier_life_is_stale(three):
 # --- elections of leaders on request
 
 
-def test_preferred_leaders_are_elected(three):
+def test_preferred_leaders_are_elected(three: Cluster) -> None:
     create(three, assignments=((2, 1),))
     unknown = TopicPartition("none", 0)
-    answer = three.ask(ElectLeaders(ElectionType.PREFERRED, (FLIGHTS, unknown)))
+    answer = three.ask_for(PartitionOutcomes, ElectLeaders(ElectionType.PREFERRED, (FLIGHTS, unknown)))
     assert {outcome.topic_partition: outcome.error for outcome in answer.partitions} == {
         FLIGHTS: ErrorCode.ELECTION_NOT_NEEDED,
         unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     three.kill(2)
-    unavailable = three.ask(ElectLeaders(ElectionType.PREFERRED, (FLIGHTS,)))
+    unavailable = three.ask_for(PartitionOutcomes, ElectLeaders(ElectionType.PREFERRED, (FLIGHTS,)))
     assert unavailable.partitions[0].error is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     three.start(2)
     state = three.partition("flights")
@@ -431,10 +450,12 @@ def test_preferred_leaders_are_elected(three):
     assert three.ask(ElectLeaders(ElectionType.PREFERRED)) == PartitionOutcomes(())
 
 
-def test_an_unclean_election_needs_somebody(three):
+def test_an_unclean_election_needs_somebody(three: Cluster) -> None:
     create(three, assignments=((2,), (1,)))
     three.kill(2)
-    answer = three.ask(ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS, TopicPartition("flights", 1))))
+    answer = three.ask_for(
+        PartitionOutcomes, ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS, TopicPartition("flights", 1)))
+    )
     assert {outcome.topic_partition.partition: outcome.error for outcome in answer.partitions} == {
         0: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
         1: ErrorCode.ELECTION_NOT_NEEDED,
@@ -444,24 +465,25 @@ def test_an_unclean_election_needs_somebody(three):
 # --- ISR changes
 
 
-def announce(cluster, session):
+def announce(cluster: Cluster, session: int) -> None:
     notice = Create(paths.ISR_CHANGE_PREFIX, codec.encode_isr_change([FLIGHTS]), sequential=True)
     cluster.store.tell(cluster.store.engine.apply(session, notice).events)
     cluster.store.deliver()
 
 
-def test_an_announced_isr_change_reaches_everyone(three):
+def test_an_announced_isr_change_reaches_everyone(three: Cluster) -> None:
     """R4 the controller reads the notice, refreshes its view, tells all brokers, deletes the notice."""
     create(three)
     session = write_isr(three, FLIGHTS, PartitionImage((1, 2, 3), (1, 2), 1))
     announce(three, session)
     assert three.partition("flights").isr == (1, 2)
-    assert all(member.image.partition(FLIGHTS).isr == (1, 2) for member in three.members.values())
+    known = [member.image.partition(FLIGHTS) for member in three.members.values()]
+    assert [state and state.isr for state in known] == [(1, 2)] * 3
     listed = three.store.engine.apply(session, Exists(f"{paths.ISR_CHANGE_PREFIX}0000000000")).result
-    assert listed.stat is None
+    assert listed == Existence(None)
 
 
-def test_a_malformed_notice_is_dropped(three):
+def test_a_malformed_notice_is_dropped(three: Cluster) -> None:
     session = three.store.engine.open_session()
     for data in (b"nonsense", b"{}", b'{"version":1,"partitions":[{"topic":"none","partition":0}]}'):
         notice = Create(paths.ISR_CHANGE_PREFIX, data, sequential=True)
@@ -470,7 +492,7 @@ def test_a_malformed_notice_is_dropped(three):
     assert not [effect for effect in three.controller.effects if isinstance(effect, EventFailed)]
 
 
-def test_an_election_that_races_with_a_leaders_isr_write_decides_again(three):
+def test_an_election_that_races_with_a_leaders_isr_write_decides_again(three: Cluster) -> None:
     """R2 the state is written on the condition of its version; the loser reads it again."""
     create(three)
     write_isr(three, FLIGHTS, PartitionImage((1, 2, 3), (1, 3), 1))
@@ -483,9 +505,9 @@ def test_an_election_that_races_with_a_leaders_isr_write_decides_again(three):
 
 
 @pytest.mark.parametrize("executed", [True, False])
-def test_after_a_lost_answer_the_image_is_read_again(three, executed):
+def test_after_a_lost_answer_the_image_is_read_again(three: Cluster, executed: bool) -> None:
     controller = three.controller
-    controller.session.lose_connection(executed=executed, after=1)
+    controller.live_session.lose_connection(executed=executed, after=1)
     answer = three.ask(CreateTopics((NewTopic("flights", 1, 1),)))
     assert isinstance(answer, Refused)
     three.ask(AllocateProducerIds(1))
@@ -493,7 +515,7 @@ def test_after_a_lost_answer_the_image_is_read_again(three, executed):
     assert held_lines(three.image) == held_lines(stored_image(three))
 
 
-def test_too_many_waiting_requests_are_refused(three):
+def test_too_many_waiting_requests_are_refused(three: Cluster) -> None:
     three.holding = True
     member = three.controller
     for number in range(REQUESTS_WAITING_MAX + 2):
@@ -502,11 +524,11 @@ def test_too_many_waiting_requests_are_refused(three):
     assert isinstance(last, Refused)
     assert last.error is ErrorCode.REQUEST_TIMED_OUT
     three.store.deliver()
-    firsts = [answer.first for answer in member.answers.values()]
-    assert firsts == [1000 * number for number in range(REQUESTS_WAITING_MAX + 1)]
+    blocks = [ProducerIdBlock(1, 1000 * number, 1000) for number in range(REQUESTS_WAITING_MAX + 1)]
+    assert list(member.answers.values()) == blocks
 
 
-def test_a_new_broker_is_told_everything(three):
+def test_a_new_broker_is_told_everything(three: Cluster) -> None:
     create(three, assignments=((1, 2), (3, 1)))
     three.start(4)
     member = three.members[4]
@@ -516,7 +538,7 @@ def test_a_new_broker_is_told_everything(three):
     assert isinstance(member.received[-1], UpdateMetadata)
 
 
-def test_partitions_of_an_unfinished_topic_get_their_first_state(cluster):
+def test_partitions_of_an_unfinished_topic_get_their_first_state(cluster: Cluster) -> None:
     """A topic with an assignment and no states, as another controller may leave it, becomes whole."""
     cluster.start(1)
     cluster.kill(1)
@@ -526,16 +548,18 @@ def test_partitions_of_an_unfinished_topic_get_their_first_state(cluster):
     cluster.start(1)
     assert cluster.partition("flights").leader == 1
     found = cluster.store.engine.apply(session, GetData(paths.partition_state("flights", 0))).result
+    assert isinstance(found, Data)
     assert codec.decode_state(found.data).leader == 1
 
 
-def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_broker):
+def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path: Path) -> None:
     """The walking skeleton's way: every store call goes straight to the engine in a file."""
 
-    def run(engine, events):
+    def run(engine: EmbeddedEngine, events: Sequence[ControllerEvent]) -> tuple[Controller, list[Answer]]:
         controller = Controller(ControllerSettings(), ManualClock(), SeededChance(1))
-        session, answers = engine.open_session(), []
-        pending = deque([Started(make_broker(1), session), *events])
+        session = engine.open_session()
+        answers: list[Answer] = []
+        pending: deque[ControllerEvent] = deque([Started(make_broker(1), session), *events])
         while pending:
             for effect in controller.on_event(pending.popleft()):
                 match effect:
@@ -551,7 +575,9 @@ def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_brok
 
     flights = CreateTopics((NewTopic("flights", 3, 1),))
     first, answers = run(EmbeddedEngine(tmp_path / "metadata"), [RequestArrived(1, flights)])
-    assert [outcome.error for outcome in answers[0].topics] == [ErrorCode.NONE]
+    (created,) = answers
+    assert isinstance(created, TopicOutcomes)
+    assert [outcome.error for outcome in created.topics] == [ErrorCode.NONE]
     second, _ = run(EmbeddedEngine(tmp_path / "metadata"), [])
     assert second.image.cluster_id == first.image.cluster_id
     assert second.image.topics["flights"].topic_id == first.image.topics["flights"].topic_id
@@ -564,7 +590,9 @@ def test_one_broker_runs_on_the_embedded_engine_and_restarts(tmp_path, make_brok
     ("resource_type", "name"),
     [(ResourceType.TOPIC, "flights"), (ResourceType.BROKER, ""), (ResourceType.BROKER, "1")],
 )
-def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowed(three, resource_type, name):
+def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowed(
+    three: Cluster, resource_type: ResourceType, name: str
+) -> None:
     """At once, as in Kafka, wherever they are allowed: topic, all brokers, the controller's own broker."""
     create(three, assignments=((2, 3),))
     three.kill(3)
@@ -573,6 +601,8 @@ def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowe
     assert three.partition("flights").leader == NO_BROKER
     for text, leader in (("false", NO_BROKER), ("true", 3)):
         operations = (("unclean.leader.election.enable", ConfigOperation.SET, text),)
-        answer = three.ask(AlterConfigs((ConfigAmendment(resource_type, name, operations),)))
+        answer = three.ask_for(
+            ResourceOutcomes, AlterConfigs((ConfigAmendment(resource_type, name, operations),))
+        )
         assert answer.resources[0].error is ErrorCode.NONE
         assert three.partition("flights").leader == leader

@@ -21,7 +21,7 @@ REACHED_FROM = {
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(PartitionState, repeat=2)))
-def test_a_partition_moves_only_as_the_table_says(before, after):
+def test_a_partition_moves_only_as_the_table_says(before: PartitionState, after: PartitionState) -> None:
     if before in REACHED_FROM[after]:
         assert_move(before, after)
     else:
@@ -39,5 +39,5 @@ def test_a_partition_moves_only_as_the_table_says(before, after):
         (PartitionImage((1,), (1,), NO_BROKER), OFFLINE),
     ],
 )
-def test_the_state_follows_from_the_image(partition, expected):
+def test_the_state_follows_from_the_image(partition: PartitionImage | None, expected: PartitionState) -> None:
     assert state_of(partition, online=(1,)) is expected

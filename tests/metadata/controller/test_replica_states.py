@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.controller.replica_states import MOVES, Replica, ReplicaState, TopicDeletion
 
 NON_EXISTENT, NEW = ReplicaState.NON_EXISTENT, ReplicaState.NEW
@@ -24,22 +24,22 @@ REACHED_FROM = {
 }
 
 
-def on(broker_id):
+def on(broker_id: BrokerId) -> Replica:
     return Replica(TopicPartition("a", 0), broker_id)
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(ReplicaState, repeat=2)))
-def test_a_replica_moves_only_as_the_table_says(before, after):
+def test_a_replica_moves_only_as_the_table_says(before: ReplicaState, after: ReplicaState) -> None:
     assert ((before, after) in MOVES) is (before in REACHED_FROM[after])
 
 
-def test_a_move_that_is_not_in_the_table_is_refused():
+def test_a_move_that_is_not_in_the_table_is_refused() -> None:
     deletion = TopicDeletion([on(1)])
     with pytest.raises(AssertionError, match="does not go from offline to deletion successful"):
         deletion.move(on(1), SUCCESSFUL)
 
 
-def test_a_deletion_is_done_when_every_replica_is():
+def test_a_deletion_is_done_when_every_replica_is() -> None:
     deletion = TopicDeletion([on(1), on(2)])
     assert deletion.start([1, 2]) == [on(1), on(2)]
     deletion.move(on(1), SUCCESSFUL)
@@ -48,7 +48,7 @@ def test_a_deletion_is_done_when_every_replica_is():
     assert deletion.is_done
 
 
-def test_a_dead_broker_is_asked_when_it_is_back():
+def test_a_dead_broker_is_asked_when_it_is_back() -> None:
     deletion = TopicDeletion([on(1), on(2)])
     assert deletion.start([1]) == [on(1)]
     assert deletion.state_of(on(2)) is INELIGIBLE
@@ -56,7 +56,7 @@ def test_a_dead_broker_is_asked_when_it_is_back():
     assert deletion.start([1, 2]) == [on(2)]
 
 
-def test_a_broker_that_dies_while_deleting_is_asked_again():
+def test_a_broker_that_dies_while_deleting_is_asked_again() -> None:
     deletion = TopicDeletion([on(1)])
     deletion.start([1])
     deletion.broker_gone(1)

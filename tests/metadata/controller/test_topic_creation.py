@@ -1,10 +1,14 @@
 """CreateTopics, one test per way to be refused."""
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
-from odradek.metadata.controller.requests import CreateTopics, NewTopic
+from odradek.metadata.controller.decision import Decision
+from odradek.metadata.controller.requests import CreateTopics, NewTopic, TopicOutcome
 from odradek.metadata.controller.topic_creation import PARTITIONS_PER_REQUEST_MAX, decide_creation
 from odradek.metadata.image import (
     BrokerRegistered,
@@ -13,16 +17,19 @@ from odradek.metadata.image import (
     TopicCreated,
     TopicDeletionBegan,
 )
+from tests.metadata.controllers import make_broker
 
 
 @pytest.fixture
-def image(make_broker):
+def image() -> ClusterImage:
     made = ClusterImage()
     made.apply_all(BrokerRegistered(make_broker(broker_id)) for broker_id in (1, 2, 3))
     return made
 
 
-def decide(image, *topics, num_partitions=1, default_replication_factor=1):
+def decide(
+    image: ClusterImage, *topics: NewTopic, num_partitions: int = 1, default_replication_factor: int = 1
+) -> list[Decision[TopicOutcome]]:
     return list(
         decide_creation(
             image,
@@ -34,41 +41,41 @@ def decide(image, *topics, num_partitions=1, default_replication_factor=1):
     )
 
 
-def refusal(image, *topics, **defaults):
+def refusal(image: ClusterImage, *topics: NewTopic, default_replication_factor: int = 1) -> ErrorCode:
     """The error of the last topic, which must lead to nothing."""
-    decision = decide(image, *topics, **defaults)[-1]
+    decision = decide(image, *topics, default_replication_factor=default_replication_factor)[-1]
     assert decision.outcome.error is not ErrorCode.NONE, f"{topics[-1]} was accepted"
     assert (decision.writes, decision.changes) == ((), ())
     assert decision.outcome.message, "a refusal says why"
     return decision.outcome.error
 
 
-def by_hand(*assignments, **counts):
-    return NewTopic("a", assignments=assignments, **counts)
+def by_hand(*assignments: tuple[int, tuple[int, ...]]) -> NewTopic:
+    return NewTopic("a", assignments=assignments)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "é", "a" * 250])
-def test_a_bad_name_is_an_invalid_topic(image, name):
+def test_a_bad_name_is_an_invalid_topic(image: ClusterImage, name: str) -> None:
     assert refusal(image, NewTopic(name)) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_a_name_that_collides_with_another_topic_is_an_invalid_topic(image, make_uuid):
-    image.apply(TopicCreated("a.b", make_uuid(1), {0: PartitionImage((1,), (1,), 1)}))
+def test_a_name_that_collides_with_another_topic_is_an_invalid_topic(image: ClusterImage) -> None:
+    image.apply(TopicCreated("a.b", UUID(int=1), {0: PartitionImage((1,), (1,), 1)}))
     assert refusal(image, NewTopic("a_b")) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_a_name_that_collides_within_the_request_is_an_invalid_topic(image):
+def test_a_name_that_collides_within_the_request_is_an_invalid_topic(image: ClusterImage) -> None:
     assert refusal(image, NewTopic("a.b"), NewTopic("a_b")) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_a_topic_that_is_there_already_exists(image, make_uuid):
-    image.apply(TopicCreated("a", make_uuid(1), {0: PartitionImage((1,), (1,), 1)}))
+def test_a_topic_that_is_there_already_exists(image: ClusterImage) -> None:
+    image.apply(TopicCreated("a", UUID(int=1), {0: PartitionImage((1,), (1,), 1)}))
     assert refusal(image, NewTopic("a")) is ErrorCode.TOPIC_ALREADY_EXISTS
     image.apply(TopicDeletionBegan("a"))
     assert refusal(image, NewTopic("a")) is ErrorCode.TOPIC_ALREADY_EXISTS
 
 
-def test_a_topic_named_twice_is_an_invalid_request_and_answered_once(image):
+def test_a_topic_named_twice_is_an_invalid_request_and_answered_once(image: ClusterImage) -> None:
     decisions = decide(image, NewTopic("a"), NewTopic("b"), NewTopic("a"))
     assert [(d.outcome.name, d.outcome.error) for d in decisions] == [
         ("a", ErrorCode.INVALID_REQUEST),
@@ -77,23 +84,26 @@ def test_a_topic_named_twice_is_an_invalid_request_and_answered_once(image):
 
 
 @pytest.mark.parametrize("count", [0, -2])
-def test_a_count_that_is_not_positive_is_invalid_partitions(image, count):
+def test_a_count_that_is_not_positive_is_invalid_partitions(image: ClusterImage, count: int) -> None:
     assert refusal(image, NewTopic("a", count)) is ErrorCode.INVALID_PARTITIONS
 
 
 @pytest.mark.parametrize("factor", [0, -2, 4])
-def test_more_replicas_than_brokers_or_none_is_an_invalid_replication_factor(image, factor):
+def test_more_replicas_than_brokers_or_none_is_an_invalid_replication_factor(
+    image: ClusterImage, factor: int
+) -> None:
     assert refusal(image, NewTopic("a", 1, factor)) is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
-def test_the_default_replication_factor_is_checked_too(image):
+def test_the_default_replication_factor_is_checked_too(image: ClusterImage) -> None:
     error = refusal(image, NewTopic("a"), default_replication_factor=4)
     assert error is ErrorCode.INVALID_REPLICATION_FACTOR
 
 
-@pytest.mark.parametrize("counts", [{"partition_count": 1}, {"replication_factor": 1}])
-def test_an_assignment_and_a_count_is_an_invalid_request(image, counts):
-    assert refusal(image, by_hand((0, (1,)), **counts)) is ErrorCode.INVALID_REQUEST
+def test_an_assignment_and_a_count_is_an_invalid_request(image: ClusterImage) -> None:
+    by_assignment = by_hand((0, (1,)))
+    for both in (replace(by_assignment, partition_count=1), replace(by_assignment, replication_factor=1)):
+        assert refusal(image, both) is ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(
@@ -108,33 +118,37 @@ def test_an_assignment_and_a_count_is_an_invalid_request(image, counts):
         pytest.param([(1, (1,))], id="not from 0"),
     ],
 )
-def test_an_assignment_that_does_not_fit_is_an_invalid_replica_assignment(image, assignments):
+def test_an_assignment_that_does_not_fit_is_an_invalid_replica_assignment(
+    image: ClusterImage, assignments: list[tuple[int, tuple[int, ...]]]
+) -> None:
     assert refusal(image, by_hand(*assignments)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 @pytest.mark.parametrize(
     "configs", [(("no.such", "1"),), (("retention.ms", "soon"),), (("cleanup.policy", None),)]
 )
-def test_a_bad_setting_is_an_invalid_config(image, configs):
+def test_a_bad_setting_is_an_invalid_config(
+    image: ClusterImage, configs: tuple[tuple[str, str | None], ...]
+) -> None:
     assert refusal(image, NewTopic("a", configs=configs)) is ErrorCode.INVALID_CONFIG
 
 
-def test_a_setting_named_twice_is_an_invalid_request(image):
+def test_a_setting_named_twice_is_an_invalid_request(image: ClusterImage) -> None:
     configs = (("retention.ms", "1"), ("retention.ms", "2"))
     assert refusal(image, NewTopic("a", configs=configs)) is ErrorCode.INVALID_REQUEST
 
 
-def test_too_many_partitions_in_one_request_violate_the_policy(image):
+def test_too_many_partitions_in_one_request_violate_the_policy(image: ClusterImage) -> None:
     half = PARTITIONS_PER_REQUEST_MAX // 2
     assert refusal(image, NewTopic("a", half), NewTopic("b", half + 1)) is ErrorCode.POLICY_VIOLATION
 
 
-def test_counts_of_minus_one_mean_the_defaults(image):
+def test_counts_of_minus_one_mean_the_defaults(image: ClusterImage) -> None:
     (decision,) = decide(image, NewTopic("a", -1, -1), num_partitions=5, default_replication_factor=2)
     assert (decision.outcome.partition_count, decision.outcome.replication_factor) == (5, 2)
 
 
-def test_an_assignment_by_hand_is_taken_as_it_is(image):
+def test_an_assignment_by_hand_is_taken_as_it_is(image: ClusterImage) -> None:
     (decision,) = decide(image, by_hand((1, (3, 1)), (0, (2, 3))))
     created = decision.changes[0]
     assert isinstance(created, TopicCreated)
@@ -142,7 +156,7 @@ def test_an_assignment_by_hand_is_taken_as_it_is(image):
     assert [created.partitions[number].leader for number in (0, 1)] == [2, 3]
 
 
-def test_one_topic_s_refusal_does_not_touch_another(image):
+def test_one_topic_s_refusal_does_not_touch_another(image: ClusterImage) -> None:
     decisions = decide(image, NewTopic(".."), NewTopic("a"))
     assert [decision.outcome.error for decision in decisions] == [
         ErrorCode.INVALID_TOPIC_EXCEPTION,
