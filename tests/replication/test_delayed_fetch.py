@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import CorruptRecord
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.replication import FetchParams, Isolation, PartitionFetch, params_for_follower
+from tests.replication.replica_bench import BATCH_BYTES, ConsumeOptions, FetchAnswers, ReplicaBench
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 BIG = 1 << 20
@@ -17,13 +17,13 @@ BIG = 1 << 20
 class Quota:
     """A quota for the followers of p1, used up or not."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.exceeded = True
 
-    def is_exceeded(self):
+    def is_exceeded(self) -> bool:
         return self.exceeded
 
-    def throttles(self, topic_partition, replica_id):
+    def throttles(self, topic_partition: TopicPartition, replica_id: int) -> bool:
         return topic_partition == p1
 
 
@@ -53,14 +53,16 @@ class Quota:
         "nothing asked",
     ],
 )
-def test_a_fetch_is_parked_only_when_it_has_a_reason_to_wait(bench, waits, options, offsets):
+def test_a_fetch_is_parked_only_when_it_has_a_reason_to_wait(
+    bench: ReplicaBench, waits: bool, options: ConsumeOptions, offsets: dict[TopicPartition, int]
+) -> None:
     """F1."""
     bench.order(p1)
     bench.produce(p1)
     assert bench.consume(offsets, **options).is_answered is not waits
 
 
-def test_a_parked_fetch_is_answered_at_its_deadline_with_what_there_is(bench):
+def test_a_parked_fetch_is_answered_at_its_deadline_with_what_there_is(bench: ReplicaBench) -> None:
     """F1, F7."""
     bench.order(p1)
     bench.produce(p1)
@@ -72,7 +74,7 @@ def test_a_parked_fetch_is_answered_at_its_deadline_with_what_there_is(bench):
     assert bench.manager.meters.consumer_fetch_expirations == 1
 
 
-def test_an_expired_fetch_of_a_follower_is_metered_apart(bench):
+def test_an_expired_fetch_of_a_follower_is_metered_apart(bench: ReplicaBench) -> None:
     bench.order(p1, isr=(1, 2))
     bench.follow(2, {p1: 0})
     bench.pass_time(500)
@@ -80,7 +82,7 @@ def test_an_expired_fetch_of_a_follower_is_metered_apart(bench):
     assert (meters.follower_fetch_expirations, meters.consumer_fetch_expirations) == (1, 0)
 
 
-def test_a_partition_named_twice_is_watched_once(bench):
+def test_a_partition_named_twice_is_watched_once(bench: ReplicaBench) -> None:
     """D3."""
     bench.order(p1)
     answers = bench.fetch(
@@ -94,7 +96,7 @@ def test_a_partition_named_twice_is_watched_once(bench):
 # --- F2: cases A to E
 
 
-def test_case_a_the_leadership_moved(bench):
+def test_case_a_the_leadership_moved(bench: ReplicaBench) -> None:
     """F2 A, R14."""
     bench.order(p1)
     answers = bench.consume({p1: 0})
@@ -102,7 +104,7 @@ def test_case_a_the_leadership_moved(bench):
     assert answers.only[0].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_case_a_does_not_concern_a_fetch_that_any_replica_may_answer(bench):
+def test_case_a_does_not_concern_a_fetch_that_any_replica_may_answer(bench: ReplicaBench) -> None:
     """F2 A: leader-only fetches alone."""
     bench.order(p1)
     answers = bench.consume({p1: 0}, leader_only=False)
@@ -110,7 +112,7 @@ def test_case_a_does_not_concern_a_fetch_that_any_replica_may_answer(bench):
     assert not answers.is_answered
 
 
-def test_case_b_the_replica_was_stopped(bench):
+def test_case_b_the_replica_was_stopped(bench: ReplicaBench) -> None:
     """F2 B."""
     bench.order(p1)
     answers = bench.consume({p1: 0}, leader_only=False)
@@ -118,7 +120,7 @@ def test_case_b_the_replica_was_stopped(bench):
     assert answers.only[0].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_case_c_the_topic_was_deleted(bench):
+def test_case_c_the_topic_was_deleted(bench: ReplicaBench) -> None:
     """F2 C."""
     bench.order(p1)
     answers = bench.consume({p1: 0})
@@ -127,7 +129,7 @@ def test_case_c_the_topic_was_deleted(bench):
     assert answers.only[0].error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_case_d_the_directory_failed(bench):
+def test_case_d_the_directory_failed(bench: ReplicaBench) -> None:
     """F2 D."""
     bench.order(p1)
     answers = bench.consume({p1: 0})
@@ -135,7 +137,7 @@ def test_case_d_the_directory_failed(bench):
     assert answers.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_case_e_the_epoch_was_fenced(bench):
+def test_case_e_the_epoch_was_fenced(bench: ReplicaBench) -> None:
     """F2 E."""
     bench.order(p1)
     answers = bench.fetch(FetchParams(max_wait_ms=500), PartitionFetch(p1, 0, BIG, current_leader_epoch=0))
@@ -143,7 +145,7 @@ def test_case_e_the_epoch_was_fenced(bench):
     assert answers.only[0].error_code is ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_one_failed_partition_answers_the_whole_fetch(bench):
+def test_one_failed_partition_answers_the_whole_fetch(bench: ReplicaBench) -> None:
     """F2, R9: whatever was gathered of the others."""
     bench.order(p1)
     bench.order(p2)
@@ -162,29 +164,29 @@ def test_one_failed_partition_answers_the_whole_fetch(bench):
 # --- F3
 
 
-def test_each_isolation_waits_for_its_own_end(bench):
+def test_each_isolation_waits_for_its_own_end(bench: ReplicaBench) -> None:
     """F3: log end for a follower, HW and LSO for consumers."""
     bench.order(p1, isr=(1, 2, 3))
-    bench.log(p1).unstable = 0
     follower = bench.follow(2, {p1: 0})
     uncommitted = bench.consume({p1: 0})
     committed = bench.consume({p1: 0}, isolation=Isolation.LAST_STABLE)
 
-    def answered():
+    def answered() -> list[bool]:
         return [answers.is_answered for answers in (follower, uncommitted, committed)]
 
-    bench.produce(p1, acks=1)
+    bench.begin_transaction(p1)
     assert answered() == [True, False, False]
     for broker_id in (2, 3):
         bench.follow(broker_id, {p1: 1}, max_wait_ms=0)
     assert answered() == [True, True, False]
-    bench.log(p1).unstable = None
-    bench.produce(p1, acks=1)
+    bench.end_transaction(p1)
+    for broker_id in (2, 3):
+        bench.follow(broker_id, {p1: 2}, max_wait_ms=0)
     assert answered() == [True, True, True]
     assert committed.only[0].aborted_transactions == []
 
 
-def test_a_segment_that_has_only_just_rolled_is_no_change(bench):
+def test_a_segment_that_has_only_just_rolled_is_no_change(bench: ReplicaBench) -> None:
     """F3: end offset = fetch offset adds nothing, whatever the segments."""
     bench.order(p1)
     bench.produce(p1)
@@ -197,7 +199,7 @@ def test_a_segment_that_has_only_just_rolled_is_no_change(bench):
 # --- F4
 
 
-def test_case_f_a_truncated_log_is_answered_at_once(bench):
+def test_case_f_a_truncated_log_is_answered_at_once(bench: ReplicaBench) -> None:
     """F4: the end lies on an older segment than the start."""
     bench.order(p1, isr=(1, 2))
     log = bench.log(p1)
@@ -210,17 +212,17 @@ def test_case_f_a_truncated_log_is_answered_at_once(bench):
     assert answers.only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_case_f_a_reader_behind_the_active_segment_is_answered_at_once(bench):
+def test_case_f_a_reader_behind_the_active_segment_is_answered_at_once(bench: ReplicaBench) -> None:
     """F4: the start lies on an older segment than the end, and bytes cannot be told."""
     bench.order(p1)
     bench.produce(p1)
     answers = bench.consume({p1: 0}, min_bytes=100_000)
     bench.log(p1).roll()
     bench.produce(p1)
-    assert len(answers.only[0].records) == 200
+    assert len(answers.only[0].records) == BATCH_BYTES, "a read ends with its segment"
 
 
-def test_case_f_an_offset_above_the_log_end_is_answered_in_the_same_segment_too(bench):
+def test_case_f_an_offset_above_the_log_end_is_answered_in_the_same_segment_too(bench: ReplicaBench) -> None:
     """F4: truncated within the segment."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -230,7 +232,7 @@ def test_case_f_an_offset_above_the_log_end_is_answered_in_the_same_segment_too(
     assert answers.only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_a_consumer_merely_above_the_high_watermark_waits(bench):
+def test_a_consumer_merely_above_the_high_watermark_waits(bench: ReplicaBench) -> None:
     """F4."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -246,7 +248,7 @@ def test_a_consumer_merely_above_the_high_watermark_waits(bench):
 # --- F5, F6
 
 
-def test_a_partition_adds_at_most_its_own_limit(bench):
+def test_a_partition_adds_at_most_its_own_limit(bench: ReplicaBench) -> None:
     """F5."""
     bench.order(p1)
     bench.order(p2)
@@ -257,7 +259,7 @@ def test_a_partition_adds_at_most_its_own_limit(bench):
     assert answers.is_answered
 
 
-def test_case_h_is_off_without_a_replica_selector(bench):
+def test_case_h_is_off_without_a_replica_selector(bench: ReplicaBench) -> None:
     """F6 H: HW alone does not answer a follower."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -267,10 +269,10 @@ def test_case_h_is_off_without_a_replica_selector(bench):
     assert not answers.is_answered
 
 
-def test_case_h_lets_the_high_watermark_travel_without_data(make_bench):
+def test_case_h_lets_the_high_watermark_travel_without_data() -> None:
     """F6 H, where `replica.selector.class` is set."""
     settings = replace(BrokerSettings(), replica_selector_class="RackAwareReplicaSelector")
-    bench = make_bench(settings)
+    bench = ReplicaBench(settings)
     bench.order(p1, isr=(1, 2, 3))
     bench.produce(p1, acks=1)
     follower = bench.follow(2, {p1: 1})
@@ -283,37 +285,39 @@ def test_case_h_lets_the_high_watermark_travel_without_data(make_bench):
 # --- F7
 
 
-def test_the_second_read_does_not_move_the_leaders_picture_of_the_follower(bench):
+def test_the_second_read_does_not_move_the_leaders_picture_of_the_follower(bench: ReplicaBench) -> None:
     """F7, R10."""
     bench.order(p1, isr=(1, 2, 3))
     parked = bench.follow(2, {p1: 0}, min_bytes=150)
     bench.produce(p1, acks=1)
     bench.follow(2, {p1: 1}, max_wait_ms=0)
-    remote = bench.partition(p1).leadership.remotes[2]
+    remote = bench.leadership(p1).remotes[2]
     assert remote.log_end.offset == 1
     bench.produce(p1, acks=1)
     assert len(parked.only[0].records) == 200
     assert remote.log_end.offset == 1
 
 
-def test_the_answer_is_read_anew_and_whole(bench):
+def test_the_answer_is_read_anew_and_whole(bench: ReplicaBench) -> None:
     """F7: error, HW, log start, LSO and records per partition, as they are on completion."""
     bench.order(p1)
     bench.order(p2)
     bench.produce(p1)
-    bench.delete_records({p1: 1}, timeout_ms=0)
+    bench.delete_records({p1: 1})
     answers = bench.consume({p1: 1, p2: 0})
-    bench.produce(p1, size_bytes=60)
+    bench.produce(p1, size_bytes=80)
     first, second = answers.only
     assert (first.high_watermark, first.last_stable_offset, first.log_start_offset) == (2, 2, 1)
-    assert (len(first.records), len(second.records), second.high_watermark) == (60, 0, 0)
+    assert (len(first.records), len(second.records), second.high_watermark) == (80, 0, 0)
 
 
-def test_a_second_read_that_fails_says_so(bench):
+def test_a_second_read_that_fails_says_so(bench: ReplicaBench) -> None:
     """F7."""
     bench.order(p1)
-    answers = bench.consume({p1: 0})
-    bench.log(p1).fails_with = CorruptRecord("a bad sector")
+    bench.produce(p1)
+    bench.produce(p1)
+    answers = bench.consume({p1: 0}, min_bytes=151, partition_max_bytes=150)
+    bench.damage(p1)
     bench.pass_time(500)
     assert answers.only[0].error_code is ErrorCode.CORRUPT_MESSAGE
 
@@ -321,7 +325,7 @@ def test_a_second_read_that_fails_says_so(bench):
 # --- F8, F9
 
 
-def test_a_throttled_follower_is_given_nothing_and_waits(bench):
+def test_a_throttled_follower_is_given_nothing_and_waits(bench: ReplicaBench) -> None:
     """F8: quota exceeded, in the list, and not in the ISR."""
     bench.order(p1, isr=(1,), replicas=(1, 2))
     quota = Quota()
@@ -333,22 +337,24 @@ def test_a_throttled_follower_is_given_nothing_and_waits(bench):
     assert not answers.is_answered
     quota.exceeded = False
     bench.produce(p1, acks=1)
-    assert len(answers.only[0].records) == 300
+    assert len(answers.only[0].records) == BATCH_BYTES, "a read ends with its segment"
 
 
-def test_a_follower_in_sync_is_never_throttled(bench):
+def test_a_follower_in_sync_is_never_throttled(bench: ReplicaBench) -> None:
     """F8."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
     assert len(bench.follow(2, {p1: 0}, quota=Quota()).only[0].records) == 100
 
 
-def diverging_fetch(bench, offset, last_fetched_epoch, max_wait_ms=500):
+def diverging_fetch(
+    bench: ReplicaBench, offset: int, last_fetched_epoch: int, max_wait_ms: int = 500
+) -> FetchAnswers:
     params = params_for_follower(2, max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=BIG)
     return bench.fetch(params, PartitionFetch(p1, offset, BIG, last_fetched_epoch=last_fetched_epoch))
 
 
-def test_a_diverged_log_is_told_at_once_and_read_nothing(bench):
+def test_a_diverged_log_is_told_at_once_and_read_nothing(bench: ReplicaBench) -> None:
     """F9: (last fetched epoch, fetch offset) against a log of epoch 0 to offset 1 and epoch 4 to offset 2."""
     bench.order(p1, isr=(1, 2), epoch=0)
     bench.produce(p1, acks=1)
@@ -363,27 +369,35 @@ def test_a_diverged_log_is_told_at_once_and_read_nothing(bench):
     assert diverging_fetch(bench, 2, 4).is_answered is False
 
 
-def test_an_epoch_older_than_all_that_is_known_is_out_of_range(bench):
+def test_an_epoch_newer_than_all_that_is_known_is_out_of_range(bench: ReplicaBench) -> None:
     """F9."""
     bench.order(p1, isr=(1, 2), epoch=4)
     bench.produce(p1, acks=1)
-    assert diverging_fetch(bench, 1, 2).only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert diverging_fetch(bench, 1, 5).only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_a_diverged_fetch_does_not_move_the_followers_place(bench):
+def test_an_epoch_older_than_all_that_is_known_ends_where_the_log_begins(bench: ReplicaBench) -> None:
+    """F9."""
+    bench.order(p1, isr=(1, 2), epoch=4)
+    bench.produce(p1, acks=1)
+    (told,) = diverging_fetch(bench, 1, 2).only
+    assert (told.error_code, told.diverging_epoch) == (ErrorCode.NONE, (2, 0))
+
+
+def test_a_diverged_fetch_does_not_move_the_followers_place(bench: ReplicaBench) -> None:
     """F9, R10: its offset is not in this log."""
     bench.order(p1, isr=(1, 2), epoch=4)
     bench.produce(p1, acks=1)
     bench.order(p1, isr=(1, 2), epoch=6)
     diverging_fetch(bench, 1, 5)
-    assert bench.partition(p1).leadership.remotes[2].log_end.offset == -1
+    assert bench.leadership(p1).remotes[2].log_end.offset == -1
     assert bench.log(p1).high_watermark.offset == 0
 
 
 # --- D7
 
 
-def test_what_it_waits_for_is_said_in_words(bench):
+def test_what_it_waits_for_is_said_in_words(bench: ReplicaBench) -> None:
     """D7."""
     bench.order(p1, isr=(1, 2))
     bench.order(p2, isr=(1, 2))

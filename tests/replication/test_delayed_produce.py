@@ -4,16 +4,18 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.base.settings import TopicConfig
+from tests.replication.replica_bench import ReplicaBench
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 
 
-def watched(bench):
+def watched(bench: ReplicaBench) -> int:
     return bench.manager.purgatories.produce.watched
 
 
 @pytest.mark.parametrize("acks", [0, 1])
-def test_acks_below_all_are_answered_at_once(bench, acks):
+def test_acks_below_all_are_answered_at_once(bench: ReplicaBench, acks: int) -> None:
     """P1."""
     bench.order(p1, isr=(1, 2))
     answer = bench.produce(p1, acks=acks).only[p1]
@@ -22,7 +24,7 @@ def test_acks_below_all_are_answered_at_once(bench, acks):
 
 
 @pytest.mark.parametrize("acks", [2, -2, 3, 32767])
-def test_other_acks_are_refused_and_nothing_is_written(bench, acks):
+def test_other_acks_are_refused_and_nothing_is_written(bench: ReplicaBench, acks: int) -> None:
     """P1."""
     bench.order(p1)
     answers = bench.produce(p1, p2, acks=acks).only
@@ -30,21 +32,21 @@ def test_other_acks_are_refused_and_nothing_is_written(bench, acks):
     assert bench.log(p1).end_offset == 0
 
 
-def test_a_lone_replica_answers_acks_all_without_a_delayed_operation(bench):
+def test_a_lone_replica_answers_acks_all_without_a_delayed_operation(bench: ReplicaBench) -> None:
     """P1, R7: at ISR = {leader} HW moves with the append."""
     bench.order(p1)
     assert bench.produce(p1, acks=-1).only[p1].error_code is ErrorCode.NONE
     assert (watched(bench), bench.timer.size) == (0, 0)
 
 
-def test_nothing_to_wait_for_is_answered_at_once(bench):
+def test_nothing_to_wait_for_is_answered_at_once(bench: ReplicaBench) -> None:
     """P1: no batch at all, or no append that succeeded."""
     assert bench.produce(acks=-1).only == {}
     assert bench.produce(p1, acks=-1).only[p1].error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert watched(bench) == 0
 
 
-def test_it_waits_under_all_partitions_of_the_request(bench):
+def test_it_waits_under_all_partitions_of_the_request(bench: ReplicaBench) -> None:
     """P1: also under those whose append failed."""
     bench.order(p1, isr=(1, 2))
     answers = bench.produce(p1, p2)
@@ -57,7 +59,7 @@ def test_it_waits_under_all_partitions_of_the_request(bench):
     }
 
 
-def test_expiry_answers_truthfully_what_was_reached_by_then(bench):
+def test_expiry_answers_truthfully_what_was_reached_by_then(bench: ReplicaBench) -> None:
     """P2, P4: REQUEST_TIMED_OUT for what is pending only; those are metered."""
     bench.order(p1, isr=(1, 2))
     bench.order(p2, isr=(1, 2))
@@ -74,7 +76,7 @@ def test_expiry_answers_truthfully_what_was_reached_by_then(bench):
     assert bench.manager.meters.produce_expirations == {p2: 1}
 
 
-def test_records_are_on_the_log_although_their_produce_expired(bench):
+def test_records_are_on_the_log_although_their_produce_expired(bench: ReplicaBench) -> None:
     """P2: a timeout says that the outcome is not known, not that it failed."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, timeout_ms=0)
@@ -82,7 +84,7 @@ def test_records_are_on_the_log_although_their_produce_expired(bench):
     assert bench.log(p1).end_offset == 1
 
 
-def test_losing_the_leadership_answers_that_partition_and_waits_for_the_others(bench):
+def test_losing_the_leadership_answers_that_partition_and_waits_for_the_others(bench: ReplicaBench) -> None:
     """P3 A, R5c, R14."""
     bench.order(p1, isr=(1, 2))
     bench.order(p2, isr=(1, 2))
@@ -96,7 +98,7 @@ def test_losing_the_leadership_answers_that_partition_and_waits_for_the_others(b
     ]
 
 
-def test_leading_again_does_not_revive_what_was_answered_for(bench):
+def test_leading_again_does_not_revive_what_was_answered_for(bench: ReplicaBench) -> None:
     """P3: a pending partition that was closed stays closed."""
     bench.order(p1, isr=(1, 2))
     answers = bench.produce(p1)
@@ -105,7 +107,7 @@ def test_leading_again_does_not_revive_what_was_answered_for(bench):
     assert answers.only[p1].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_deleted_partition_answers_what_the_cluster_knows_of_it(bench):
+def test_a_deleted_partition_answers_what_the_cluster_knows_of_it(bench: ReplicaBench) -> None:
     """P3 A: unknown anywhere once the topic is gone, else hosted elsewhere.
 
     As in Kafka such an error keeps the base offset that the append had given; only a failed append has -1.
@@ -130,19 +132,21 @@ def test_a_deleted_partition_answers_what_the_cluster_knows_of_it(bench):
         ((1,), ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND),
     ],
 )
-def test_reaching_the_high_watermark_is_a_success_with_enough_replicas_only(bench, isr_left, expected):
+def test_reaching_the_high_watermark_is_a_success_with_enough_replicas_only(
+    bench: ReplicaBench, isr_left: tuple[int, ...], expected: ErrorCode
+) -> None:
     """P3 B.1 and B.2: the ISR shrank while the produce waited; HW moves all the same (R7)."""
-    bench.set_config(min_insync_replicas=2)
+    bench.set_config(TopicConfig(min_insync_replicas=2))
     bench.order(p1, isr=(1, 2, 3))
     answers = bench.produce(p1)
-    leadership = bench.partition(p1).leadership
+    leadership = bench.leadership(p1)
     leadership.isr = isr_left
     for follower in (2, 3):
         bench.follow(follower, {p1: 1}, max_wait_ms=0)
     assert answers.only[p1].error_code is expected
 
 
-def test_what_it_waits_for_is_said_in_words(bench):
+def test_what_it_waits_for_is_said_in_words(bench: ReplicaBench) -> None:
     """D7."""
     bench.order(p1, isr=(1, 2, 3))
     for _ in range(42):
@@ -161,9 +165,9 @@ def test_what_it_waits_for_is_said_in_words(bench):
     assert waiting.waits_for == "flights-1: acks=all: HW 41 < 43, behind: broker 3, last fetch 812 ms ago"
 
 
-def test_the_words_name_a_follower_that_never_fetched_and_a_disk_that_lags(bench):
+def test_the_words_name_a_follower_that_never_fetched_and_a_disk_that_lags(bench: ReplicaBench) -> None:
     """D7."""
-    bench.set_config(odradek_log_flush_before_ack=True)
+    bench.set_config(TopicConfig(odradek_log_flush_before_ack=True))
     bench.order(p1, isr=(1, 2))
     bench.produce(p1)
     (waiting,) = bench.manager.purgatories.produce.describe()

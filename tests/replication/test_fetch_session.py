@@ -1,5 +1,6 @@
 """What an incremental answer holds."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -9,8 +10,10 @@ from odradek.base.ids import TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
 from odradek.replication.fetch_session import (
     EPOCH_MAX,
+    FetchAnswer,
     FetchSession,
     IncrementalFetch,
+    SessionKey,
     SessionlessFetch,
     SessionPartition,
     epoch_after,
@@ -20,66 +23,68 @@ from odradek.replication.fetch_session import (
 from odradek.storage import EpochEnd
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
-KNOWN = {"high_watermark": 5, "last_stable_offset": 4, "log_start_offset": 1}
+KNOWN = FetchOutcome(high_watermark=5, last_stable_offset=4, log_start_offset=1)
 
 
-def session_of(*partitions):
-    known = {}
+def session_of(*partitions: TopicPartition) -> FetchSession:
+    known: dict[SessionKey, SessionPartition] = {}
     for partition in partitions:
         fetch = PartitionFetch(partition, 0, 1000)
-        known[key_of(fetch)] = SessionPartition(fetch, **KNOWN)
+        known[key_of(fetch)] = SessionPartition(
+            fetch, KNOWN.high_watermark, KNOWN.last_stable_offset, KNOWN.log_start_offset
+        )
     return FetchSession(77, False, False, 0, 0, partitions=known)
 
 
-def answer(session, *outcomes):
+def answer(session: FetchSession, *outcomes: FetchOutcome) -> FetchAnswer:
     return IncrementalFetch(session).answer(outcomes)
 
 
 @pytest.mark.parametrize(
-    ("change", "is_news"),
+    ("outcome", "is_news"),
     [
-        ({}, False),
-        ({"records": b"x"}, True),
-        ({"high_watermark": 6}, True),
-        ({"last_stable_offset": 5}, True),
-        ({"log_start_offset": 2}, True),
-        ({"error_code": ErrorCode.NOT_LEADER_OR_FOLLOWER}, True),
-        ({"diverging_epoch": EpochEnd(1, 2)}, True),
-        ({"preferred_read_replica": 3}, True),
+        (KNOWN, False),
+        (replace(KNOWN, records=b"x"), True),
+        (replace(KNOWN, high_watermark=6), True),
+        (replace(KNOWN, last_stable_offset=5), True),
+        (replace(KNOWN, log_start_offset=2), True),
+        (replace(KNOWN, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER), True),
+        (replace(KNOWN, diverging_epoch=EpochEnd(1, 2)), True),
+        (replace(KNOWN, preferred_read_replica=3), True),
     ],
 )
-def test_an_incremental_answer_holds_only_news(change, is_news):
+def test_an_incremental_answer_holds_only_news(outcome: FetchOutcome, is_news: bool) -> None:
     """F10: records, an error, or a changed HW, log start or LSO."""
     session = session_of(p1, p2)
-    told = answer(session, FetchOutcome(**KNOWN), FetchOutcome(**(KNOWN | change)))
+    told = answer(session, KNOWN, outcome)
     assert [fetch.topic_partition for fetch, _ in told.partitions] == ([p2] if is_news else [])
     assert told.session_id == 77
 
 
-def test_what_was_told_is_no_news_the_next_time():
+def test_what_was_told_is_no_news_the_next_time() -> None:
     """F10."""
     session = session_of(p1)
-    assert len(answer(session, FetchOutcome(**(KNOWN | {"high_watermark": 6}))).partitions) == 1
-    assert len(answer(session, FetchOutcome(**(KNOWN | {"high_watermark": 6}))).partitions) == 0
+    assert len(answer(session, replace(KNOWN, high_watermark=6)).partitions) == 1
+    assert len(answer(session, replace(KNOWN, high_watermark=6)).partitions) == 0
 
 
-def test_the_end_of_an_error_is_news():
+def test_the_end_of_an_error_is_news() -> None:
     """F10: although all offsets are what they were before it."""
     session = session_of(p1)
     answer(session, FetchOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-    assert len(answer(session, FetchOutcome(**KNOWN)).partitions) == 1
+    assert len(answer(session, KNOWN).partitions) == 1
 
 
-def test_partitions_with_records_are_read_last_the_next_time():
+def test_partitions_with_records_are_read_last_the_next_time() -> None:
     """F10: or else the first ones would starve the others when answers are full."""
     session = session_of(p1, p2, p3)
-    quiet, full = FetchOutcome(**KNOWN), FetchOutcome(**KNOWN, records=b"x")
+    quiet, full = KNOWN, replace(KNOWN, records=b"x")
     answer(session, full, quiet, full)
     order = [fetch.topic_partition for fetch in IncrementalFetch(session).fetches]
     assert order == [p2, p1, p3]
 
 
-def test_partitions_are_added_changed_and_forgotten():
+def test_partitions_are_added_changed_and_forgotten() -> None:
     """F10."""
     session = session_of(p1, p2)
     session.change(
@@ -91,16 +96,16 @@ def test_partitions_are_added_changed_and_forgotten():
     assert session.partitions["flights", 3].high_watermark == -1
 
 
-def test_a_partition_forgotten_while_its_fetch_waited_stays_forgotten():
+def test_a_partition_forgotten_while_its_fetch_waited_stays_forgotten() -> None:
     """F10."""
     session = session_of(p1, p2)
     waiting = IncrementalFetch(session)
     session.change([], [("flights", 1)])
-    waiting.answer([FetchOutcome(**KNOWN, records=b"x"), FetchOutcome(**KNOWN)])
+    waiting.answer([replace(KNOWN, records=b"x"), KNOWN])
     assert list(session.partitions) == [("flights", 2)]
 
 
-def test_an_answer_overtaken_by_another_request_is_void():
+def test_an_answer_overtaken_by_another_request_is_void() -> None:
     """F10."""
     session = session_of(p1)
     waiting = IncrementalFetch(session)
@@ -109,19 +114,19 @@ def test_an_answer_overtaken_by_another_request_is_void():
     assert (told.error_code, list(told.partitions)) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, [])
 
 
-def test_without_a_session_all_is_answered():
+def test_without_a_session_all_is_answered() -> None:
     """F10: epoch -1."""
     fetch = PartitionFetch(p1, 0, 1000)
-    told = SessionlessFetch([fetch]).answer([FetchOutcome(**KNOWN)])
+    told = SessionlessFetch([fetch]).answer([KNOWN])
     assert (told.session_id, [one for one, _ in told.partitions]) == (0, [fetch])
 
 
-def test_epochs_wrap_to_one():
+def test_epochs_wrap_to_one() -> None:
     """F10: 0 would open a session, -1 close it."""
     assert [epoch_after(epoch) for epoch in (1, EPOCH_MAX - 1, EPOCH_MAX)] == [2, EPOCH_MAX, 1]
 
 
-def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes():
+def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes() -> None:
     """F10: Fetch >= 13 may ask for a topic before this broker has heard of it."""
     early = SessionPartition(PartitionFetch(TopicPartition("", 3), 0, 1000, topic_id=UUID(int=7)))
     never = SessionPartition(PartitionFetch(TopicPartition("", 4), 0, 1000, topic_id=UUID(int=8)))

@@ -1,5 +1,6 @@
 """Opening, going on with, closing and evicting sessions."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 import pytest
@@ -7,25 +8,32 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import TopicId, TopicPartition
 from odradek.replication import FetchOutcome, FetchParams, PartitionFetch
-from odradek.replication.fetch_session import FullFetch, IncrementalFetch, SessionlessFetch
+from odradek.replication.fetch_session import (
+    FetchContext,
+    FullFetch,
+    IncrementalFetch,
+    SessionKey,
+    SessionlessFetch,
+)
 from odradek.replication.fetch_session_cache import EVICTION_MS, FetchSessionCache
+from tests.replication.replica_bench import ReplicaBench
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 TOPIC_ID = UUID(int=7)
 
 
-def asks(count):
+def asks(count: int) -> list[PartitionFetch]:
     return [PartitionFetch(TopicPartition("flights", number), 0, 1000) for number in range(count)]
 
 
 class Sessions:
     """A cache, and clients that fetch through it."""
 
-    def __init__(self, slots=1000, partitions_max=1000):
+    def __init__(self, slots: int = 1000, partitions_max: int = 1000) -> None:
         self.clock = ManualClock()
-        self.names = {}
+        self.names: dict[TopicId, str] = {}
         self.cache = FetchSessionCache(
             slots,
             clock=self.clock,
@@ -34,29 +42,49 @@ class Sessions:
             partitions_max=partitions_max,
         )
 
-    def context(
-        self, session_id, epoch, fetches=(), forgotten=(), *, is_follower=False, uses_topic_ids=False
-    ):
-        return self.cache.context(
+    def fetch(
+        self,
+        session_id: int,
+        epoch: int,
+        fetches: Sequence[PartitionFetch] = (),
+        forgotten: Sequence[SessionKey] = (),
+        *,
+        is_follower: bool = False,
+        uses_topic_ids: bool = False,
+    ) -> ErrorCode | int:
+        """The error of the whole, or how many partitions were read."""
+        found = self.cache.context(
             session_id, epoch, fetches, forgotten, is_follower=is_follower, uses_topic_ids=uses_topic_ids
         )
+        return found if isinstance(found, ErrorCode) else len(found.fetches)
 
-    def open(self, partitions=1, *, session_id=0, **more):
-        context = self.context(session_id, 0, asks(partitions), **more)
+    def context(
+        self,
+        session_id: int,
+        epoch: int,
+        fetches: Sequence[PartitionFetch] = (),
+        forgotten: Sequence[SessionKey] = (),
+        *,
+        is_follower: bool = False,
+        uses_topic_ids: bool = False,
+    ) -> FetchContext:
+        found = self.cache.context(
+            session_id, epoch, fetches, forgotten, is_follower=is_follower, uses_topic_ids=uses_topic_ids
+        )
+        assert not isinstance(found, ErrorCode), found.name
+        return found
+
+    def open(self, partitions: int = 1, *, session_id: int = 0, is_follower: bool = False) -> int:
+        context = self.context(session_id, 0, asks(partitions), is_follower=is_follower)
         return context.answer([FetchOutcome() for _ in context.fetches]).session_id
-
-    def fetch(self, session_id, epoch, **more):
-        """The error of the whole, or how many partitions were read."""
-        context = self.context(session_id, epoch, **more)
-        return context if isinstance(context, ErrorCode) else len(context.fetches)
 
 
 @pytest.fixture
-def sessions():
+def sessions() -> Sessions:
     return Sessions()
 
 
-def test_a_full_fetch_opens_a_session_and_incremental_ones_go_on_with_it(sessions):
+def test_a_full_fetch_opens_a_session_and_incremental_ones_go_on_with_it(sessions: Sessions) -> None:
     """F10."""
     session_id = sessions.open(3)
     assert session_id > 0
@@ -64,7 +92,7 @@ def test_a_full_fetch_opens_a_session_and_incremental_ones_go_on_with_it(session
     assert (len(sessions.cache), sessions.cache.partitions) == (1, 3)
 
 
-def test_the_epoch_must_be_the_one_expected(sessions):
+def test_the_epoch_must_be_the_one_expected(sessions: Sessions) -> None:
     """F10: INVALID_FETCH_SESSION_EPOCH, and the session goes on at the right one."""
     session_id = sessions.open(3)
     sessions.fetch(session_id, 1)
@@ -74,13 +102,13 @@ def test_the_epoch_must_be_the_one_expected(sessions):
     assert sessions.fetch(session_id, 2) == 3
 
 
-def test_an_unknown_session_is_not_found(sessions):
+def test_an_unknown_session_is_not_found(sessions: Sessions) -> None:
     """F10."""
     assert sessions.fetch(12345, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert sessions.fetch(0, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_epoch_minus_one_closes_the_session(sessions):
+def test_epoch_minus_one_closes_the_session(sessions: Sessions) -> None:
     """F10: and all that is asked for is answered."""
     session_id = sessions.open(3)
     closing = sessions.context(session_id, -1, asks(2))
@@ -89,7 +117,7 @@ def test_epoch_minus_one_closes_the_session(sessions):
     assert sessions.fetch(session_id, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_epoch_zero_replaces_the_session(sessions):
+def test_epoch_zero_replaces_the_session(sessions: Sessions) -> None:
     """F10: a client that lost track starts anew."""
     first = sessions.open(3)
     second = sessions.open(2, session_id=first)
@@ -98,7 +126,7 @@ def test_epoch_zero_replaces_the_session(sessions):
     assert sessions.fetch(second, 1) == 2
 
 
-def test_the_first_answer_is_full_and_the_next_one_tells_only_news(sessions):
+def test_the_first_answer_is_full_and_the_next_one_tells_only_news(sessions: Sessions) -> None:
     """F10."""
     context = sessions.context(0, 0, asks(2))
     assert isinstance(context, FullFetch)
@@ -110,7 +138,7 @@ def test_the_first_answer_is_full_and_the_next_one_tells_only_news(sessions):
     assert [outcome.high_watermark for _, outcome in told.partitions] == [7]
 
 
-def test_a_session_that_forgot_everything_is_closed(sessions):
+def test_a_session_that_forgot_everything_is_closed(sessions: Sessions) -> None:
     """F10."""
     session_id = sessions.open(1)
     context = sessions.context(session_id, 1, (), [("flights", 0)])
@@ -118,18 +146,18 @@ def test_a_session_that_forgot_everything_is_closed(sessions):
     assert len(sessions.cache) == 0
 
 
-def test_a_fetch_of_nothing_opens_no_session(sessions):
+def test_a_fetch_of_nothing_opens_no_session(sessions: Sessions) -> None:
     assert sessions.open(0) == 0
 
 
-def test_names_and_ids_do_not_mix_within_a_session(sessions):
+def test_names_and_ids_do_not_mix_within_a_session(sessions: Sessions) -> None:
     """F10: a client that was up- or downgraded starts anew."""
     session_id = sessions.open(1)
     assert sessions.fetch(session_id, 1, uses_topic_ids=True) is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
     assert sessions.fetch(session_id, 1) == 1
 
 
-def test_a_topic_that_becomes_known_is_fetched_by_its_name(sessions):
+def test_a_topic_that_becomes_known_is_fetched_by_its_name(sessions: Sessions) -> None:
     fetch = PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=TOPIC_ID)
     context = sessions.context(0, 0, [fetch], uses_topic_ids=True)
     session_id = context.answer([FetchOutcome(ErrorCode.UNKNOWN_TOPIC_ID)]).session_id
@@ -141,7 +169,7 @@ def test_a_topic_that_becomes_known_is_fetched_by_its_name(sessions):
 # --- eviction
 
 
-def test_a_full_cache_answers_without_a_session():
+def test_a_full_cache_answers_without_a_session() -> None:
     """F10: `max.incremental.fetch.session.cache.slots`."""
     sessions = Sessions(slots=2)
     kept = [sessions.open(1), sessions.open(1)]
@@ -150,7 +178,7 @@ def test_a_full_cache_answers_without_a_session():
     assert Sessions(slots=0).open(1) == 0
 
 
-def test_a_session_unused_for_two_minutes_makes_room_for_anybody():
+def test_a_session_unused_for_two_minutes_makes_room_for_anybody() -> None:
     """F10: the least recently used one, a follower's too."""
     sessions = Sessions(slots=2)
     first, second = sessions.open(9, is_follower=True), sessions.open(9, is_follower=True)
@@ -164,7 +192,7 @@ def test_a_session_unused_for_two_minutes_makes_room_for_anybody():
     assert sessions.cache.evictions == 1
 
 
-def test_a_follower_takes_the_place_of_a_consumer_at_once():
+def test_a_follower_takes_the_place_of_a_consumer_at_once() -> None:
     """F10: of the one with the fewest partitions; never of another follower."""
     sessions = Sessions(slots=3)
     big, small, follower = sessions.open(5), sessions.open(2), sessions.open(1, is_follower=True)
@@ -176,7 +204,7 @@ def test_a_follower_takes_the_place_of_a_consumer_at_once():
     assert sessions.fetch(follower, 1) == 1
 
 
-def test_a_consumer_takes_the_place_of_a_smaller_one_that_has_had_its_time():
+def test_a_consumer_takes_the_place_of_a_smaller_one_that_has_had_its_time() -> None:
     """F10: older than two minutes although in use, and with fewer partitions."""
     sessions = Sessions(slots=1)
     holder = sessions.open(2)
@@ -190,7 +218,7 @@ def test_a_consumer_takes_the_place_of_a_smaller_one_that_has_had_its_time():
     assert sessions.fetch(holder, 3) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_all_sessions_together_hold_a_bounded_number_of_partitions():
+def test_all_sessions_together_hold_a_bounded_number_of_partitions() -> None:
     """F10: no session is opened beyond it, and one that would grow beyond it is closed."""
     sessions = Sessions(partitions_max=10)
     first, second = sessions.open(4), sessions.open(5)
@@ -203,7 +231,9 @@ def test_all_sessions_together_hold_a_bounded_number_of_partitions():
     assert (len(sessions.cache), sessions.cache.partitions) == (0, 0)
 
 
-def test_an_incremental_fetch_waits_for_all_partitions_of_its_session(sessions, bench):
+def test_an_incremental_fetch_waits_for_all_partitions_of_its_session(
+    sessions: Sessions, bench: ReplicaBench
+) -> None:
     """F10, F1, F6: although the request names none; the answer holds the one with records."""
     for number in range(3):
         bench.order(TopicPartition("flights", number))

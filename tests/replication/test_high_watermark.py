@@ -1,42 +1,44 @@
 """How far HW may go: the rule by cases, and what holds under any history of appends and fetches."""
 
+from collections.abc import Sequence
 from itertools import product
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from odradek.base.ids import TopicPartition
-from odradek.metadata.image import BrokerGone
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.settings import TopicConfig
+from odradek.metadata.image import BrokerGone, BrokerImage, BrokerRegistered, ClusterImage
 from odradek.replication.high_watermark import high_watermark_candidate
 from odradek.replication.remote_replica import NEVER_MS, RemoteReplica
 from odradek.storage import LogPosition
 from odradek.storage.positions import UNKNOWN_POSITION
+from tests.replication.replica_bench import ReplicaBench
 
 p1 = TopicPartition("flights", 1)
 LEADER_END = LogPosition(10, 0, 1000)
 NOW_MS, LAG_MS = 100_000, 10_000
 
 
-class Cluster:
-    """Brokers that are alive, as the rule asks for them."""
-
-    def __init__(self, *live):
-        self.live = live
-
-    def is_live(self, broker_id):
-        return broker_id in self.live
+def cluster_of(*live: BrokerId) -> ClusterImage:
+    image = ClusterImage()
+    image.apply_all(BrokerRegistered(BrokerImage(broker_id, ())) for broker_id in live)
+    return image
 
 
-def candidate(remotes, isr, live=(1, 2, 3)):
-    return high_watermark_candidate(LEADER_END, remotes, isr, Cluster(*live), NOW_MS, LAG_MS)
+def candidate(
+    remotes: Sequence[RemoteReplica], isr: tuple[BrokerId, ...], live: Sequence[BrokerId] = (1, 2, 3)
+) -> LogPosition:
+    return high_watermark_candidate(LEADER_END, remotes, isr, cluster_of(*live), NOW_MS, LAG_MS)
 
 
 @pytest.mark.parametrize(
     ("in_isr", "live", "caught_up_ago_ms"),
     list(product((True, False), (True, False), (0, LAG_MS, LAG_MS + 1, None))),
 )
-def test_who_counts(in_isr, live, caught_up_ago_ms):
+def test_who_counts(in_isr: bool, live: bool, caught_up_ago_ms: int | None) -> None:
     """R7: a member of the ISR always; another while it lives and was caught up within the lag time."""
     caught_up_ms = NEVER_MS if caught_up_ago_ms is None else NOW_MS - caught_up_ago_ms
     remote = RemoteReplica(2, LogPosition(7, 0, 700), last_caught_up_ms=caught_up_ms)
@@ -45,31 +47,31 @@ def test_who_counts(in_isr, live, caught_up_ago_ms):
     assert found.offset == (7 if counts else 10)
 
 
-def test_it_is_the_least_of_all_that_count():
+def test_it_is_the_least_of_all_that_count() -> None:
     """R7."""
     remotes = [RemoteReplica(2, LogPosition(8, 0, 800)), RemoteReplica(3, LogPosition(9, 0, 900))]
     assert candidate(remotes, (1, 2, 3)) == LogPosition(8, 0, 800)
 
 
-def test_a_member_that_has_not_fetched_yet_holds_it_back():
+def test_a_member_that_has_not_fetched_yet_holds_it_back() -> None:
     """R5b, R7."""
     assert candidate([RemoteReplica(2)], (1, 2)) == UNKNOWN_POSITION
 
 
-def test_alone_it_is_the_leaders_end():
+def test_alone_it_is_the_leaders_end() -> None:
     """R7."""
     assert candidate([], (1,)) == LEADER_END
 
 
-def test_of_equal_offsets_it_is_the_leaders_newest_position():
+def test_of_equal_offsets_it_is_the_leaders_newest_position() -> None:
     """R11: the leader's log may have rolled since the follower fetched."""
     rolled = high_watermark_candidate(
-        LogPosition(10, 10, 0), [RemoteReplica(2, LEADER_END)], (1, 2), Cluster(1, 2), NOW_MS, LAG_MS
+        LogPosition(10, 10, 0), [RemoteReplica(2, LEADER_END)], (1, 2), cluster_of(1, 2), NOW_MS, LAG_MS
     )
     assert rolled == LogPosition(10, 10, 0)
 
 
-def test_hw_moves_onto_the_newer_segment_at_the_same_offset(bench):
+def test_hw_moves_onto_the_newer_segment_at_the_same_offset(bench: ReplicaBench) -> None:
     """R11: it is a position."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -79,23 +81,25 @@ def test_hw_moves_onto_the_newer_segment_at_the_same_offset(bench):
     assert bench.log(p1).high_watermark == LogPosition(1, 1, 0)
 
 
-def test_hw_moves_while_the_isr_is_below_its_minimum(bench):
+def test_hw_moves_while_the_isr_is_below_its_minimum(bench: ReplicaBench) -> None:
     """R7 is not whole yet: by KIP-966 it must not move here."""
-    bench.set_config(min_insync_replicas=2)
+    bench.set_config(TopicConfig(min_insync_replicas=2))
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.produce(p1, acks=1)
     assert bench.log(p1).high_watermark.offset == 1
 
 
-def test_a_stranger_moves_nothing(bench):
+def test_a_stranger_moves_nothing(bench: ReplicaBench) -> None:
     """R10: unassigned replicas."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
     bench.follow(4, {p1: 1}, max_wait_ms=0)
     assert bench.log(p1).high_watermark.offset == 0
-    assert list(bench.partition(p1).leadership.remotes) == [2]
+    assert list(bench.leadership(p1).remotes) == [2]
 
 
+Step: TypeAlias = tuple[str] | tuple[str, int] | tuple[str, int, int]
+"""What happens, and its numbers."""
 fetches = st.tuples(st.just("fetch"), st.sampled_from([2, 3, 4]), st.integers(0, 2))
 steps = st.lists(
     st.one_of(
@@ -123,9 +127,9 @@ steps = st.lists(
 @pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
-def test_offsets_stay_in_order_and_hw_never_goes_back(make_bench, history):
+def test_offsets_stay_in_order_and_hw_never_goes_back(history: list[Step]) -> None:
     """R11, R7: log start <= LSO <= HW <= LEO, and what is below HW is on every member of the ISR."""
-    bench = make_bench()
+    bench = ReplicaBench()
     bench.order(p1, isr=(1, 2), replicas=(1, 2, 3))
     log, leo, waiting = bench.log(p1), {2: 0, 3: 0, 4: 0}, []
     for step in history:
@@ -148,7 +152,7 @@ def test_offsets_stay_in_order_and_hw_never_goes_back(make_bench, history):
                 bench.pass_time(by_ms)
             case ("delete", ahead):
                 offset = min(log.high_watermark.offset, log.log_start_offset + ahead)
-                bench.delete_records({p1: offset}, timeout_ms=0)
+                bench.delete_records({p1: offset})
             case ("expire isr",):
                 bench.manager.isr_maintenance.expire()
             case ("store", succeeds) if bench.effects.isr_writes:
@@ -162,10 +166,10 @@ def test_offsets_stay_in_order_and_hw_never_goes_back(make_bench, history):
             case ("revive", broker_id):
                 bench.revive(broker_id)
             case ("new epoch",):
-                bench.order(p1, isr=bench.partition(p1).leadership.isr, replicas=(1, 2, 3))
+                bench.order(p1, isr=bench.leadership(p1).isr, replicas=(1, 2, 3))
         assert log.log_start_offset <= log.last_stable.offset <= log.high_watermark.offset <= log.end_offset
         assert log.high_watermark[:2] >= before[:2], f"HW went back from {before} in {step}"
-        for member in bench.partition(p1).leadership.isr:
+        for member in bench.leadership(p1).isr:
             assert member == 1 or leo[member] >= log.high_watermark.offset, (
                 f"broker {member} lacks committed records"
             )

@@ -6,21 +6,23 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.metadata.image import BrokerGone
 from odradek.replication import StoredState
+from odradek.replication.isr_maintenance import IsrMaintenance
+from tests.replication.replica_bench import ProduceAnswers, ReplicaBench
 
 p1, p2 = TopicPartition("flights", 1), TopicPartition("flights", 2)
 LAG_MS = 10_000
 
 
 @pytest.fixture
-def maintenance(bench):
+def maintenance(bench: ReplicaBench) -> IsrMaintenance:
     return bench.manager.isr_maintenance
 
 
-def isr(bench, partition=p1):
-    return bench.partition(partition).leadership.isr
+def isr(bench: ReplicaBench, partition: TopicPartition = p1) -> tuple[int, ...]:
+    return bench.leadership(partition).isr
 
 
-def lagging(bench, version=7):
+def lagging(bench: ReplicaBench, version: int = 7) -> ProduceAnswers:
     """p1 with ISR {1, 2, 3}, an acks=all produce at offset 0 that 2 has and 3 lacks, 3 just over its time."""
     bench.order(p1, isr=(1, 2, 3), version=version)
     produce = bench.produce(p1, timeout_ms=60_000)
@@ -29,7 +31,9 @@ def lagging(bench, version=7):
     return produce
 
 
-def test_a_replica_out_of_sync_is_dropped_once_the_write_is_known(bench, maintenance):
+def test_a_replica_out_of_sync_is_dropped_once_the_write_is_known(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2, R7: until then it still counts; then HW moves and what waited is answered."""
     produce = lagging(bench)
     maintenance.expire()
@@ -39,13 +43,13 @@ def test_a_replica_out_of_sync_is_dropped_once_the_write_is_known(bench, mainten
     assert (isr(bench), bench.log(p1).high_watermark.offset) == ((1, 2, 3), 0)
     maintenance.on_written(change, 8)
     assert (isr(bench), bench.log(p1).high_watermark.offset) == ((1, 2), 1)
-    assert bench.partition(p1).leadership.state_version == 8
+    assert bench.leadership(p1).state_version == 8
     assert produce.only[p1].error_code is ErrorCode.NONE
     assert bench.manager.meters.isr_shrinks == 1
     assert maintenance.take_due_announcement() == [p1]
 
 
-def test_a_replica_within_its_time_stays(bench, maintenance):
+def test_a_replica_within_its_time_stays(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
     """R2."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1)
@@ -54,7 +58,7 @@ def test_a_replica_within_its_time_stays(bench, maintenance):
     assert bench.effects.isr_writes == []
 
 
-def test_an_idle_partition_drops_nobody(bench, maintenance):
+def test_an_idle_partition_drops_nobody(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
     """R2: an equal LEO is in sync, however long ago the last fetch."""
     bench.order(p1, isr=(1, 2))
     bench.follow(2, {p1: 0}, max_wait_ms=0)
@@ -63,7 +67,9 @@ def test_an_idle_partition_drops_nobody(bench, maintenance):
     assert bench.effects.isr_writes == []
 
 
-def test_a_replica_that_died_before_it_joined_holds_nothing_back(bench, maintenance):
+def test_a_replica_that_died_before_it_joined_holds_nothing_back(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R7, R14: on a partition without traffic the round finds it; the produce does not expire."""
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.follow(2, {p1: 0}, max_wait_ms=0)
@@ -76,7 +82,7 @@ def test_a_replica_that_died_before_it_joined_holds_nothing_back(bench, maintena
     assert produce.only[p1].error_code is ErrorCode.NONE
 
 
-def test_one_isr_write_is_in_flight_per_partition(bench, maintenance):
+def test_one_isr_write_is_in_flight_per_partition(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
     """R2."""
     lagging(bench)
     maintenance.expire()
@@ -85,7 +91,9 @@ def test_one_isr_write_is_in_flight_per_partition(bench, maintenance):
     assert len(bench.effects.isr_writes) == 1
 
 
-def test_a_follower_that_caught_up_joins_and_counts_at_once(bench, maintenance):
+def test_a_follower_that_caught_up_joins_and_counts_at_once(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R3, R7: HW waits for a joining member from the write on; the meter from the answer on."""
     bench.order(p1, isr=(1,), replicas=(1, 2), version=3)
     bench.produce(p1)
@@ -102,7 +110,7 @@ def test_a_follower_that_caught_up_joins_and_counts_at_once(bench, maintenance):
     assert bench.manager.meters.isr_expansions == 1
 
 
-def test_a_follower_joins_before_hw_could_run_away_from_it(bench):
+def test_a_follower_joins_before_hw_could_run_away_from_it(bench: ReplicaBench) -> None:
     """R10: first the ISR, then HW, which by then waits for the one that joins."""
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.produce(p1, acks=1)
@@ -118,7 +126,7 @@ def test_a_follower_joins_before_hw_could_run_away_from_it(bench):
 
 
 @pytest.mark.parametrize("obstacle", ["dead", "before the epoch's start"])
-def test_a_follower_that_may_not_join_does_not(bench, obstacle):
+def test_a_follower_that_may_not_join_does_not(bench: ReplicaBench, obstacle: str) -> None:
     """R3."""
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.produce(p1)
@@ -127,21 +135,25 @@ def test_a_follower_that_may_not_join_does_not(bench, obstacle):
         bench.image.apply(BrokerGone(2))
     else:
         bench.order(p1, isr=(1,), replicas=(1, 2))
-        bench.partition(p1).leadership.epoch_start_offset = 2
+        bench.leadership(p1).epoch_start_offset = 2
     bench.follow(2, {p1: fetch_offset}, max_wait_ms=0)
     assert bench.effects.isr_writes == []
 
 
-def test_a_lost_race_that_finds_our_own_data_is_a_success(bench, maintenance):
+def test_a_lost_race_that_finds_our_own_data_is_a_success(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2."""
     lagging(bench)
     maintenance.expire()
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(1, 0, 1, (1, 2), 12))
-    assert (isr(bench), bench.partition(p1).leadership.state_version) == ((1, 2), 12)
+    assert (isr(bench), bench.leadership(p1).state_version) == ((1, 2), 12)
     assert bench.manager.meters.isr_shrinks == 1
 
 
-def test_a_lost_race_in_the_same_epoch_is_tried_again_on_the_version_found(bench, maintenance):
+def test_a_lost_race_in_the_same_epoch_is_tried_again_on_the_version_found(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2."""
     lagging(bench)
     maintenance.expire()
@@ -151,7 +163,9 @@ def test_a_lost_race_in_the_same_epoch_is_tried_again_on_the_version_found(bench
     assert bench.effects.isr_writes[1].state_version == 12
 
 
-def test_a_newer_leader_or_controller_ends_isr_changes_until_leader_and_isr(bench, maintenance):
+def test_a_newer_leader_or_controller_ends_isr_changes_until_leader_and_isr(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2."""
     lagging(bench)
     maintenance.expire()
@@ -164,7 +178,9 @@ def test_a_newer_leader_or_controller_ends_isr_changes_until_leader_and_isr(benc
     assert bench.effects.isr_writes[1].state_version == 13
 
 
-def test_a_store_out_of_reach_changes_nothing_and_is_tried_again(bench, maintenance):
+def test_a_store_out_of_reach_changes_nothing_and_is_tried_again(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2."""
     lagging(bench)
     maintenance.expire()
@@ -174,7 +190,9 @@ def test_a_store_out_of_reach_changes_nothing_and_is_tried_again(bench, maintena
     assert len(bench.effects.isr_writes) == 2
 
 
-def test_an_answer_from_an_epoch_that_is_over_is_ignored(bench, maintenance):
+def test_an_answer_from_an_epoch_that_is_over_is_ignored(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2: LeaderAndIsr has said since what holds."""
     lagging(bench)
     maintenance.expire()

@@ -9,16 +9,17 @@ from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.base.stored_bytes import StoredBytes
 from odradek.replication import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
 from odradek.replication.reading import HELD_BYTES_MAX
+from tests.replication.replica_bench import ConsumeOptions, FetchAnswers, ReplicaBench
 
 p1, p2, p3, p4 = (TopicPartition("flights", number) for number in (1, 2, 3, 4))
 BIG = 1 << 20
 
 
-def sizes(answers):
+def sizes(answers: FetchAnswers) -> list[int]:
     return [len(outcome.records) for outcome in answers.only]
 
 
-def test_a_consumer_reads_to_hw_a_follower_to_the_log_end(bench):
+def test_a_consumer_reads_to_hw_a_follower_to_the_log_end(bench: ReplicaBench) -> None:
     """R9."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -26,17 +27,17 @@ def test_a_consumer_reads_to_hw_a_follower_to_the_log_end(bench):
     assert sizes(bench.follow(2, {p1: 0}, max_wait_ms=0)) == [100]
 
 
-def test_a_read_committed_consumer_stops_at_the_lso(bench):
+def test_a_read_committed_consumer_stops_at_the_lso(bench: ReplicaBench) -> None:
     """R9, F3."""
     bench.order(p1)
-    for _ in range(3):
-        bench.produce(p1)
-    bench.log(p1).unstable = 1
+    bench.produce(p1)
+    bench.begin_transaction(p1)
+    bench.produce(p1)
     answers = bench.consume({p1: 0}, isolation=Isolation.LAST_STABLE)
     assert (sizes(answers), answers.only[0].last_stable_offset) == ([100], 1)
 
 
-def test_a_replica_that_follows_serves_those_who_may_read_it(bench):
+def test_a_replica_that_follows_serves_those_who_may_read_it(bench: ReplicaBench) -> None:
     """R9: Fetch >= 11, and debugging consumers, to the follower's own HW."""
     bench.order(p1)
     bench.produce(p1)
@@ -46,7 +47,7 @@ def test_a_replica_that_follows_serves_those_who_may_read_it(bench):
     assert sizes(bench.consume({p1: 0}, leader_only=False, replica_id=DEBUGGING_CONSUMER_ID)) == [100]
 
 
-def test_a_debugging_consumer_without_a_replica_is_told_so(bench):
+def test_a_debugging_consumer_without_a_replica_is_told_so(bench: ReplicaBench) -> None:
     """R9."""
     bench.make_known(p1)
     answers = bench.consume({p1: 0, p2: 0}, leader_only=False, replica_id=DEBUGGING_CONSUMER_ID)
@@ -65,18 +66,18 @@ def test_a_debugging_consumer_without_a_replica_is_told_so(bench):
         (6, ErrorCode.UNKNOWN_LEADER_EPOCH),
     ],
 )
-def test_the_fetchers_leader_epoch_must_be_ours(bench, epoch, expected):
+def test_the_fetchers_leader_epoch_must_be_ours(bench: ReplicaBench, epoch: int, expected: ErrorCode) -> None:
     """F2 E, X5."""
     bench.order(p1, epoch=5)
     answers = bench.fetch(FetchParams(), PartitionFetch(p1, 0, BIG, current_leader_epoch=epoch))
     assert answers.only[0].error_code is expected
 
 
-def test_a_topic_goes_by_its_id_where_the_fetcher_gives_one(bench):
+def test_a_topic_goes_by_its_id_where_the_fetcher_gives_one(bench: ReplicaBench) -> None:
     ours, other = UUID(int=7), UUID(int=8)
     bench.order(p1, topic_id=ours)
 
-    def error_of(topic_partition, topic_id):
+    def error_of(topic_partition: TopicPartition, topic_id: UUID) -> ErrorCode:
         answers = bench.fetch(FetchParams(), PartitionFetch(topic_partition, 0, BIG, topic_id=topic_id))
         return answers.only[0].error_code
 
@@ -86,7 +87,7 @@ def test_a_topic_goes_by_its_id_where_the_fetcher_gives_one(bench):
     assert error_of(TopicPartition("", 1), other) is ErrorCode.UNKNOWN_TOPIC_ID
 
 
-def test_an_offset_outside_of_the_log_is_an_error_without_offsets(bench):
+def test_an_offset_outside_of_the_log_is_an_error_without_offsets(bench: ReplicaBench) -> None:
     """R9: HW -1 and no records."""
     bench.order(p1)
     (outcome,) = bench.consume({p1: 1}).only
@@ -97,18 +98,18 @@ def test_an_offset_outside_of_the_log_is_an_error_without_offsets(bench):
     )
 
 
-def test_the_limit_is_over_all_partitions_in_their_order(bench):
+def test_the_limit_is_over_all_partitions_in_their_order(bench: ReplicaBench) -> None:
     """R9: the worked example of reading.py."""
     for partition in (p1, p2, p3, p4):
         bench.order(partition)
-        for _ in range(2):
-            bench.produce(partition, size_bytes=40)
-    answers = bench.consume(dict.fromkeys((p1, p2, p3, p4), 0), max_bytes=100, partition_max_bytes=60)
-    assert sizes(answers) == [40, 40, 0, 0]
-    assert [outcome.high_watermark for outcome in answers.only] == [2, 2, 2, 2]
+    bench.produce(p1, p2, p3, p4, size_bytes=80)
+    bench.produce(p1, size_bytes=80)
+    answers = bench.consume(dict.fromkeys((p1, p2, p3, p4), 0), max_bytes=220, partition_max_bytes=120)
+    assert sizes(answers) == [120, 80, 0, 0]
+    assert [outcome.high_watermark for outcome in answers.only] == [2, 1, 1, 1]
 
 
-def test_the_first_batch_of_an_answer_is_whole_although_above_the_limits(bench):
+def test_the_first_batch_of_an_answer_is_whole_although_above_the_limits(bench: ReplicaBench) -> None:
     """KIP-74: only the first one, of the first partition that has any."""
     for partition in (p1, p2, p3):
         bench.order(partition)
@@ -119,14 +120,16 @@ def test_the_first_batch_of_an_answer_is_whole_although_above_the_limits(bench):
 
 
 @pytest.mark.parametrize("limits", [{"max_bytes": 0}, {"partition_max_bytes": 0}])
-def test_a_reader_that_allows_nothing_gets_a_batch_all_the_same(bench, limits):
+def test_a_reader_that_allows_nothing_gets_a_batch_all_the_same(
+    bench: ReplicaBench, limits: ConsumeOptions
+) -> None:
     """KIP-74, as in Kafka: the limits are wishes, also at 0."""
     bench.order(p1)
     bench.produce(p1, size_bytes=300)
     assert sizes(bench.consume({p1: 0}, **limits)) == [300]
 
 
-def test_a_broker_that_no_partition_is_assigned_to_is_not_served(bench):
+def test_a_broker_that_no_partition_is_assigned_to_is_not_served(bench: ReplicaBench) -> None:
     """R9: beyond HW read the replicas of the partition, and no other broker."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -134,7 +137,7 @@ def test_a_broker_that_no_partition_is_assigned_to_is_not_served(bench):
     assert bench.follow(3, {p1: 0}).only[0].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_hard_limit_cuts_the_first_batch_short(bench):
+def test_a_hard_limit_cuts_the_first_batch_short(bench: ReplicaBench) -> None:
     """F1: Fetch < 3."""
     bench.order(p1)
     bench.produce(p1, size_bytes=300)
@@ -142,7 +145,7 @@ def test_a_hard_limit_cuts_the_first_batch_short(bench):
     assert sizes(answers) == [10]
 
 
-def test_the_answer_carries_the_high_watermark_from_before(bench):
+def test_the_answer_carries_the_high_watermark_from_before(bench: ReplicaBench) -> None:
     """R10: the fetch that raises HW is not told of it."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
@@ -150,9 +153,8 @@ def test_the_answer_carries_the_high_watermark_from_before(bench):
     assert bench.follow(2, {p1: 1}, max_wait_ms=0).only[0].high_watermark == 1
 
 
-def test_an_answer_holds_a_megabyte_of_records_and_leaves_the_rest_in_the_files(make_bench):
+def test_an_answer_holds_a_megabyte_of_records_and_leaves_the_rest_in_the_files(bench: ReplicaBench) -> None:
     """50 partitions of 1 MB each were 50 MB in memory, for as long as their reader liked."""
-    bench = make_bench(stored=True)
     parts = [TopicPartition("flights", number) for number in range(5)]
     for part in parts:
         bench.order(part)
@@ -165,4 +167,6 @@ def test_an_answer_holds_a_megabyte_of_records_and_leaves_the_rest_in_the_files(
     held = [outcome.records for outcome in outcomes[:2]]
     assert sum(map(len, held)) <= HELD_BYTES_MAX
     last = outcomes[4].records
+    assert isinstance(last, StoredBytes)
+    assert isinstance(held[0], bytes | memoryview)
     assert last.read_at(len(last), 0)[61:] == bytes(held[0])[61:], "the batches are alike"

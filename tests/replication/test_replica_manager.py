@@ -1,41 +1,42 @@
 """The scenarios of the specification, run literally, and the replica manager's own rules."""
 
 import errno
-from dataclasses import replace
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import CorruptRecord, StorageFailure
+from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.work import finish
-from odradek.replication import FetchParams, PartitionFetch
+from odradek.replication import FetchOutcome, FetchParams, PartitionFetch
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.purgatories import WOKEN_PER_TURN
 from odradek.storage import Origin
 from odradek.storage.memory_files import Fault
+from odradek.timer import DelayedOperation, Purgatory
+from tests.replication.replica_bench import FetchAnswers, ProduceAnswers, ReplicaBench, batch_of
 
 p1, p2, p3, p4, p5, p6, p7 = (TopicPartition("flights", number) for number in range(1, 8))
 BATCH_BYTES = 100
 MIN_BYTES = 150
+A_BATCH = batch_of(BATCH_BYTES, 0)
 
 
-def lead(bench, *partitions, isr=(1,)):
+def lead(bench: ReplicaBench, *partitions: TopicPartition, isr: tuple[int, ...] = (1,)) -> None:
     for partition in partitions:
         bench.order(partition, isr=isr)
 
 
-def never(result):
+def never(result: object) -> None:
     raise AssertionError(f"an event although the call returned the result: {result}")
 
 
 # --- S0
 
 
-def test_one_operation_is_watched_under_every_key_and_purged_from_all(any_bench):
+def test_one_operation_is_watched_under_every_key_and_purged_from_all(bench: ReplicaBench) -> None:
     """S0, first half."""
-    bench = any_bench
     lead(bench, p1, p2, p3, p4, p5, p6, p7)
     first = bench.consume(dict.fromkeys((p1, p2, p3, p4, p5), 0))
     bench.consume(dict.fromkeys((p1, p3, p5, p6, p7), 0))
@@ -54,9 +55,8 @@ def test_one_operation_is_watched_under_every_key_and_purged_from_all(any_bench)
     assert bench.manager.purgatories.fetch.watchers() == {key: [operation_2] for key in (p1, p3, p5, p6, p7)}
 
 
-def test_watched_counts_entries_and_delayed_counts_operations(any_bench):
+def test_watched_counts_entries_and_delayed_counts_operations(bench: ReplicaBench) -> None:
     """S0, second half."""
-    bench = any_bench
     lead(bench, p1, p2, isr=(1, 2, 3, 4))
     bench.produce(p1, p2)
     bench.consume({p1: 0}, min_bytes=MIN_BYTES)
@@ -72,20 +72,19 @@ def test_watched_counts_entries_and_delayed_counts_operations(any_bench):
 # --- S1
 
 
-def test_a_produce_waits_for_three_followers_and_fetches_wait_for_bytes(any_bench):
+def test_a_produce_waits_for_three_followers_and_fetches_wait_for_bytes(bench: ReplicaBench) -> None:
     """S1: p1 and p2 led here, ISR = {1, 2, 3, 4}; b < min bytes <= 2b."""
-    bench = any_bench
     lead(bench, p1, p2, isr=(1, 2, 3, 4))
     purgatories = bench.manager.purgatories
 
-    def lists():
+    def lists() -> list[list[str]]:
         produces, fetches = purgatories.produce.watchers(), purgatories.fetch.watchers()
         return [[names[id(one)] for one in produces.get(key, []) + fetches.get(key, [])] for key in (p1, p2)]
 
     names: dict[int, str] = {}
     kept = []  # so that no id is given twice
 
-    def name_newest(name, purgatory, key):
+    def name_newest(name: str, purgatory: Purgatory[TopicPartition], key: TopicPartition) -> None:
         kept.append(purgatory.watchers()[key][-1])
         names[id(kept[-1])] = name
 
@@ -135,7 +134,7 @@ def test_a_produce_waits_for_three_followers_and_fetches_wait_for_bytes(any_benc
 # --- S2
 
 
-def unread_batches(bench):
+def unread_batches(bench: ReplicaBench) -> tuple[dict[int, FetchAnswers], dict[int, DelayedOperation]]:
     """Unread: p1 2, p2 1, p3 2 batches; broker 2 follows p1 + p2, broker 3 p2 + p3, broker 4 p1 + p3."""
     lead(bench, p1, isr=(1, 2, 4))
     lead(bench, p2, isr=(1, 2, 3))
@@ -157,13 +156,12 @@ def unread_batches(bench):
     return answers, operations
 
 
-def answered(answers):
+def answered(answers: dict[int, FetchAnswers]) -> list[int]:
     return [broker_id for broker_id, one in answers.items() if one.is_answered]
 
 
-def test_a_fetch_completes_by_the_sum_over_its_partitions(any_bench):
+def test_a_fetch_completes_by_the_sum_over_its_partitions(bench: ReplicaBench) -> None:
     """S2 (a), (b): batches of u bytes, min bytes 5u."""
-    bench = any_bench
     answers, operations = unread_batches(bench)
     watchers = bench.manager.purgatories.fetch.watchers
     # (a)
@@ -182,9 +180,8 @@ def test_a_fetch_completes_by_the_sum_over_its_partitions(any_bench):
     assert watchers() == {p2: [operations[3]], p3: [operations[3]]}
 
 
-def test_two_batches_at_once_complete_both_fetches(any_bench):
+def test_two_batches_at_once_complete_both_fetches(bench: ReplicaBench) -> None:
     """S2 (c)."""
-    bench = any_bench
     answers, operations = unread_batches(bench)
     bench.produce(p1, acks=1, size_bytes=2 * BATCH_BYTES)
     assert answered(answers) == [2, 4]
@@ -195,9 +192,8 @@ def test_two_batches_at_once_complete_both_fetches(any_bench):
 # --- S3
 
 
-def test_a_produce_waits_for_its_last_partition_and_a_fetch_for_its_sum(any_bench):
+def test_a_produce_waits_for_its_last_partition_and_a_fetch_for_its_sum(bench: ReplicaBench) -> None:
     """S3."""
-    bench = any_bench
     lead(bench, p1, p2, isr=(1, 2))
     produce = bench.produce(p1, p2)
     consumer = bench.consume({p1: 0, p2: 0}, min_bytes=BATCH_BYTES)
@@ -211,12 +207,16 @@ def test_a_produce_waits_for_its_last_partition_and_a_fetch_for_its_sum(any_benc
 # --- R6
 
 
-def test_an_append_is_refused_where_this_broker_cannot_lead_and_succeeds_elsewhere(bench):
+def test_an_append_is_refused_where_this_broker_cannot_lead_and_succeeds_elsewhere(
+    bench: ReplicaBench,
+) -> None:
     """R6, P3 A: every partition answers for itself."""
+    bench = ReplicaBench(directories=("/data", "/other"))
+    lead(bench, p5)
+    bench.manager.directory_failed(bench.log(p5).directory, "the disk is gone")
     lead(bench, p1, p2, p3)
     bench.order(p2, leader=2, isr=(1, 2))
     bench.make_known(p4)
-    bench.logs.offline.add(p5)
     answers = bench.produce(p1, p2, p3, p4, p5, p6, acks=1).only
     assert {key: outcome.error_code for key, outcome in answers.items()} == {
         p1: ErrorCode.NONE,
@@ -229,7 +229,7 @@ def test_an_append_is_refused_where_this_broker_cannot_lead_and_succeeds_elsewhe
     assert [answers[key].base_offset for key in (p1, p2, p6)] == [0, -1, -1]
 
 
-def test_internal_topics_take_records_from_those_allowed_only(bench):
+def test_internal_topics_take_records_from_those_allowed_only(bench: ReplicaBench) -> None:
     """R6."""
     offsets, states = TopicPartition("__consumer_offsets", 0), TopicPartition("__transaction_state", 0)
     lead(bench, offsets, states)
@@ -240,41 +240,43 @@ def test_internal_topics_take_records_from_those_allowed_only(bench):
     assert allowed[offsets].error_code is ErrorCode.NONE
 
 
-def test_too_few_in_sync_replicas_refuse_acks_all_alone(bench):
+def test_too_few_in_sync_replicas_refuse_acks_all_alone(bench: ReplicaBench) -> None:
     """R6: nothing is written; acks=1 goes through."""
-    bench.set_config(min_insync_replicas=2)
+    bench.set_config(TopicConfig(min_insync_replicas=2))
     bench.order(p1, isr=(1,), replicas=(1, 2))
     assert bench.produce(p1, acks=-1).only[p1].error_code is ErrorCode.NOT_ENOUGH_REPLICAS
     assert bench.log(p1).end_offset == 0
     assert bench.produce(p1, acks=1).only[p1].error_code is ErrorCode.NONE
 
 
-def test_min_isr_is_at_most_the_number_of_replicas(bench):
+def test_min_isr_is_at_most_the_number_of_replicas(bench: ReplicaBench) -> None:
     """P3: a topic with one replica takes acks=all whatever `min.insync.replicas` says."""
-    bench.set_config(min_insync_replicas=3)
+    bench.set_config(TopicConfig(min_insync_replicas=3))
     lead(bench, p1)
     assert bench.produce(p1, acks=-1).only[p1].error_code is ErrorCode.NONE
 
 
-def test_what_the_log_refuses_is_answered_with_its_code_and_words(bench):
+def test_what_the_log_refuses_is_answered_with_its_code_and_words(bench: ReplicaBench) -> None:
     """R6."""
     lead(bench, p1, p2)
-    bench.set_config(max_message_bytes=50)
-    assert bench.produce(p1, acks=1).only[p1].error_code is ErrorCode.MESSAGE_TOO_LARGE
-    bench.log(p2).fails_with = CorruptRecord("CRC does not match")
-    answer = bench.produce(p2, acks=1).only[p2]
-    assert (answer.error_code, answer.error_message) == (ErrorCode.CORRUPT_MESSAGE, "CRC does not match")
+    bench.set_config(TopicConfig(max_message_bytes=BATCH_BYTES))
+    assert bench.produce(p1, acks=1, size_bytes=101).only[p1].error_code is ErrorCode.MESSAGE_TOO_LARGE
+    damaged = bytearray(batch_of(BATCH_BYTES, 0))
+    damaged[-1] ^= 1
+    answers = ProduceAnswers()
+    deliver(bench.manager.append({p2: damaged}, acks=1, timeout_ms=0, later=never), answers)
+    assert answers.only[p2].error_code is ErrorCode.CORRUPT_MESSAGE
+    assert "has CRC" in (answers.only[p2].error_message or "")
 
 
-def test_a_failing_disk_takes_its_directory_and_all_its_partitions_away(bench):
+def test_a_failing_disk_takes_its_directory_and_all_its_partitions_away(bench: ReplicaBench) -> None:
     """R6, R14, L7: KAFKA_STORAGE_ERROR, also for those who waited; the last directory stops the broker."""
-    lead(bench, p1, p2, isr=(1, 2))
-    bench.logs.directories.append("/other")
-    bench.logs.next_directory = "/other"
-    lead(bench, p3)
+    bench = ReplicaBench(directories=("/data", "/other"))
+    lead(bench, p1, p3, p2, isr=(1, 2))  # in turn: the second lies in /other
+    assert [bench.log(partition).directory for partition in (p1, p2, p3)] == ["/data", "/data", "/other"]
     waiting_produce = bench.produce(p2)
     waiting_fetch = bench.consume({p2: 0})
-    bench.log(p1).fails_with = StorageFailure("no space left on device")
+    bench.files.inject(Fault("write", errno.ENOSPC, "flights-1"))
     answers = bench.produce(p1, p3, acks=1).only
     assert answers[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
     assert answers[p3].error_code is ErrorCode.NONE
@@ -288,12 +290,13 @@ def test_a_failing_disk_takes_its_directory_and_all_its_partitions_away(bench):
     assert bench.effects.failed_directories == [("/data", False), ("/other", True)]
 
 
-def test_an_append_wakes_its_readers_in_a_later_turn_once(bench):
+def test_an_append_wakes_its_readers_in_a_later_turn_once(bench: ReplicaBench) -> None:
     """R7, R14: the producer is answered first, and no next request comes while the append is at work."""
     bench.order(p1)
     consumer = bench.consume({p1: 0}, min_bytes=150)
     for _ in range(2):
-        outcomes = bench.manager.append({p1: b"x" * 100}, acks=1, timeout_ms=0, later=never)
+        outcomes = bench.manager.append({p1: A_BATCH}, acks=1, timeout_ms=0, later=never)
+        assert outcomes is not None
         assert outcomes[p1].error_code is ErrorCode.NONE
     assert not consumer.is_answered
     assert len(bench.turns) == 1
@@ -301,13 +304,15 @@ def test_an_append_wakes_its_readers_in_a_later_turn_once(bench):
     assert len(consumer.only[0].records) == 200
 
 
-def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench):
+def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench: ReplicaBench) -> None:
     """R14: a woken reader's connection brings its next request, maybe a produce to the same partition."""
     bench.order(p1)
+
+    def produce_next(outcomes: list[FetchOutcome]) -> None:
+        bench.manager.append({p1: A_BATCH}, acks=1, timeout_ms=0, later=never)
+
     known = bench.manager.fetch(
-        FetchParams(min_bytes=1, max_wait_ms=500),
-        [PartitionFetch(p1, 0, 1 << 20)],
-        (lambda _: bench.manager.append({p1: b"x"}, acks=1, timeout_ms=0, later=never)),
+        FetchParams(min_bytes=1, max_wait_ms=500), [PartitionFetch(p1, 0, 1 << 20)], produce_next
     )
     assert isinstance(known, DelayedFetch)
     behind = bench.consume({p1: 1})
@@ -315,12 +320,12 @@ def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench):
     assert behind.is_answered
 
 
-def test_readers_of_many_partitions_are_woken_a_few_per_turn(bench):
+def test_readers_of_many_partitions_are_woken_a_few_per_turn(bench: ReplicaBench) -> None:
     partitions = [TopicPartition("flights", number) for number in range(WOKEN_PER_TURN + 1)]
     for one in partitions:
         bench.order(one)
     consumers = [bench.consume({one: 0}) for one in partitions]
-    bench.manager.append(dict.fromkeys(partitions, b"x"), acks=1, timeout_ms=0, later=never)
+    bench.manager.append(dict.fromkeys(partitions, A_BATCH), acks=1, timeout_ms=0, later=never)
     bench.turns.popleft()()
     assert [consumer.is_answered for consumer in consumers] == [True] * WOKEN_PER_TURN + [False]
     bench.run_turns()
@@ -328,20 +333,25 @@ def test_readers_of_many_partitions_are_woken_a_few_per_turn(bench):
 
 
 @pytest.mark.parametrize("operation", ["append", "fetch", "delete"])
-def test_a_request_that_meets_a_failing_disk_is_answered_before_the_directory_is_given_up(bench, operation):
+def test_a_request_that_meets_a_failing_disk_is_answered_before_the_directory_is_given_up(
+    bench: ReplicaBench, operation: str
+) -> None:
     """R6, L7: nothing else happens in the middle of it; what follows is an event of its own."""
     bench.order(p1)
     bench.order(p2)
+    bench.produce(p1)
     waiting = bench.consume({p2: 0})
-    bench.log(p1).fails_with = StorageFailure("no space left on device")
+    bench.files.inject(Fault("read" if operation == "fetch" else "write", errno.ENOSPC, times=-1))
     match operation:
         case "append":
-            code = bench.manager.append({p1: b"x"}, acks=-1, timeout_ms=9, later=never)[p1].error_code
+            appended = bench.manager.append({p1: A_BATCH}, acks=-1, timeout_ms=9, later=never)
+            code = None if appended is None else appended[p1].error_code
         case "fetch":
-            code = bench.manager.fetch(FetchParams(), [PartitionFetch(p1, 0, 99)], never)[0].error_code
+            read = bench.manager.fetch(FetchParams(), [PartitionFetch(p1, 0, 99)], never)
+            code = None if isinstance(read, DelayedFetch) else read[0].error_code
         case _:
-            deleted = finish(bench.manager.delete_records({p1: 0}, timeout_ms=9, later=never))
-            code = deleted[p1].error_code
+            deleted = finish(bench.manager.delete_records({p1: 1}, timeout_ms=9, later=never))
+            code = None if deleted is None else deleted[p1].error_code
     assert code is ErrorCode.KAFKA_STORAGE_ERROR
     assert (waiting.is_answered, bench.effects.failed_directories) == (False, [])
     assert bench.manager.partition(p1) is not None
@@ -354,49 +364,48 @@ def test_a_request_that_meets_a_failing_disk_is_answered_before_the_directory_is
 # --- flush before acknowledging
 
 
-def test_acks_wait_for_the_disk_where_the_topic_asks_for_it(bench):
+def test_acks_wait_for_the_disk_where_the_topic_asks_for_it(bench: ReplicaBench) -> None:
     """odradek.log.flush.before.ack: acks=1 and acks=all wait until the log's flushed offset covers them."""
-    bench.set_config(odradek_log_flush_before_ack=True)
+    bench.set_config(TopicConfig(odradek_log_flush_before_ack=True))
     lead(bench, p1)
     waiting = [bench.produce(p1, acks=1), bench.produce(p1, acks=-1)]
     assert bench.produce(p1, acks=0).is_answered
     assert bench.effects.flushes == [p1, p1]
-    bench.log(p1).flushed_offset = 1
+    first = bench.log(p1).pending_flush(up_to=1)
+    assert first is not None
+    first.run()
+    bench.log(p1).mark_flushed(first)
     bench.manager.on_flushed(p1)
     assert [answers.is_answered for answers in waiting] == [True, False]
-    bench.log(p1).flushed_offset = 3
-    bench.manager.on_flushed(p1)
+    bench.flush(p1)
     assert [answers.only[p1].error_code for answers in waiting] == [ErrorCode.NONE, ErrorCode.NONE]
 
 
-def test_acks_wait_for_the_flush_that_flush_messages_asks_for(make_bench):
+def test_acks_wait_for_the_flush_that_flush_messages_asks_for(bench: ReplicaBench) -> None:
     """P1: with flush.messages=2 every second append of one record waits for the disk, as in Kafka."""
-    bench = make_bench(stored=True)
     lead(bench, p1)
-    bench.logs.update_config("flights", replace(TopicConfig(), flush_messages=2))
+    bench.set_config(TopicConfig(flush_messages=2))
     assert bench.produce(p1, acks=1).is_answered
     assert bench.effects.flushes == []
     waiting = bench.produce(p1, acks=1)
     assert not waiting.is_answered
     assert bench.effects.flushes == [p1]
-    bench.log(p1).flush()
-    bench.manager.on_flushed(p1)
+    bench.flush(p1)
     assert waiting.only[p1].error_code is ErrorCode.NONE
 
 
-def test_a_rolled_segment_is_flushed_and_nobody_waits_for_it(make_bench):
+def test_a_rolled_segment_is_flushed_and_nobody_waits_for_it(bench: ReplicaBench) -> None:
     """L2: in the background, as in Kafka."""
-    bench = make_bench(stored=True)
     lead(bench, p1)
-    bench.logs.update_config("flights", replace(TopicConfig(), segment_bytes=250))
+    bench.set_config(TopicConfig(segment_bytes=250))
     answers = [bench.produce(p1, acks=1) for _ in range(3)]
     assert all(one.is_answered for one in answers)
     assert bench.effects.flushes == [p1]
 
 
-def test_a_failed_flush_answers_the_acks_that_waited_for_it(bench):
+def test_a_failed_flush_answers_the_acks_that_waited_for_it(bench: ReplicaBench) -> None:
     """L7."""
-    bench.set_config(odradek_log_flush_before_ack=True)
+    bench.set_config(TopicConfig(odradek_log_flush_before_ack=True))
     lead(bench, p1)
     waiting = bench.produce(p1, acks=1)
     bench.manager.directory_failed("/data", "fsync: input/output error")
@@ -406,17 +415,22 @@ def test_a_failed_flush_answers_the_acks_that_waited_for_it(bench):
 # --- lookups and checkpoints
 
 
-def test_the_high_watermark_survives_through_its_checkpoint(bench):
+def test_the_high_watermark_survives_through_its_checkpoint(bench: ReplicaBench) -> None:
     """R12: read when a partition is hosted again, clamped to the log."""
     lead(bench, p1)
-    bench.produce(p1, p1, acks=1)
-    bench.logs.checkpoints[p1] = 40
-    bench.stop(p1)
+    for _ in range(3):
+        bench.produce(p1, acks=1)
+    for write in bench.logs.high_watermark_checkpoints():
+        write.run()
+    bench.log(p1).truncate_to(2)
+    bench.files.kill()
+    bench.start()
     bench.order(p1, leader=2, isr=(1, 2), epoch=5)
-    assert bench.log(p1).high_watermark.offset == 1
+    assert bench.logs.checkpointed_high_watermark(p1) == 3
+    assert bench.log(p1).high_watermark.offset == 2
 
 
-def test_the_end_of_an_epoch_is_found_in_the_leaders_log(bench):
+def test_the_end_of_an_epoch_is_found_in_the_leaders_log(bench: ReplicaBench) -> None:
     """X4: OffsetForLeaderEpoch."""
     lead(bench, p1)
     bench.produce(p1, acks=1)
@@ -429,13 +443,13 @@ def test_the_end_of_an_epoch_is_found_in_the_leaders_log(bench):
     assert bench.manager.end_offset_for_epoch(p2, 0).error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_the_current_leader_is_told_to_those_who_came_to_the_wrong_broker(bench):
+def test_the_current_leader_is_told_to_those_who_came_to_the_wrong_broker(bench: ReplicaBench) -> None:
     bench.order(p1, leader=2, isr=(1, 2), epoch=4)
     assert bench.manager.current_leader(p1) == (2, 4)
     assert bench.manager.current_leader(p2) == (-1, -1)
 
 
-def test_describe_tells_where_every_partition_stands(bench):
+def test_describe_tells_where_every_partition_stands(bench: ReplicaBench) -> None:
     bench.order(p2, leader=2, isr=(1, 2))
     bench.order(p1, isr=(1, 2), replicas=(1, 2, 3))
     bench.produce(p1, acks=1)
@@ -463,9 +477,8 @@ def test_describe_tells_where_every_partition_stands(bench):
     ]
 
 
-def test_a_disk_that_fails_under_the_stored_log_answers_all_who_depend_on_it(make_bench):
+def test_a_disk_that_fails_under_the_stored_log_answers_all_who_depend_on_it(bench: ReplicaBench) -> None:
     """R6, L7: the same through `storage`, down to the write that failed."""
-    bench = make_bench(stored=True)
     lead(bench, p1, p2, isr=(1, 2))
     waiting = bench.produce(p1), bench.consume({p1: 0})
     bench.files.inject(Fault("write", errno.ENOSPC, "flights-2"))
@@ -475,9 +488,8 @@ def test_a_disk_that_fails_under_the_stored_log_answers_all_who_depend_on_it(mak
     assert bench.effects.failed_directories == [("/data", True)]
 
 
-def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(make_bench):
+def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(bench: ReplicaBench) -> None:
     """R5a, R6: nobody is left waiting on a partition that is lost."""
-    bench = make_bench(stored=True)
     lead(bench, p1, isr=(1, 2))
     waiting = bench.produce(p1)
     bench.files.inject(Fault("write", errno.EIO))
@@ -488,7 +500,7 @@ def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(make_bench):
     assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_a_directory_that_failed_in_the_background_is_noticed(bench):
+def test_a_directory_that_failed_in_the_background_is_noticed(bench: ReplicaBench) -> None:
     """R12, R14: a checkpoint, retention or a flush met the error first."""
     bench.order(p1)
     waiting = bench.consume({p1: 0})

@@ -5,13 +5,13 @@ from uuid import UUID
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import StorageFailure
 from odradek.base.ids import TopicPartition
+from tests.replication.replica_bench import ReplicaBench
 
 p1, p2 = TopicPartition("flights", 1), TopicPartition("flights", 2)
 
 
-def test_an_outdated_controller_is_refused_and_changes_nothing(bench):
+def test_an_outdated_controller_is_refused_and_changes_nothing(bench: ReplicaBench) -> None:
     """R5a, R1: lower refused, equal accepted, higher remembered; 0 at start."""
     assert bench.manager.controller_epoch == 0
     bench.order(p1, controller_epoch=5)
@@ -30,7 +30,7 @@ def test_an_outdated_controller_is_refused_and_changes_nothing(bench):
     ("epoch", "expected"),
     [(3, ErrorCode.STALE_CONTROLLER_EPOCH), (4, ErrorCode.STALE_CONTROLLER_EPOCH), (5, ErrorCode.NONE)],
 )
-def test_a_partitions_epoch_must_rise(bench, epoch, expected):
+def test_a_partitions_epoch_must_rise(bench: ReplicaBench, epoch: int, expected: ErrorCode) -> None:
     """R5a."""
     bench.order(p1, epoch=4)
     changes = bench.order(p1, leader=2, isr=(1, 2), epoch=epoch)
@@ -38,40 +38,40 @@ def test_a_partitions_epoch_must_rise(bench, epoch, expected):
     assert (bench.partition(p1).leadership is None) == (expected is ErrorCode.NONE)
 
 
-def test_a_broker_that_holds_no_replica_refuses(bench):
+def test_a_broker_that_holds_no_replica_refuses(bench: ReplicaBench) -> None:
     """R5a."""
     changes = bench.order(p1, leader=2, isr=(2,), replicas=(2, 3))
     assert changes.partition_errors == {p1: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-    assert p1 not in bench.logs.logs
+    assert bench.logs.get(p1) is None
 
 
-def test_the_first_order_begins_the_checkpoints(bench):
+def test_the_first_order_begins_the_checkpoints(bench: ReplicaBench) -> None:
     """R5a."""
     assert [bench.order(partition).is_first for partition in (p1, p2)] == [True, False]
 
 
-def test_another_topic_of_the_same_name_is_refused(bench):
+def test_another_topic_of_the_same_name_is_refused(bench: ReplicaBench) -> None:
     bench.order(p1, topic_id=UUID(int=7))
     changes = bench.order(p1, topic_id=UUID(int=8), epoch=9)
     assert changes.partition_errors == {p1: ErrorCode.INCONSISTENT_TOPIC_ID}
 
 
-def test_a_leader_begins_an_epoch_at_its_log_end(bench):
+def test_a_leader_begins_an_epoch_at_its_log_end(bench: ReplicaBench) -> None:
     """R5b: epoch cache, remote replicas, ISR, HW."""
     bench.order(p1, isr=(1,))
     bench.produce(p1)
     bench.produce(p1)
     bench.clock.advance(70)
     changes = bench.order(p1, isr=(1, 2), replicas=(1, 2, 3), epoch=4)
-    leadership = bench.partition(p1).leadership
+    leadership = bench.leadership(p1)
     assert [wanted.topic_partition for wanted in changes.leading] == [p1]
-    assert bench.log(p1).epochs == [(0, 0), (4, 2)]
+    assert [bench.log(p1).epoch_of(offset) for offset in (0, 1, 2)] == [0, 0, 4]
     assert (leadership.epoch, leadership.epoch_start_offset, leadership.isr) == (4, 2, (1, 2))
     assert [remote.log_end.offset for remote in leadership.remotes.values()] == [-1, -1]
     assert [remote.last_caught_up_ms > 0 for remote in leadership.remotes.values()] == [True, False]
 
 
-def test_a_leader_alone_brings_hw_to_its_log_end_and_wakes_who_waits(bench):
+def test_a_leader_alone_brings_hw_to_its_log_end_and_wakes_who_waits(bench: ReplicaBench) -> None:
     """R5b, R7, R14."""
     bench.order(p1, isr=(1, 2))
     produce = bench.produce(p1)
@@ -82,7 +82,7 @@ def test_a_leader_alone_brings_hw_to_its_log_end_and_wakes_who_waits(bench):
     assert len(consumer.only[0].records) == 100
 
 
-def test_a_follower_is_told_whom_to_follow(bench):
+def test_a_follower_is_told_whom_to_follow(bench: ReplicaBench) -> None:
     """R5c: truncation and fetching are the fetcher's."""
     bench.order(p1)
     changes = bench.order(p1, leader=2, isr=(1, 2))
@@ -90,31 +90,31 @@ def test_a_follower_is_told_whom_to_follow(bench):
     assert (bench.partition(p1).leader_id, bench.partition(p1).leadership) == (2, None)
 
 
-def test_a_partition_without_a_leader_is_followed_too(bench):
+def test_a_partition_without_a_leader_is_followed_too(bench: ReplicaBench) -> None:
     """R5c."""
     bench.order(p1, leader=-1, isr=(1, 2))
     assert bench.produce(p1, acks=1).only[p1].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_stopped_replica_keeps_its_log_unless_it_is_to_be_deleted(bench):
+def test_a_stopped_replica_keeps_its_log_unless_it_is_to_be_deleted(bench: ReplicaBench) -> None:
     """R5d."""
     bench.order(p1)
     bench.order(p2)
     assert bench.stop(p1).stopped == [p1]
     assert bench.stop(p2, delete=True).stopped == [p2]
-    assert (list(bench.logs.logs), bench.logs.deleted) == ([p1], [p2])
+    assert (bench.log(p1).end_offset, bench.logs.get(p2)) == (0, None)
     assert bench.stop(p1, delete=True).partition_errors == {p1: ErrorCode.NONE}
-    assert bench.logs.deleted == [p2, p1]
+    assert bench.logs.get(p1) is None
 
 
-def test_an_outdated_stop_is_refused(bench):
+def test_an_outdated_stop_is_refused(bench: ReplicaBench) -> None:
     """R5d: a leader epoch below ours; -2 is above all."""
     bench.order(p1, epoch=5)
     assert bench.stop(p1, epoch=4).partition_errors == {p1: ErrorCode.FENCED_LEADER_EPOCH}
     assert bench.stop(p1, epoch=5).partition_errors == {p1: ErrorCode.NONE}
 
 
-def test_counts_of_a_topic_are_forgotten_with_its_last_partition(bench):
+def test_counts_of_a_topic_are_forgotten_with_its_last_partition(bench: ReplicaBench) -> None:
     """R8."""
     for partition in (p1, p2):
         bench.order(partition)
@@ -125,7 +125,7 @@ def test_counts_of_a_topic_are_forgotten_with_its_last_partition(bench):
     assert list(bench.manager.meters.topics()) == []
 
 
-def test_a_failed_directory_refuses_orders(bench):
+def test_a_failed_directory_refuses_orders(bench: ReplicaBench) -> None:
     """R5a, P3 A."""
     bench.order(p1)
     bench.manager.directory_failed("/data", "gone")
@@ -133,7 +133,7 @@ def test_a_failed_directory_refuses_orders(bench):
     assert bench.stop(p1).partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
 
 
-def test_no_directory_for_a_new_log_is_a_storage_error(bench):
-    bench.logs.fails_with = StorageFailure("no directory is left")
+def test_no_directory_for_a_new_log_is_a_storage_error(bench: ReplicaBench) -> None:
+    bench.logs.fail_directory("/data", "no space left on device")
     assert bench.order(p1).partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
     assert bench.manager.partition(p1) is None

@@ -60,7 +60,7 @@ class Environment:
         project.mkdir()
         for name in self.tried:
             shutil.copy(TRIED / name, project)
-        tests = [inside, "-m", "pytest", "-q", "--strict-markers", *self.tried]
+        tests: list[str | Path] = [inside, "-m", "pytest", "-q", "--strict-markers", *self.tried]
         return _run(tests, TRY_TIMEOUT_S, project).strip().splitlines()[-1]
 
 

@@ -1,12 +1,12 @@
 """Reading the partitions of a fetch, in their order, within its limits (R9, F7, F9).
 
 Invariant: reading changes no state, neither of a follower (R10 comes after the first read, never after the
-second) nor of the log. With max bytes 100 over all and 60 for each partition, batches of 40 bytes:
+second) nor of the log. With max bytes 220 over all and 120 for each partition, batches of 80 bytes:
 
-    p1  holds 80   limit 60   → 40    what is left: 60
-    p2  holds 40   limit 60   → 40    what is left: 20
-    p3  holds 40   limit 20   → 0     not the first data of the answer: the limit holds
-    p4  ...        limit 20   → 0     its HW is answered all the same
+    p1  holds 160   limit 120   → 120   one batch and half of the next (L3); what is left: 100
+    p2  holds 80    limit 100   → 80    what is left: 20
+    p3  holds 80    limit 20    → 0     not the first data of the answer: the limit holds
+    p4  ...         limit 20    → 0     its HW is answered all the same
 
 The first batch of the answer is given whole even when it is above every limit, or else a reader could never
 get past it (KIP-74).
