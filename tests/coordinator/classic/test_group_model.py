@@ -4,54 +4,52 @@ Whatever happens: the group's state is whole, nobody is answered twice, all memb
 told the same, and when everybody falls silent nobody is left waiting.
 """
 
-from typing import Any
-
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import ClassicMembership, GroupState
+from odradek.wire.messages.join_group import JoinGroupResponse
+from odradek.wire.messages.sync_group import SyncGroupResponse
+from tests.coordinator.group_bench import GroupBench
+from tests.coordinator.members import ClassicClient
+from tests.coordinator.replies import CodedReply
 
 MEMBERS_MAX = 4
 T0 = TopicPartition("t", 0)
 
 member_numbers = st.integers(0, MEMBERS_MAX - 1)
-new_world: Any = None
-
-
-@pytest.fixture(autouse=True)
-def _world(new_world: Any) -> None:
-    globals()["new_world"] = new_world
 
 
 class GroupModel(RuleBasedStateMachine):
-    """Members are what clients would be; the world is the coordinator that they talk to."""
+    """Members are what clients would be; the bench is the coordinator that they talk to."""
 
     @initialize(delay_ms=st.sampled_from([0, 3_000]))
     def begin(self, delay_ms: int) -> None:
-        self.world = new_world(group_initial_rebalance_delay_ms=delay_ms)
-        self.members: list[Any] = []
-        self.joins: list[tuple[Any, Any]] = []  # members with parked joins, and where their answers will be
-        self.syncs: list[tuple[Any, Any]] = []
-        self.replies: list[Any] = []
+        self.bench = GroupBench(BrokerSettings(group_initial_rebalance_delay_ms=delay_ms))
+        self.members: list[ClassicClient] = []
+        # Members with parked requests, and where their answers will be.
+        self.joins: list[tuple[ClassicClient, CodedReply[JoinGroupResponse]]] = []
+        self.syncs: list[tuple[ClassicClient, CodedReply[SyncGroupResponse]]] = []
+        self.replies: list[CodedReply[JoinGroupResponse] | CodedReply[SyncGroupResponse]] = []
         # What members of a generation were told of it. A generation that never got as far as the log may
         # come again at another broker.
-        self.told: dict[int, tuple[Any, ...]] = {}
+        self.told: dict[int, tuple[str | None, str | None]] = {}
 
     def group(self) -> ClassicMembership | None:
-        return self.world.group() if self.world.state() is not None else None
+        return self.bench.group() if self.bench.state() is not None else None
 
-    def pick(self, number: int) -> Any:
+    def pick(self, number: int) -> ClassicClient:
         return self.members[number % len(self.members)]
 
     @precondition(lambda self: len(self.members) < MEMBERS_MAX)
     @rule(is_static=st.booleans(), session_s=st.sampled_from([6, 10, 60]))
     def come(self, is_static: bool, session_s: int) -> None:
         name = f"i-{len(self.members)}" if is_static else None
-        self.members.append(self.world.member(name, session_timeout_ms=session_s * 1000))
+        self.members.append(self.bench.member(name, session_timeout_ms=session_s * 1000))
 
     @precondition(lambda self: self.members)
     @rule(number=member_numbers)
@@ -117,58 +115,58 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule(by_ms=st.sampled_from([1, 500, 3_000, 6_000, 31_000]))
     def wait(self, by_ms: int) -> None:
-        self.world.advance(by_ms)
+        self.bench.advance(by_ms)
         self.collect()
 
     @rule(holds=st.booleans())
     def stall(self, holds: bool) -> None:
         if holds:
-            self.world.log.lags = True
+            self.bench.log.lags = True
         else:
-            self.world.log.catch_up()
+            self.bench.log.catch_up()
         self.collect()
 
     @rule(failure=st.sampled_from([ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS]))
     def fail(self, failure: ErrorCode) -> None:
-        self.world.log.failure = failure
+        self.bench.log.failure = failure
 
     @rule()
     def lose_patience_with_the_log(self) -> None:
         """R19: nobody knows what became of it."""
-        self.world.log.time_out()
+        self.bench.log.time_out()
         self.collect()
 
     @rule(is_replicated=st.booleans())
     def move_to_another_broker(self, is_replicated: bool) -> None:
         if is_replicated:
-            self.world.log.catch_up()
+            self.bench.log.catch_up()
         else:
-            self.world.log.fail_over()
-        self.world.coordinator.resign_all()
-        self.world.run()
+            self.bench.log.fail_over()
+        self.bench.coordinator.resign_all()
+        self.bench.run()
         self.collect()
         assert not self.joins
         assert not self.syncs
         self.told.clear()
-        self.world.start()
+        self.bench.start()
 
     def collect(self) -> None:
         """Let members read what they were answered."""
-        for member, reply in [one for one in self.joins if one[1].is_answered]:
-            self.joins.remove((member, reply))
-            if reply.code is not ErrorCode.NONE:
+        for member, joined in [one for one in self.joins if one[1].is_answered]:
+            self.joins.remove((member, joined))
+            if joined.code is not ErrorCode.NONE:
                 continue
-            answer = reply.answer
+            answer = joined.answer
             if answer.generation_id >= member.generation and answer.member_id.startswith(
                 member.member_id or answer.member_id
             ):
-                member.take(reply)
+                member.take(joined)
             told = (answer.protocol_name, answer.protocol_type)
             assert self.told.setdefault(answer.generation_id, told) == told
-        for member, reply in [one for one in self.syncs if one[1].is_answered]:
-            self.syncs.remove((member, reply))
-            if reply.code is ErrorCode.NONE and reply.answer.assignment:
-                assert int(reply.answer.assignment) <= max(member.generation, *self.told, 0)
+        for member, synced in [one for one in self.syncs if one[1].is_answered]:
+            self.syncs.remove((member, synced))
+            if synced.code is ErrorCode.NONE and synced.answer.assignment:
+                assert int(synced.answer.assignment) <= max(member.generation, *self.told, 0)
 
     @invariant()
     def everybody_is_answered_once(self) -> None:
@@ -196,22 +194,22 @@ class GroupModel(RuleBasedStateMachine):
         assert not (group.is_rebalancing and group.has_all_joined and not self.is_held_open())
 
     def is_held_open(self) -> bool:
-        waiting = self.world.coordinator.purgatories.joins.describe()
+        waiting = self.bench.coordinator.purgatories.joins.describe()
         return any(operation.kind == "initial-join" for operation in waiting)
 
     def teardown(self) -> None:
         """When everybody falls silent, nobody is left waiting and nothing is left to do."""
-        if not hasattr(self, "world"):
+        if not hasattr(self, "bench"):
             return
-        self.world.log.failure = ErrorCode.NONE
-        self.world.log.catch_up()
-        self.world.advance(600_000)
+        self.bench.log.failure = ErrorCode.NONE
+        self.bench.log.catch_up()
+        self.bench.advance(600_000)
         self.collect()
         assert not self.joins
         assert not self.syncs
         group = self.group()
         assert group is None or (group.state, dict(group.members)) == (GroupState.EMPTY, {})
-        assert [purgatory.delayed for purgatory in self.world.coordinator.purgatories.all()] == [0, 0, 0, 0]
+        assert [purgatory.delayed for purgatory in self.bench.coordinator.purgatories.all()] == [0, 0, 0, 0]
 
 
 TestGroupModel = GroupModel.TestCase

@@ -1,27 +1,31 @@
-from typing import Any
+from typing import TypeAlias
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic import GroupState
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from tests.coordinator.group_bench import GroupBench
+
+Left: TypeAlias = tuple[ErrorCode, list[ErrorCode]]
+"""The error of the whole, and of each who leaves."""
 
 
-def leave(world: Any, *leavers: MemberIdentity, group_id: str = "g") -> Any:
-    answers: list[Any] = []
+def leave(bench: GroupBench, *leavers: MemberIdentity, group_id: str = "g") -> Left:
+    answers: list[Left] = []
     request = LeaveGroupRequest(group_id, members=list(leavers))
-    world.coordinator.leave_group(request, lambda *answer: answers.append(answer))
+    bench.coordinator.leave_group(request, lambda code, codes: answers.append((code, codes)))
     (answer,) = answers
     return answer
 
 
-def test_several_leave_at_once(world: Any) -> None:
+def test_several_leave_at_once(bench: GroupBench) -> None:
     """LeaveGroup 3: one code for each."""
-    members = [world.member(), world.member("i-2"), world.member("i-3")]
-    world.stable(*members)
+    members = [bench.member(), bench.member("i-2"), bench.member("i-3")]
+    bench.stable(*members)
     first, second, _ = members
     answer = leave(
-        world,
+        bench,
         MemberIdentity(first.member_id),
         MemberIdentity("", "i-2"),
         MemberIdentity(second.member_id, "i-3"),
@@ -38,32 +42,32 @@ def test_several_leave_at_once(world: Any) -> None:
             ErrorCode.UNKNOWN_MEMBER_ID,
         ],
     )
-    assert list(world.group().members) == [members[2].member_id]
-    assert world.state() is GroupState.PREPARING_REBALANCE
+    assert list(bench.group().members) == [members[2].member_id]
+    assert bench.state() is GroupState.PREPARING_REBALANCE
 
 
-def test_whoever_leaves_is_waited_for_no_longer(world: Any) -> None:
-    first, second = world.member(), world.member()
-    world.stable(first)
+def test_whoever_leaves_is_waited_for_no_longer(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
+    bench.stable(first)
     waiting = second.join()
     first.leave()
     assert second.take(waiting).leader == second.member_id
 
 
-def test_a_member_that_leaves_while_it_waits_is_answered(world: Any) -> None:
-    first, second = world.member(), world.member()
-    world.stable(first)
+def test_a_member_that_leaves_while_it_waits_is_answered(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
+    bench.stable(first)
     waiting = second.join()
     second.leave()
     assert waiting.code is ErrorCode.UNKNOWN_MEMBER_ID
     assert first.take(first.join()).generation_id == 2
 
 
-def test_a_member_id_that_was_handed_out_may_leave(world: Any) -> None:
-    member = world.member()
+def test_a_member_id_that_was_handed_out_may_leave(bench: GroupBench) -> None:
+    member = bench.member()
     member.member_id = member.send_join().answer.member_id
-    assert leave(world, MemberIdentity(member.member_id)) == (ErrorCode.NONE, [ErrorCode.NONE])
-    assert not world.group().pending_members
+    assert leave(bench, MemberIdentity(member.member_id)) == (ErrorCode.NONE, [ErrorCode.NONE])
+    assert not bench.group().pending_members
 
 
 @pytest.mark.parametrize(
@@ -73,20 +77,20 @@ def test_a_member_id_that_was_handed_out_may_leave(world: Any) -> None:
         ("nobody's", (ErrorCode.NONE, [ErrorCode.UNKNOWN_MEMBER_ID])),
     ],
 )
-def test_leaving_a_group_that_is_not_there(world: Any, group_id: str, answer: Any) -> None:
-    assert leave(world, MemberIdentity("m"), group_id=group_id) == answer
+def test_leaving_a_group_that_is_not_there(bench: GroupBench, group_id: str, answer: Left) -> None:
+    assert leave(bench, MemberIdentity("m"), group_id=group_id) == answer
 
 
-def test_another_member_leads_when_the_leader_leaves(world: Any) -> None:
-    first, second = world.member(), world.member()
-    world.stable(first, second)
-    leader, other = (first, second) if world.group().leader_id == first.member_id else (second, first)
+def test_another_member_leads_when_the_leader_leaves(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
+    bench.stable(first, second)
+    leader, other = (first, second) if bench.group().leader_id == first.member_id else (second, first)
     leader.leave()
     assert other.take(other.join()).leader == other.member_id
 
 
-def test_nobody_leaves_where_nobody_is_named(world: Any) -> None:
-    world.stable(world.member())
-    assert leave(world) == (ErrorCode.NONE, [])
-    assert leave(world, group_id="nowhere") == (ErrorCode.NONE, [])
-    assert world.state() is GroupState.STABLE
+def test_nobody_leaves_where_nobody_is_named(bench: GroupBench) -> None:
+    bench.stable(bench.member())
+    assert leave(bench) == (ErrorCode.NONE, [])
+    assert leave(bench, group_id="nowhere") == (ErrorCode.NONE, [])
+    assert bench.state() is GroupState.STABLE

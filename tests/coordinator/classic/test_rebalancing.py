@@ -1,26 +1,26 @@
-from typing import Any
-
 from odradek.base.error_codes import ErrorCode
+from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import GroupState
+from tests.coordinator.group_bench import GroupBench
 
 
-def test_members_that_do_not_join_again_are_removed_at_the_rebalance_timeout(world: Any) -> None:
+def test_members_that_do_not_join_again_are_removed_at_the_rebalance_timeout(bench: GroupBench) -> None:
     """G1: or at the rebalance timeout, which removes those that did not."""
-    first, second = world.member(session_timeout_ms=60_000), world.member(session_timeout_ms=60_000)
-    world.stable(first)
+    first, second = bench.member(session_timeout_ms=60_000), bench.member(session_timeout_ms=60_000)
+    bench.stable(first)
     waiting = second.join()
-    world.advance(29_999)
+    bench.advance(29_999)
     assert not waiting.is_answered
-    world.advance(1)
+    bench.advance(1)
     answer = second.take(waiting)
     assert [one.member_id for one in answer.members] == [second.member_id]
     assert first.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_member_ids_handed_out_are_waited_for(world: Any) -> None:
+def test_member_ids_handed_out_are_waited_for(bench: GroupBench) -> None:
     """G1: every member id handed out is used."""
-    first, second, third = world.member(), world.member(), world.member()
-    world.stable(first)
+    first, second, third = bench.member(), bench.member(), bench.member()
+    bench.stable(first)
     third.member_id = third.send_join().answer.member_id
     waiting = second.join()
     rejoined = first.join()
@@ -30,70 +30,70 @@ def test_member_ids_handed_out_are_waited_for(world: Any) -> None:
     assert rejoined.is_answered
 
 
-def test_a_first_rebalance_in_a_cluster_waits_for_more_members(world: Any) -> None:
+def test_a_first_rebalance_in_a_cluster_waits_for_more_members(bench: GroupBench) -> None:
     """G1: a first rebalance waits min(delay, time left), again while someone joined in between."""
-    world.broker_count = 3
-    first, second, third = (world.member(rebalance_timeout_ms=10_000) for _ in range(3))
+    bench.broker_count = 3
+    first, second, third = (bench.member(rebalance_timeout_ms=10_000) for _ in range(3))
     waiting = [first.join()]
-    world.advance(1_000)
+    bench.advance(1_000)
     waiting.append(second.join())
-    world.advance(2_000)  # 3 s: somebody came meanwhile
+    bench.advance(2_000)  # 3 s: somebody came meanwhile
     assert not waiting[0].is_answered
-    world.advance(2_000)
+    bench.advance(2_000)
     waiting.append(third.join())
-    world.advance(3_999)  # until 9 s
+    bench.advance(3_999)  # until 9 s
     assert not any(reply.is_answered for reply in waiting)
-    world.advance(1)
+    bench.advance(1)
     assert {reply.answer.generation_id for reply in waiting} == {1}
 
 
-def test_a_first_rebalance_ends_at_the_rebalance_timeout_whoever_comes(new_world: Any) -> None:
+def test_a_first_rebalance_ends_at_the_rebalance_timeout_whoever_comes() -> None:
     """G1: min(group.initial.rebalance.delay.ms, time left)."""
-    world = new_world(group_initial_rebalance_delay_ms=3_000)
-    waiting = [world.member(rebalance_timeout_ms=8_000).join()]
+    bench = GroupBench(BrokerSettings(group_initial_rebalance_delay_ms=3_000))
+    waiting = [bench.member(rebalance_timeout_ms=8_000).join()]
     for _ in range(7):
-        world.advance(1_000)
-        waiting.append(world.member(rebalance_timeout_ms=8_000).join())
-    world.advance(999)
+        bench.advance(1_000)
+        waiting.append(bench.member(rebalance_timeout_ms=8_000).join())
+    bench.advance(999)
     assert not waiting[0].is_answered
-    world.advance(1)
-    assert {len(waiting), world.group().generation} == {8, 1}
+    bench.advance(1)
+    assert {len(waiting), bench.group().generation} == {8, 1}
     assert all(reply.is_answered for reply in waiting)
 
 
-def test_one_broker_does_not_wait_for_more_members(world: Any) -> None:
-    member = world.member()
+def test_one_broker_does_not_wait_for_more_members(bench: GroupBench) -> None:
+    member = bench.member()
     assert member.take(member.join()).generation_id == 1
 
 
-def test_static_members_keep_their_places_when_they_are_late(world: Any) -> None:
+def test_static_members_keep_their_places_when_they_are_late(bench: GroupBench) -> None:
     """KIP-345: only their sessions end them."""
-    static, other = world.member("i-1", session_timeout_ms=120_000), world.member()
-    world.stable(static)
+    static, other = bench.member("i-1", session_timeout_ms=120_000), bench.member()
+    bench.stable(static)
     waiting = other.join()
-    world.advance(30_000)
+    bench.advance(30_000)
     answer = other.take(waiting)
     assert answer.leader == other.member_id
     assert {one.group_instance_id for one in answer.members} == {"i-1", None}
 
 
-def test_a_group_of_absent_static_members_goes_on_waiting(world: Any) -> None:
-    first = world.member("i-1", session_timeout_ms=120_000)
-    second = world.member("i-2", session_timeout_ms=120_000)
-    world.stable(first, second)
+def test_a_group_of_absent_static_members_goes_on_waiting(bench: GroupBench) -> None:
+    first = bench.member("i-1", session_timeout_ms=120_000)
+    second = bench.member("i-2", session_timeout_ms=120_000)
+    bench.stable(first, second)
     first.leave()
-    world.advance(30_001)
-    assert world.state() is GroupState.PREPARING_REBALANCE
+    bench.advance(30_001)
+    assert bench.state() is GroupState.PREPARING_REBALANCE
     assert second.take(second.join()).generation_id == 3
 
 
-def test_whoever_waits_to_sync_is_told_when_the_next_rebalance_begins(world: Any) -> None:
-    first, second, third = world.member(), world.member(), world.member()
+def test_whoever_waits_to_sync_is_told_when_the_next_rebalance_begins(bench: GroupBench) -> None:
+    first, second, third = bench.member(), bench.member(), bench.member()
     first.take(first.join())
     parked = second.join()
     first.take(first.join())
     second.take(parked)
-    follower = second if world.group().leader_id == first.member_id else first
+    follower = second if bench.group().leader_id == first.member_id else first
     syncing = follower.sync()
     assert not syncing.is_answered
     assert not third.join().is_answered
@@ -101,41 +101,41 @@ def test_whoever_waits_to_sync_is_told_when_the_next_rebalance_begins(world: Any
     assert follower.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_members_that_never_sync_are_removed(world: Any) -> None:
+def test_members_that_never_sync_are_removed(bench: GroupBench) -> None:
     """G4: members that joined and never sync within the rebalance timeout are removed."""
-    first, second = (world.member(session_timeout_ms=120_000) for _ in range(2))
+    first, second = (bench.member(session_timeout_ms=120_000) for _ in range(2))
     first.take(first.join())
     parked = second.join()
     first.take(first.join())
     second.take(parked)
     syncing = second.sync()
-    world.advance(29_999)
-    assert world.state() is GroupState.COMPLETING_REBALANCE
-    world.advance(1)
-    assert list(world.group().members) == [second.member_id]
+    bench.advance(29_999)
+    assert bench.state() is GroupState.COMPLETING_REBALANCE
+    bench.advance(1)
+    assert list(bench.group().members) == [second.member_id]
     assert syncing.code is ErrorCode.REBALANCE_IN_PROGRESS
     assert first.sync().code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_followers_that_never_sync_are_removed_from_a_stable_group(world: Any) -> None:
+def test_followers_that_never_sync_are_removed_from_a_stable_group(bench: GroupBench) -> None:
     """G4: the leader has brought the assignment, one follower never came for it."""
-    first, second = (world.member(session_timeout_ms=120_000) for _ in range(2))
+    first, second = (bench.member(session_timeout_ms=120_000) for _ in range(2))
     first.take(first.join())
     parked = second.join()
     first.take(first.join())
     second.take(parked)
     assert first.sync({first.member_id: b"all"}).code is ErrorCode.NONE
-    world.advance(30_000)
-    assert world.state() is GroupState.PREPARING_REBALANCE
+    bench.advance(30_000)
+    assert bench.state() is GroupState.PREPARING_REBALANCE
     assert second.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_group_that_nobody_is_left_in_is_empty(world: Any) -> None:
-    first, second = world.member(), world.member()
-    world.stable(first, second)
+def test_a_group_that_nobody_is_left_in_is_empty(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
+    bench.stable(first, second)
     assert first.leave() == (ErrorCode.NONE, [ErrorCode.NONE])
-    assert world.state() is GroupState.PREPARING_REBALANCE
+    assert bench.state() is GroupState.PREPARING_REBALANCE
     second.leave()
-    assert world.state() is GroupState.EMPTY
-    assert world.group().generation == 3
-    assert world.coordinator.purgatories.joins.delayed == 0
+    assert bench.state() is GroupState.EMPTY
+    assert bench.group().generation == 3
+    assert bench.coordinator.purgatories.joins.delayed == 0

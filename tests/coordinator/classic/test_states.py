@@ -8,7 +8,7 @@ UNKNOWN, REBALANCING = ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGR
 ELSEWHERE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 # Written out once more, by state: what Kafka's group coordinator does.
-EXPECTED = {
+EXPECTED: dict[GroupState, dict[GroupEvent, GroupState | ErrorCode]] = {
     EMPTY: {
         GroupEvent.JOINS: PREPARING,
         GroupEvent.JOINS_AGAIN: UNKNOWN,

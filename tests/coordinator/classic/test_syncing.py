@@ -1,31 +1,32 @@
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic import GroupState
+from tests.coordinator.group_bench import GroupBench, IdentityFields
 
 
-def test_followers_wait_for_the_leader(world: Any) -> None:
-    first, second = world.member(), world.member()
-    world.stable(first, second)
-    assert world.state() is GroupState.STABLE
+def test_followers_wait_for_the_leader(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
+    bench.stable(first, second)
+    assert bench.state() is GroupState.STABLE
     assert second.sync().answer.assignment == second.member_id.encode()
 
 
-def test_nobody_is_answered_before_the_assignment_is_replicated(world: Any) -> None:
-    member = world.member()
+def test_nobody_is_answered_before_the_assignment_is_replicated(bench: GroupBench) -> None:
+    member = bench.member()
     member.take(member.join())
-    world.log.lags = True
+    bench.log.lags = True
     syncing = member.sync({member.member_id: b"all"})
     assert not syncing.is_answered
-    world.log.catch_up()
+    bench.log.catch_up()
     assert syncing.answer.assignment == b"all"
     assert syncing.answer.protocol_name == "range"
 
 
-def test_a_member_that_the_leader_left_out_gets_an_empty_assignment(world: Any) -> None:
-    first, second = world.member(), world.member()
+def test_a_member_that_the_leader_left_out_gets_an_empty_assignment(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
     first.take(first.join())
     parked = second.join()
     first.take(first.join())
@@ -44,55 +45,55 @@ def test_a_member_that_the_leader_left_out_gets_an_empty_assignment(world: Any) 
     ],
 )
 def test_an_assignment_that_is_not_written_means_another_rebalance(
-    world: Any, failure: ErrorCode, code: ErrorCode
+    bench: GroupBench, failure: ErrorCode, code: ErrorCode
 ) -> None:
-    member = world.member()
+    member = bench.member()
     member.take(member.join())
-    world.log.failure = failure
+    bench.log.failure = failure
     assert member.sync({member.member_id: b"all"}).code is code
-    assert world.state() is GroupState.PREPARING_REBALANCE
-    world.log.failure = ErrorCode.NONE
+    assert bench.state() is GroupState.PREPARING_REBALANCE
+    bench.log.failure = ErrorCode.NONE
     assert member.take(member.join()).generation_id == 2
 
 
-def test_an_assignment_counts_when_it_is_appended(world: Any) -> None:
+def test_an_assignment_counts_when_it_is_appended(bench: GroupBench) -> None:
     """R19: the next step builds on it, and its members are told when it is replicated."""
-    first, second = world.member(), world.member("i")
+    first, second = bench.member(), bench.member("i")
     first.take(first.join())
-    world.log.lags = True
+    bench.log.lags = True
     synced = first.sync({first.member_id: b"all"})
-    assert world.state() is GroupState.STABLE
+    assert bench.state() is GroupState.STABLE
     assert first.heartbeat() is None, "whoever only asks waits, too"
     assert not second.join().is_answered
-    assert world.state() is GroupState.PREPARING_REBALANCE
+    assert bench.state() is GroupState.PREPARING_REBALANCE
     assert not synced.is_answered
-    world.log.catch_up()
+    bench.log.catch_up()
     assert (synced.code, synced.answer.assignment) == (ErrorCode.NONE, b"all")
 
 
-def test_an_assignment_whose_fate_is_not_known_counts_all_the_same(world: Any) -> None:
+def test_an_assignment_whose_fate_is_not_known_counts_all_the_same(bench: GroupBench) -> None:
     """R19: its members are told to join again, and find that they are stable."""
-    member = world.member()
+    member = bench.member()
     member.take(member.join())
-    world.log.lags = True
+    bench.log.lags = True
     synced = member.sync({member.member_id: b"all"})
-    world.log.time_out()
+    bench.log.time_out()
     assert synced.code is ErrorCode.REBALANCE_IN_PROGRESS
-    assert world.state() is GroupState.STABLE
-    world.log.catch_up()
+    assert bench.state() is GroupState.STABLE
+    bench.log.catch_up()
     assert member.sync().answer.assignment == b"all"
 
 
-def test_an_assignment_that_was_not_replicated_is_lost_with_the_leader(world: Any) -> None:
+def test_an_assignment_that_was_not_replicated_is_lost_with_the_leader(bench: GroupBench) -> None:
     """R19"""
-    member = world.member()
-    world.stable(member)
-    world.log.lags = True
+    member = bench.member()
+    bench.stable(member)
+    bench.log.lags = True
     assert member.take(member.send_join()).generation_id == 2
     synced = member.sync({member.member_id: b"all"})
-    world.fail_over()
+    bench.fail_over()
     assert synced.code is ErrorCode.NOT_COORDINATOR
-    world.log.catch_up()
+    bench.log.catch_up()
     assert member.heartbeat() is ErrorCode.ILLEGAL_GENERATION
     member.generation = 1
     assert member.sync().answer.assignment == member.member_id.encode(), "as in the generation before"
@@ -104,20 +105,27 @@ def test_an_assignment_that_was_not_replicated_is_lost_with_the_leader(world: An
         ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
         ({"group_id": "nobody's"}, ErrorCode.UNKNOWN_MEMBER_ID),
         ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
-        ({"group_instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
-        ({"generation_id": 7}, ErrorCode.ILLEGAL_GENERATION),
-        ({"protocol_type": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-        ({"protocol_name": "sticky"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"instance_id": "i"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation": 7}, ErrorCode.ILLEGAL_GENERATION),
     ],
 )
-def test_who_may_not_sync(world: Any, changes: Any, code: ErrorCode) -> None:
-    member = world.member()
-    world.stable(member)
-    assert member.sync(**changes).code is code
+def test_who_may_not_sync(bench: GroupBench, changes: IdentityFields, code: ErrorCode) -> None:
+    member = bench.member()
+    bench.stable(member)
+    assert replace(member, **changes).sync().code is code
 
 
-def test_syncing_during_a_rebalance_means_joining_again(world: Any) -> None:
-    first, second = world.member(), world.member()
-    world.stable(first)
+def test_whoever_syncs_names_the_protocol_that_was_chosen(bench: GroupBench) -> None:
+    """KIP-559: or none."""
+    member = bench.member()
+    bench.stable(member)
+    assert member.sync(protocol_type="consumer", protocol_name="range").code is ErrorCode.NONE
+    assert member.sync(protocol_type="connect").code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert member.sync(protocol_name="sticky").code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_syncing_during_a_rebalance_means_joining_again(bench: GroupBench) -> None:
+    first, second = bench.member(), bench.member()
+    bench.stable(first)
     second.join()
     assert first.sync().code is ErrorCode.REBALANCE_IN_PROGRESS

@@ -1,7 +1,5 @@
 """Members of the classic protocol in a group that also has members of the consumer protocol."""
 
-from typing import Any
-
 import pytest
 
 from odradek.base.error_codes import ErrorCode
@@ -11,26 +9,38 @@ from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolSubscription,
     TopicPartition,
 )
+from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.versioned import decode_versioned, encode_versioned
+from tests.coordinator.group_bench import GroupBench
+from tests.coordinator.members import ClassicClient
+from tests.coordinator.replies import CodedReply
 
 NONE, AGAIN = ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS
 
 
+class MixedGroup(GroupBench):
+    """A bench with a group of one member of each protocol."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modern, self.old = self.consumer("m"), self.classic("t")
+
+
 @pytest.fixture
-def mixed(world: Any) -> Any:
-    """A world with a group of one member of each protocol, which have what they are to have."""
-    world.modern, world.old = world.consumer("m"), world.classic("t")
-    world.modern.join()
-    assert rejoin(world.old).code is NONE
-    world.modern.settle()
-    world.modern.settle()
-    assert read(world.old) == 2
-    assert world.consumers().state.value == "Stable"
-    return world
+def mixed() -> MixedGroup:
+    """Which have what they are to have."""
+    bench = MixedGroup()
+    bench.modern.join()
+    assert rejoin(bench.old).code is NONE
+    bench.modern.settle()
+    bench.modern.settle()
+    assert read(bench.old) == 2
+    assert bench.consumers().state.value == "Stable"
+    return bench
 
 
-def rejoin(member: Any, owned: list[TopicPartition] | None = None) -> Any:
+def rejoin(member: ClassicClient, owned: list[TopicPartition] | None = None) -> CodedReply[JoinGroupResponse]:
     """A JoinGroup, with an id if one is asked for, and what it says that it owns."""
     subscription = ConsumerProtocolSubscription(topics=["t"], owned_partitions=owned or [])
     member.protocols = (("range", encode_versioned(subscription, 1)),)
@@ -40,7 +50,7 @@ def rejoin(member: Any, owned: list[TopicPartition] | None = None) -> Any:
     return reply
 
 
-def read(member: Any) -> int:
+def read(member: ClassicClient) -> int:
     """Follow heartbeats until there is nothing to learn; how many partitions it reads then."""
     owned: list[TopicPartition] = []
     for _ in range(4):
@@ -53,19 +63,19 @@ def read(member: Any) -> int:
     raise AssertionError("the member never came to rest")
 
 
-def test_they_are_assigned_like_all_others(mixed: Any) -> None:
+def test_they_are_assigned_like_all_others(mixed: MixedGroup) -> None:
     assert mixed.modern.count() == 2
     described = mixed.coordinator.describe_consumer_group("g")
     assert {one.member_id: one.member_type for one in described.members} == {"m": 1, mixed.old.member_id: 0}
 
 
-def test_a_join_is_answered_at_once_without_a_leader(mixed: Any) -> None:
+def test_a_join_is_answered_at_once_without_a_leader(mixed: MixedGroup) -> None:
     answer = rejoin(mixed.old).answer
     assert (answer.generation_id, answer.protocol_type, answer.protocol_name) == (2, "consumer", "range")
     assert (answer.leader, answer.members) == ("", [])
 
 
-def test_a_new_one_is_asked_to_come_back_with_an_id(mixed: Any) -> None:
+def test_a_new_one_is_asked_to_come_back_with_an_id(mixed: MixedGroup) -> None:
     """KIP-394."""
     newcomer = mixed.classic("t")
     reply = newcomer.send_join()
@@ -73,14 +83,14 @@ def test_a_new_one_is_asked_to_come_back_with_an_id(mixed: Any) -> None:
     assert len(mixed.consumers().members) == 2, "nobody has joined yet"
 
 
-def test_they_hear_of_a_new_epoch_by_heartbeat(mixed: Any) -> None:
+def test_they_hear_of_a_new_epoch_by_heartbeat(mixed: MixedGroup) -> None:
     mixed.consumer("n").join()
     assert mixed.old.heartbeat() is AGAIN
     assert mixed.old.sync().code is AGAIN
     assert read(mixed.old) >= 1
 
 
-def test_they_give_back_what_others_are_to_have(mixed: Any) -> None:
+def test_they_give_back_what_others_are_to_have(mixed: MixedGroup) -> None:
     mixed.topics.counts["t"] = 2
     mixed.topics.lives["t"] = 1
     mixed.touch_topics()
@@ -91,7 +101,7 @@ def test_they_give_back_what_others_are_to_have(mixed: Any) -> None:
     assert mixed.consumers().state.value == "Stable"
 
 
-def test_commits_go_by_generation(mixed: Any) -> None:
+def test_commits_go_by_generation(mixed: MixedGroup) -> None:
     key = Key("t", 0)
     reply = mixed.old.commit({key: 1})
     mixed.run()
@@ -101,7 +111,7 @@ def test_commits_go_by_generation(mixed: Any) -> None:
     assert reply.answer == {key: ErrorCode.ILLEGAL_GENERATION}
 
 
-def test_whoever_is_not_one_of_them_is_unknown(mixed: Any) -> None:
+def test_whoever_is_not_one_of_them_is_unknown(mixed: MixedGroup) -> None:
     stranger = mixed.classic("t", member_id="z", generation=2)
     assert stranger.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
     assert stranger.sync().code is ErrorCode.UNKNOWN_MEMBER_ID
@@ -111,13 +121,13 @@ def test_whoever_is_not_one_of_them_is_unknown(mixed: Any) -> None:
     assert modern.sync().code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_another_generation_is_illegal(mixed: Any) -> None:
+def test_another_generation_is_illegal(mixed: MixedGroup) -> None:
     mixed.old.generation += 1
     assert mixed.old.heartbeat() is ErrorCode.ILLEGAL_GENERATION
     assert mixed.old.sync().code is ErrorCode.ILLEGAL_GENERATION
 
 
-def test_protocols_must_have_something_in_common(mixed: Any) -> None:
+def test_protocols_must_have_something_in_common(mixed: MixedGroup) -> None:
     inconsistent = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     other = mixed.classic("t")
     other.protocols = (("mine", other.protocols[0][1]),)
@@ -129,7 +139,7 @@ def test_protocols_must_have_something_in_common(mixed: Any) -> None:
     assert garbled.send_join().code is inconsistent
 
 
-def test_a_static_one_takes_over_its_own_place(mixed: Any) -> None:
+def test_a_static_one_takes_over_its_own_place(mixed: MixedGroup) -> None:
     """KIP-345: nothing tells that a member of this protocol is away but its coming back."""
     static = mixed.classic("t", instance_id="i")
     assert rejoin(static).code is NONE
@@ -142,7 +152,7 @@ def test_a_static_one_takes_over_its_own_place(mixed: Any) -> None:
     assert back.leave() == (NONE, [NONE])
 
 
-def test_whoever_does_not_join_again_in_time_is_removed(mixed: Any) -> None:
+def test_whoever_does_not_join_again_in_time_is_removed(mixed: MixedGroup) -> None:
     mixed.old.rebalance_timeout_ms = 5_000
     rejoin(mixed.old)
     mixed.old.sync()
@@ -153,7 +163,7 @@ def test_whoever_does_not_join_again_in_time_is_removed(mixed: Any) -> None:
     assert mixed.old.member_id not in mixed.consumers().members
 
 
-def test_whoever_does_not_sync_in_time_is_removed(mixed: Any) -> None:
+def test_whoever_does_not_sync_in_time_is_removed(mixed: MixedGroup) -> None:
     mixed.old.rebalance_timeout_ms = 5_000
     rejoin(mixed.old)
     mixed.advance(4_999)
@@ -162,7 +172,7 @@ def test_whoever_does_not_sync_in_time_is_removed(mixed: Any) -> None:
     assert mixed.old.member_id not in mixed.consumers().members
 
 
-def test_their_sessions_are_as_long_as_they_asked(mixed: Any) -> None:
+def test_their_sessions_are_as_long_as_they_asked(mixed: MixedGroup) -> None:
     mixed.advance(9_999)
     assert mixed.old.heartbeat() is NONE
     mixed.modern.beat()
@@ -170,7 +180,7 @@ def test_their_sessions_are_as_long_as_they_asked(mixed: Any) -> None:
     assert list(mixed.consumers().members) == ["m"]
 
 
-def test_an_administrator_removes_a_static_member_by_its_instance_id(mixed: Any) -> None:
+def test_an_administrator_removes_a_static_member_by_its_instance_id(mixed: MixedGroup) -> None:
     static = mixed.consumer("s", "i")
     static.join()
     by_name = mixed.member("i", member_id="")
@@ -178,7 +188,7 @@ def test_an_administrator_removes_a_static_member_by_its_instance_id(mixed: Any)
     assert "s" not in mixed.consumers().members
 
 
-def test_whoever_is_named_twice_leaves_once(mixed: Any) -> None:
+def test_whoever_is_named_twice_leaves_once(mixed: MixedGroup) -> None:
     epoch, answers = mixed.consumers().epoch, []
     leavers = [MemberIdentity(mixed.old.member_id)] * 2
     request = LeaveGroupRequest("g", members=leavers)
@@ -187,15 +197,21 @@ def test_whoever_is_named_twice_leaves_once(mixed: Any) -> None:
     assert mixed.consumers().epoch == epoch + 1
 
 
-def test_a_static_member_may_change_its_protocol_without_leaving(mixed: Any) -> None:
+def test_a_static_member_may_change_its_protocol_without_leaving(mixed: MixedGroup) -> None:
     """KIP-848, KIP-345: a consumer that is killed comes back with the settings of the other protocol."""
+
+    def holder() -> str | None:
+        """Who has the instance id."""
+        member = mixed.consumers().static_member("i")
+        return None if member is None else member.member_id
+
     modern = mixed.consumer("s", "i")
     modern.join()
     old = mixed.classic("t", instance_id="i")
     assert rejoin(old).code is NONE
     assert modern.beat() is ErrorCode.FENCED_INSTANCE_ID
-    assert mixed.consumers().static_member("i").member_id == old.member_id
+    assert holder() == old.member_id
     again = mixed.consumer("r", "i")
     assert again.join() is NONE
     assert old.heartbeat() is ErrorCode.FENCED_INSTANCE_ID
-    assert mixed.consumers().static_member("i").member_id == "r"
+    assert holder() == "r"

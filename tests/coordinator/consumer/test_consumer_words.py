@@ -1,45 +1,45 @@
-from typing import Any
+from tests.coordinator.group_bench import GroupBench
 
 
-def test_a_group_says_what_it_waits_for(world: Any) -> None:
-    first, second = world.consumer("c-1", topics=["flights"]), world.consumer("c-2", topics=["flights"])
-    world.known_topics.add("flights")
-    world.topics.counts["flights"] = 2
+def test_a_group_says_what_it_waits_for(bench: GroupBench) -> None:
+    first, second = bench.consumer("c-1", topics=["flights"]), bench.consumer("c-2", topics=["flights"])
+    bench.known_topics.add("flights")
+    bench.topics.counts["flights"] = 2
     second.join()
-    assert world.words() == "nothing"
+    assert bench.words() == "nothing"
     first.join()
-    (given,) = world.consumers().target_of("c-1").values()
+    (given,) = bench.consumers().target_of("c-1").values()
     moved = f"flights-{min(given)}"
-    assert world.words() == (
+    assert bench.words() == (
         "member c-2 is at epoch 1 of 2, last heartbeat 0 s ago; "
         f"member c-1 waits for {moved} until others have let go, last heartbeat 0 s ago"
     )
     second.beat()
-    world.advance(19_000)
+    bench.advance(19_000)
     first.beat()
-    assert world.words() == (
+    assert bench.words() == (
         f"member c-2 has not revoked {moved}; waiting up to 41 s; "
         f"member c-1 waits for {moved} until others have let go, last heartbeat 0 s ago"
     )
     second.settle()
     first.settle()
-    assert world.words() == "nothing"
+    assert bench.words() == "nothing"
 
 
-def test_a_group_that_lost_a_member_waits_for_a_heartbeat(world: Any) -> None:
-    first, second = world.consumer("a"), world.consumer("b", "i")
+def test_a_group_that_lost_a_member_waits_for_a_heartbeat(bench: GroupBench) -> None:
+    first, second = bench.consumer("a"), bench.consumer("b", "i")
     first.join()
     second.join()
-    world.settle_all(first, second)
+    bench.settle_all(first, second)
     second.leave(-2)
-    assert world.words() == "member b is away"
+    assert bench.words() == "member b is away"
     first.leave()
-    assert world.words() == "the next heartbeat of any member, which computes the assignment"
+    assert bench.words() == "the next heartbeat of any member, which computes the assignment"
 
 
-def test_a_group_is_told_in_numbers(world: Any) -> None:
-    world.consumer("a", "i").join()
-    (row,) = world.coordinator.describe()
+def test_a_group_is_told_in_numbers(bench: GroupBench) -> None:
+    bench.consumer("a", "i").join()
+    (row,) = bench.coordinator.describe()
     assert (row["type"], row["state"], row["epoch"], row["assignment_epoch"]) == ("consumer", "Stable", 1, 1)
     (member,) = row["members"]
     assert member == {
@@ -59,12 +59,12 @@ def test_a_group_is_told_in_numbers(world: Any) -> None:
     }
 
 
-def test_what_waits_is_listed_in_the_purgatory(world: Any) -> None:
-    first, second = world.consumer("a"), world.consumer("b")
+def test_what_waits_is_listed_in_the_purgatory(bench: GroupBench) -> None:
+    first, second = bench.consumer("a"), bench.consumer("b")
     first.join()
     second.join()
     first.beat()
-    purgatories = world.coordinator.purgatories
+    purgatories = bench.coordinator.purgatories
     assert [one.waits_for for one in purgatories.members.describe()] == ["the revocation of a"]
     assert [one.waits_for for one in purgatories.heartbeats.describe()] == [
         "a heartbeat of b",

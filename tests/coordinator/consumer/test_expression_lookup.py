@@ -1,4 +1,4 @@
-from typing import Any
+from collections.abc import Iterable
 
 import pytest
 
@@ -6,6 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.coordinator.consumer import regular_expressions
 from odradek.coordinator.consumer.expression_lookup import LOOKUPS_KEPT_MAX, ExpressionLookup
+from tests.coordinator.group_bench import GroupBench
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = regular_expressions.matching
 
-    def matching(expression: str, topics: Any) -> frozenset[str]:
+    def matching(expression: str, topics: Iterable[str]) -> frozenset[str]:
         names.extend(sorted(topics))
         return real(expression, topics)
 
@@ -22,42 +23,42 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_the_worked_example(world: Any, looked_at: list[str]) -> None:
-    world.known_topics.clear()
-    world.known_topics.update({"t1", "t2", "u"})
-    lookup = ExpressionLookup(world.topics)
+def test_the_worked_example(bench: GroupBench, looked_at: list[str]) -> None:
+    bench.known_topics.clear()
+    bench.known_topics.update({"t1", "t2", "u"})
+    lookup = ExpressionLookup(bench.topics)
     assert lookup.matching("t.*") == {"t1", "t2"}
     assert looked_at == ["t1", "t2", "u"]
     assert lookup.matching("t.*") == {"t1", "t2"}
-    world.known_topics.add("t3")
-    world.touch_topics()
+    bench.known_topics.add("t3")
+    bench.touch_topics()
     assert lookup.matching("t.*") == {"t1", "t2", "t3"}
     assert looked_at == ["t1", "t2", "u", "t3"]
 
 
-def test_topics_that_go_and_come_back_are_looked_at_again(world: Any) -> None:
-    lookup = ExpressionLookup(world.topics)
+def test_topics_that_go_and_come_back_are_looked_at_again(bench: GroupBench) -> None:
+    lookup = ExpressionLookup(bench.topics)
     assert lookup.matching("t") == {"t"}
-    world.known_topics.discard("t")
-    world.touch_topics()
+    bench.known_topics.discard("t")
+    bench.touch_topics()
     assert lookup.matching("t") == set()
-    world.known_topics.add("t")
-    world.touch_topics()
+    bench.known_topics.add("t")
+    bench.touch_topics()
     assert lookup.matching("t") == {"t"}
 
 
 @pytest.mark.parametrize("names", [set(), {"t"}])
-def test_an_invalid_expression_is_refused_whatever_there_is(world: Any, names: set[str]) -> None:
-    world.known_topics.intersection_update(names)
-    lookup = ExpressionLookup(world.topics)
+def test_an_invalid_expression_is_refused_whatever_there_is(bench: GroupBench, names: set[str]) -> None:
+    bench.known_topics.intersection_update(names)
+    lookup = ExpressionLookup(bench.topics)
     for _ in range(2):
         with pytest.raises(ApiError) as refused:
             lookup.matching("(")
         assert refused.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
-def test_no_more_than_so_many_are_remembered(world: Any, looked_at: list[str]) -> None:
-    lookup = ExpressionLookup(world.topics)
+def test_no_more_than_so_many_are_remembered(bench: GroupBench, looked_at: list[str]) -> None:
+    lookup = ExpressionLookup(bench.topics)
     for number in range(LOOKUPS_KEPT_MAX + 1):
         lookup.matching(f"t{number}")
     looked_at.clear()

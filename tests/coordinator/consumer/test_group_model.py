@@ -4,19 +4,21 @@ Whatever happens: nobody reads what another may read, epochs never go back, a gr
 nobody is answered twice, and when everybody behaves for a while everything is read by exactly one member.
 """
 
-from typing import Any
+from dataclasses import dataclass
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicId
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.states import MemberState
 from odradek.records.builder import BatchBuilder
-from odradek.records.framing import iter_records
+from odradek.records.framing import Record, iter_records
 from odradek.records.header import iter_headers
+from tests.coordinator.group_bench import GroupBench
+from tests.coordinator.members import ConsumerClient, HeartbeatReply
 
 MEMBERS_MAX = 4
 FENCED = {
@@ -27,15 +29,9 @@ FENCED = {
 }
 
 numbers = st.integers(0, MEMBERS_MAX - 1)
-new_world: Any = None
 
 
-@pytest.fixture(autouse=True)
-def _world(new_world: Any) -> None:
-    globals()["new_world"] = new_world
-
-
-def alone(record: Any) -> bytes:
+def alone(record: Record) -> bytes:
     """A batch of one record, at its offset."""
     builder = BatchBuilder()
     builder.append(0, record.key, record.value)
@@ -44,37 +40,44 @@ def alone(record: Any) -> bytes:
     return bytes(batch)
 
 
+@dataclass(eq=False)
+class BusyClient(ConsumerClient):
+    """It sends nothing while it waits for an answer."""
+
+    is_busy: bool = False
+
+
 class GroupModel(RuleBasedStateMachine):
-    """Members are what clients would be; the world is the coordinator that they talk to."""
+    """Members are what clients would be; the bench is the coordinator that they talk to."""
 
     @initialize()
     def begin(self) -> None:
-        self.world = new_world()
-        self.members: list[Any] = []
+        self.bench = GroupBench()
+        self.members: list[BusyClient] = []
         self.born = 0
-        self.in_flight: list[tuple[Any, Any, dict[Any, list[int]] | None]] = []
-        self.replies: list[Any] = []
+        self.in_flight: list[tuple[BusyClient, HeartbeatReply]] = []
+        self.replies: list[HeartbeatReply] = []
         self.epoch = self.target_epoch = 0
 
     def group(self) -> ConsumerMembership | None:
         """As the log has it."""
-        found = [group for group in self.world.coordinator._groups() if group.group_id == "g"]
+        found = [group for group in self.bench.coordinator._groups() if group.group_id == "g"]
         return found[0].consumer.membership if found and found[0].consumer is not None else None
 
-    def pick(self, number: int) -> Any:
+    def pick(self, number: int) -> BusyClient:
         return self.members[number % len(self.members)]
 
-    def sent(self, member: Any, reply: Any, adopted: dict[Any, list[int]] | None = None) -> None:
+    def sent(self, member: BusyClient, reply: HeartbeatReply) -> None:
         self.replies.append(reply)
-        self.in_flight.append((member, reply, adopted))
+        self.in_flight.append((member, reply))
         self.collect()
 
     def collect(self) -> None:
         """Let members read the answers that have come."""
         waiting = []
-        for member, reply, adopted in self.in_flight:
+        for member, reply in self.in_flight:
             if not reply.is_answered:
-                waiting.append((member, reply, adopted))
+                waiting.append((member, reply))
                 continue
             member.is_busy = False
             if member not in self.members:
@@ -95,8 +98,14 @@ class GroupModel(RuleBasedStateMachine):
         taken = {member.instance_id for member in self.members}
         name = next(f"i-{number}" for number in range(MEMBERS_MAX) if f"i-{number}" not in taken)
         self.born += 1
-        member = self.world.consumer(f"m-{self.born}", name if is_static else None, topics=topics)
-        member.expression, member.is_busy, member.rebalance_timeout_ms = expression, False, 20_000
+        member = BusyClient(
+            self.bench,
+            f"m-{self.born}",
+            name if is_static else None,
+            topics=topics,
+            expression=expression,
+            rebalance_timeout_ms=20_000,
+        )
         self.members.append(member)
         self.join(len(self.members) - 1)
 
@@ -145,33 +154,33 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule(by_ms=st.sampled_from([1, 1_000, 5_000, 20_000, 45_000]))
     def advance(self, by_ms: int) -> None:
-        self.world.advance(by_ms)
+        self.bench.advance(by_ms)
         self.collect()
 
     @rule(count=st.integers(1, 5))
     def change_topics(self, count: int) -> None:
-        self.world.topics.counts["t"] = count
-        self.world.touch_topics()
+        self.bench.topics.counts["t"] = count
+        self.bench.touch_topics()
 
     @rule()
     def create_or_delete_a_topic(self) -> None:
-        self.world.known_topics.symmetric_difference_update({"t2"})
-        self.world.touch_topics()
+        self.bench.known_topics.symmetric_difference_update({"t2"})
+        self.bench.touch_topics()
 
     @rule()
     def slow_log(self) -> None:
-        self.world.log.lags = True
+        self.bench.log.lags = True
 
     @rule()
     def quick_log(self) -> None:
-        self.world.log.catch_up()
+        self.bench.log.catch_up()
         self.collect()
 
     @rule(keeps_tombstones=st.booleans())
     def compact_the_log(self, keeps_tombstones: bool) -> None:
         """L5: of each key the last record stays, where it was."""
         self.quick_log()
-        for batches in self.world.log.batches.values():
+        for batches in self.bench.log.batches.values():
             records = [
                 record
                 for batch in batches
@@ -185,7 +194,7 @@ class GroupModel(RuleBasedStateMachine):
     @rule()
     def lose_patience_with_the_log(self) -> None:
         """R19: nobody knows what became of it."""
-        self.world.log.time_out()
+        self.bench.log.time_out()
         self.collect()
 
     def told(self) -> dict[str, int]:
@@ -200,19 +209,19 @@ class GroupModel(RuleBasedStateMachine):
 
     @rule(batches=st.integers(1, 2))
     def let_replicas_come_nearer(self, batches: int) -> None:
-        self.world.log.replicate(batches)
+        self.bench.log.replicate(batches)
         self.collect()
 
     @rule(is_replicated=st.booleans())
     def move_to_another_broker(self, is_replicated: bool) -> None:
         """R19: what was not replicated may be lost by that."""
         if is_replicated:
-            self.world.coordinator.resign_all()
-            self.world.log.catch_up()
-            self.world.start()
+            self.bench.coordinator.resign_all()
+            self.bench.log.catch_up()
+            self.bench.start()
         else:
             told = self.told()
-            self.world.fail_over()
+            self.bench.fail_over()
             group = self.group()
             for member_id, epoch in told.items():
                 known = None if group is None else group.members.get(member_id)
@@ -229,7 +238,7 @@ class GroupModel(RuleBasedStateMachine):
         group = self.group()
         if group is None:
             return
-        holders: dict[Any, str] = {}
+        holders: dict[tuple[TopicId, int], str] = {}
         for member in group.members.values():
             for share in (member.share.assigned, member.share.revoking):
                 for topic, parts in share.items():
@@ -260,7 +269,9 @@ class GroupModel(RuleBasedStateMachine):
     @invariant()
     def states_are_whole(self) -> None:
         group = self.group()
-        for member in [] if group is None else group.members.values():
+        if group is None:
+            return
+        for member in group.members.values():
             share = member.share
             assert bool(share.revoking) == (share.state is MemberState.UNREVOKED_PARTITIONS)
             assert share.epoch <= group.target_epoch
@@ -273,12 +284,12 @@ class GroupModel(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """What the log says is the group; and everybody who behaves comes to rest."""
-        self.world.log.catch_up()
+        self.bench.log.catch_up()
         self.collect()
         before = self.group()
         for _ in range(2):
-            self.world.coordinator.resign_all()
-            self.world.start()
+            self.bench.coordinator.resign_all()
+            self.bench.start()
         after = self.group()
         if before is not None and after is not None:
             assert (after.epoch, after.target_epoch, after.members) == (
@@ -287,7 +298,7 @@ class GroupModel(RuleBasedStateMachine):
                 before.members,
             )
             assert (after.target, after.owners) == (before.target, before.owners)
-        self.world.advance(46_000)  # whoever is not here any more is gone
+        self.bench.advance(46_000)  # whoever is not here any more is gone
         for _ in range(4 * MEMBERS_MAX):
             for member in self.members:
                 member.is_busy = False
@@ -298,17 +309,17 @@ class GroupModel(RuleBasedStateMachine):
         group = self.group()
         if self.members and group is not None and group.members:
             assert group.state.value == "Stable", group.state
-            read = {name for name in group.subscribed_topics() if self.world.topics.by_name(name)}
-            counts = {self.world.topics.topic_id(name): self.world.topics.by_name(name) for name in read}
-            assert {topic: len(own) for topic, own in group.owners.items()} == {
-                topic: found.partition_count for topic, found in counts.items()
+            read = {name for name in group.subscribed_topics() if self.bench.topics.by_name(name)}
+            topics = [topic for topic in map(self.bench.topics.by_name, read) if topic is not None]
+            assert {topic_id: len(own) for topic_id, own in group.owners.items()} == {
+                topic.topic_id: topic.partition_count for topic in topics
             }
             told = {one.member_id: one.told for one in self.members}
             shares = {key: one.share.assigned for key, one in group.members.items()}
             assert {key: {t: set(p) for t, p in one.items()} for key, one in told.items()} == shares
-        self.world.coordinator.resign_all()
-        self.world.run()
-        assert [one.delayed for one in self.world.coordinator.purgatories.all()] == [0, 0, 0, 0]
+        self.bench.coordinator.resign_all()
+        self.bench.run()
+        assert [one.delayed for one in self.bench.coordinator.purgatories.all()] == [0, 0, 0, 0]
 
 
 TestGroupModel = GroupModel.TestCase

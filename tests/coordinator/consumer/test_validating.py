@@ -1,11 +1,15 @@
-from typing import Any
-
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from tests.coordinator.group_bench import GroupBench
+from tests.coordinator.members import HeartbeatFields
 
 INVALID = ErrorCode.INVALID_REQUEST
-FIRST = {"topic_partitions": {}, "subscribed_topic_names": ["t"], "rebalance_timeout_ms": 1000}
+FIRST: HeartbeatFields = {
+    "topic_partitions": {},
+    "subscribed_topic_names": ["t"],
+    "rebalance_timeout_ms": 1000,
+}
 
 
 @pytest.mark.parametrize(
@@ -29,33 +33,35 @@ FIRST = {"topic_partitions": {}, "subscribed_topic_names": ["t"], "rebalance_tim
     ],
 )
 def test_what_no_heartbeat_may_hold_is_an_invalid_request(
-    world: Any, fields: dict[str, Any], words: str
+    bench: GroupBench, fields: HeartbeatFields, words: str
 ) -> None:
-    answer = world.consumer("a").send(**fields).answer
+    answer = bench.consumer("a").send(**fields).answer
     assert (answer.error_code, answer.error_message) == (INVALID, words)
-    assert not world.log.records(), "a refused member left something in the log"
-    assert world.coordinator.list_groups()[1] == [], "a refused member left a group behind"
+    assert not bench.log.records(), "a refused member left something in the log"
+    assert bench.coordinator.list_groups()[1] == [], "a refused member left a group behind"
 
 
-def test_who_joins_owns_nothing(world: Any) -> None:
-    own = {world.topics.topic_id("t"): [0]}
-    answer = world.consumer("a").send(**{**FIRST, "topic_partitions": own}).answer
+def test_who_joins_owns_nothing(bench: GroupBench) -> None:
+    own = {bench.topics.topic_id("t"): [0]}
+    fields: HeartbeatFields = {**FIRST, "topic_partitions": own}
+    answer = bench.consumer("a").send(**fields).answer
     assert answer.error_code == INVALID
     assert (
         answer.error_message == "a member that joins must send an empty list of partitions: it owns none yet"
     )
 
 
-def test_an_assignor_that_is_not_enabled_is_unsupported(world: Any) -> None:
-    answer = world.consumer("a").send(**FIRST, server_assignor="mine").answer
+def test_an_assignor_that_is_not_enabled_is_unsupported(bench: GroupBench) -> None:
+    fields: HeartbeatFields = {**FIRST, "server_assignor": "mine"}
+    answer = bench.consumer("a").send(**fields).answer
     assert answer.error_code == ErrorCode.UNSUPPORTED_ASSIGNOR
     assert answer.error_message == ("there is no assignor mine; this broker has: uniform, range")
 
 
-def test_version_0_is_given_a_member_id(world: Any) -> None:
+def test_version_0_is_given_a_member_id(bench: GroupBench) -> None:
     """KIP-1082: later versions bring their own."""
-    answer = world.consumer("").send(**FIRST, version=0).answer
+    answer = bench.consumer("").send(0, **FIRST).answer
     assert answer.error_code == ErrorCode.NONE
     assert answer.member_id
-    assert list(world.consumers().members) == [answer.member_id]
-    assert world.consumer("").send(member_epoch=1, version=0).code is INVALID
+    assert list(bench.consumers().members) == [answer.member_id]
+    assert bench.consumer("").send(0, member_epoch=1).code is INVALID

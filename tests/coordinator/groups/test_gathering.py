@@ -1,15 +1,16 @@
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.coordinator.groups.committing import Codes
 from odradek.coordinator.groups.gathering import BATCH_BYTES_MAX, GatheredWrite, GatheredWrites
 from odradek.coordinator.groups.log_records import KeyValue
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 from odradek.coordinator.runtime.partition_log import AppendResult
 from odradek.records.header import BatchHeader, iter_headers
+from tests.coordinator.group_bench import GroupBench
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -98,71 +99,71 @@ def test_no_commit_fails_for_the_company_it_is_in(log: Log) -> None:
 # --- in a coordinator
 
 
-def headers(world: Any) -> list[BatchHeader]:
+def headers(bench: GroupBench) -> list[BatchHeader]:
     """Of the batches in the log."""
     return [
-        header for found in world.log.batches.values() for batch in found for _, header in iter_headers(batch)
+        header for found in bench.log.batches.values() for batch in found for _, header in iter_headers(batch)
     ]
 
 
-def test_memory_follows_the_log(world: Any) -> None:
-    reply = world.send_commit("g", {T0: 1})
+def test_memory_follows_the_log(bench: GroupBench) -> None:
+    reply = bench.send_commit("g", {T0: 1})
     assert not reply.is_answered
-    assert world.committed() == {}, "not in the log"
-    world.run()
+    assert bench.committed() == {}, "not in the log"
+    bench.run()
     assert reply.answer == {T0: ErrorCode.NONE}
-    assert world.committed() == {T0: 1}
+    assert bench.committed() == {T0: 1}
 
 
-def test_the_later_commit_of_a_turn_counts(world: Any) -> None:
-    world.send_commit("g", {T0: 1})
-    world.send_commit("g", {T0: 2})
-    world.run()
-    assert len(headers(world)) == 1
-    assert world.committed() == {T0: 2}
-    world.start()
-    assert world.committed() == {T0: 2}
+def test_the_later_commit_of_a_turn_counts(bench: GroupBench) -> None:
+    bench.send_commit("g", {T0: 1})
+    bench.send_commit("g", {T0: 2})
+    bench.run()
+    assert len(headers(bench)) == 1
+    assert bench.committed() == {T0: 2}
+    bench.start()
+    assert bench.committed() == {T0: 2}
 
 
-def test_a_refused_batch_is_told_to_all(world: Any) -> None:
-    replies = [world.send_commit("g", {T0: 1}), world.send_commit("g", {T1: 1})]
-    world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
-    world.run()
+def test_a_refused_batch_is_told_to_all(bench: GroupBench) -> None:
+    replies = [bench.send_commit("g", {T0: 1}), bench.send_commit("g", {T1: 1})]
+    bench.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+    bench.run()
     assert [reply.answer for reply in replies] == [
         {T0: ErrorCode.COORDINATOR_NOT_AVAILABLE},
         {T1: ErrorCode.COORDINATOR_NOT_AVAILABLE},
     ]
-    assert world.state() is None
+    assert bench.state() is None
 
 
-def test_a_deletion_takes_what_was_only_just_committed(world: Any) -> None:
-    world.commit("g", {T0: 1})
-    reply = world.send_commit("g", {T1: 1})
-    codes: list[Any] = []
-    world.coordinator.delete_groups(["g"], codes.append)
-    world.run()
+def test_a_deletion_takes_what_was_only_just_committed(bench: GroupBench) -> None:
+    bench.commit("g", {T0: 1})
+    reply = bench.send_commit("g", {T1: 1})
+    codes: list[Mapping[str, ErrorCode]] = []
+    bench.coordinator.delete_groups(["g"], codes.append)
+    bench.run()
     assert reply.answer == {T1: ErrorCode.NONE}
     assert codes == [{"g": ErrorCode.NONE}]
-    assert world.state() is None
-    world.start()
-    assert world.state() is None
+    assert bench.state() is None
+    bench.start()
+    assert bench.state() is None
 
 
-def test_an_offset_is_deleted_with_the_commit_that_came_before(world: Any) -> None:
-    world.commit("g", {T0: 1})
-    world.send_commit("g", {T0: 2})
-    codes: list[Any] = []
-    world.coordinator.delete_offsets("g", [T0], lambda *answer: codes.append(answer))
-    world.run()
+def test_an_offset_is_deleted_with_the_commit_that_came_before(bench: GroupBench) -> None:
+    bench.commit("g", {T0: 1})
+    bench.send_commit("g", {T0: 2})
+    codes: list[tuple[ErrorCode, Codes]] = []
+    bench.coordinator.delete_offsets("g", [T0], lambda *answer: codes.append(answer))
+    bench.run()
     assert codes == [(ErrorCode.NONE, {T0: ErrorCode.NONE})]
-    assert world.committed() == {}
-    world.start()
-    assert world.committed() == {}
+    assert bench.committed() == {}
+    bench.start()
+    assert bench.committed() == {}
 
 
-def test_a_transactional_commit_stands_behind_those_before_it(world: Any) -> None:
-    world.send_commit("g", {T0: 1})
-    world.coordinator.stage_transactional_offsets(
+def test_a_transactional_commit_stands_behind_those_before_it(bench: GroupBench) -> None:
+    bench.send_commit("g", {T0: 1})
+    bench.coordinator.stage_transactional_offsets(
         "g",
         TransactionalProducer(9, 0),
         {T0: CommittedOffset(2)},
@@ -171,14 +172,14 @@ def test_a_transactional_commit_stands_behind_those_before_it(world: Any) -> Non
         generation=-1,
         respond=lambda codes: None,
     )
-    assert [header.producer_id for header in headers(world)] == [-1, 9]
-    assert world.committed() == {T0: 1}
+    assert [header.producer_id for header in headers(bench)] == [-1, 9]
+    assert bench.committed() == {T0: 1}
 
 
-def test_whoever_waits_is_answered_when_the_leadership_goes(world: Any) -> None:
-    reply = world.send_commit("g", {T0: 1})
-    world.coordinator.resign_all()
+def test_whoever_waits_is_answered_when_the_leadership_goes(bench: GroupBench) -> None:
+    reply = bench.send_commit("g", {T0: 1})
+    bench.coordinator.resign_all()
     assert reply.answer == {T0: ErrorCode.NONE}, "it could still be written"
-    world.run()
-    world.start()
-    assert world.committed() == {T0: 1}
+    bench.run()
+    bench.start()
+    assert bench.committed() == {T0: 1}

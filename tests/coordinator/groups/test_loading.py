@@ -1,8 +1,8 @@
 import random
-from typing import Any
 
 import pytest
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
@@ -11,115 +11,120 @@ from odradek.coordinator.groups.log_records import build_batch, group_tombstone,
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.control import EndTxnMarker, build_marker
+from tests.coordinator.group_bench import GroupBench
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PRODUCER = TransactionalProducer(9, 0)
 
 
-def append(world: Any, batch: Any, group_id: str = "g") -> None:
-    partition = world.coordinator._partition_of(group_id)
+def append(bench: GroupBench, batch: Buffer, group_id: str = "g") -> None:
+    partition = bench.coordinator._partition_of(group_id)
     topic_partition = TopicPartition("__consumer_offsets", partition)
-    appended = world.log.append(topic_partition, batch, timeout_ms=1, settled=lambda code: None)
+    appended = bench.log.append(topic_partition, batch, timeout_ms=1, settled=lambda code: None)
     assert (appended.error, appended.outcome) == (ErrorCode.NONE, ErrorCode.NONE)
 
 
-def test_a_group_is_what_it_was(world: Any) -> None:
-    first, second = world.member("i-1"), world.member()
-    world.stable(first, second)
+def test_a_group_is_what_it_was(bench: GroupBench) -> None:
+    first, second = bench.member("i-1"), bench.member()
+    bench.stable(first, second)
     second.commit({T0: 4}, "half way")
-    before = world.group()
-    world.start()
-    after = world.group()
+    before = bench.group()
+    bench.start()
+    after = bench.group()
     assert after is not before
     assert after.state is GroupState.STABLE
     assert after.snapshot() == before.snapshot()
-    assert world.committed() == {T0: 4}
-    (row,) = world.coordinator.fetch_offsets("g", [T0], require_stable=True)
+    assert bench.committed() == {T0: 4}
+    row = bench.fetched("g", T0)
     assert (row.leader_epoch, row.metadata) == (5, "half way")
 
 
-def test_members_go_on_as_if_nothing_had_been(world: Any) -> None:
-    first, second = world.member("i-1"), world.member()
-    world.stable(first, second)
-    world.start()
+def test_members_go_on_as_if_nothing_had_been(bench: GroupBench) -> None:
+    first, second = bench.member("i-1"), bench.member()
+    bench.stable(first, second)
+    bench.start()
     assert first.heartbeat() is ErrorCode.NONE
     assert second.commit({T0: 1}).answer == {T0: ErrorCode.NONE}
     assert second.sync().answer.assignment == second.member_id.encode()
-    back = world.member("i-1")
-    assert back.take(back.join()).generation_id == world.group().generation
+    back = bench.member("i-1")
+    assert back.take(back.join()).generation_id == bench.group().generation
 
 
-def test_sessions_begin_when_a_group_is_loaded(world: Any) -> None:
-    member = world.member()
-    world.stable(member)
-    world.advance(9_000)
-    world.coordinator.resign_all()
-    world.start()
-    world.advance(9_999)
-    assert world.state() is GroupState.STABLE
-    world.advance(1)
-    assert world.state() is GroupState.EMPTY
+def test_sessions_begin_when_a_group_is_loaded(bench: GroupBench) -> None:
+    member = bench.member()
+    bench.stable(member)
+    bench.advance(9_000)
+    bench.coordinator.resign_all()
+    bench.start()
+    bench.advance(9_999)
+    assert bench.state() is GroupState.STABLE
+    bench.advance(1)
+    assert bench.state() is GroupState.EMPTY
 
 
-def test_a_generation_is_never_given_twice(world: Any) -> None:
-    member = world.member()
-    world.stable(member)
+def test_a_generation_is_never_given_twice(bench: GroupBench) -> None:
+    member = bench.member()
+    bench.stable(member)
     member.leave()
-    generation = world.group().generation
-    world.start()
-    assert world.state() is GroupState.EMPTY
-    member = world.member()
+    generation = bench.group().generation
+    bench.start()
+    assert bench.state() is GroupState.EMPTY
+    member = bench.member()
     assert member.take(member.join()).generation_id == generation + 1
 
 
-def test_open_transactions_are_open_again(world: Any) -> None:
+def test_open_transactions_are_open_again(bench: GroupBench) -> None:
     offset = CommittedOffset(5, 0, "", 1)
-    append(world, build_batch([offset_record("g", T0, offset)], 1, PRODUCER))
-    world.start()
-    (row,) = world.coordinator.fetch_offsets("g", [T0], require_stable=True)
+    append(bench, build_batch([offset_record("g", T0, offset)], 1, PRODUCER))
+    bench.start()
+    row = bench.fetched("g", T0)
     assert row.error is ErrorCode.UNSTABLE_OFFSET_COMMIT
-    partition = world.coordinator._partition_of("g")
-    world.coordinator.complete_transaction(partition, 9, committed=True)
-    assert world.committed() == {T0: 5}
+    partition = bench.coordinator._partition_of("g")
+    bench.coordinator.complete_transaction(partition, 9, committed=True)
+    assert bench.committed() == {T0: 5}
 
 
 @pytest.mark.parametrize(("committed", "offset"), [(True, {T0: 5}), (False, {T0: 1})])
-def test_ended_transactions_count_or_not(world: Any, committed: bool, offset: Any) -> None:
-    world.commit("g", {T0: 1})
-    append(world, build_batch([offset_record("g", T0, CommittedOffset(5))], 1, PRODUCER))
-    append(world, build_marker(EndTxnMarker(committed, 0), producer_id=9, producer_epoch=0, timestamp_ms=1))
-    world.start()
-    assert world.committed() == offset
+def test_ended_transactions_count_or_not(
+    bench: GroupBench, committed: bool, offset: dict[TopicPartition, int]
+) -> None:
+    bench.commit("g", {T0: 1})
+    append(bench, build_batch([offset_record("g", T0, CommittedOffset(5))], 1, PRODUCER))
+    append(bench, build_marker(EndTxnMarker(committed, 0), producer_id=9, producer_epoch=0, timestamp_ms=1))
+    bench.start()
+    assert bench.committed() == offset
 
 
-def test_a_commit_between_a_transactions_and_its_end_counts(world: Any) -> None:
-    append(world, build_batch([offset_record("g", T0, CommittedOffset(5))], 1, PRODUCER))
-    world.commit("g", {T0: 3})
-    append(world, build_marker(EndTxnMarker(True, 0), producer_id=9, producer_epoch=0, timestamp_ms=1))
-    world.start()
-    assert world.committed() == {T0: 3}
+def test_a_commit_between_a_transactions_and_its_end_counts(bench: GroupBench) -> None:
+    append(bench, build_batch([offset_record("g", T0, CommittedOffset(5))], 1, PRODUCER))
+    bench.commit("g", {T0: 3})
+    append(bench, build_marker(EndTxnMarker(True, 0), producer_id=9, producer_epoch=0, timestamp_ms=1))
+    bench.start()
+    assert bench.committed() == {T0: 3}
 
 
-def test_tombstones_take_groups_back(world: Any) -> None:
-    member = world.member()
-    world.stable(member)
-    append(world, build_batch([group_tombstone("g")], 1))
-    world.start()
-    assert world.state() is None
+def test_tombstones_take_groups_back(bench: GroupBench) -> None:
+    member = bench.member()
+    bench.stable(member)
+    append(bench, build_batch([group_tombstone("g")], 1))
+    bench.start()
+    assert bench.state() is None
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD, Codec.LZ4, Codec.SNAPPY])
-def test_batches_of_any_codec_are_read(world: Any, codec: Codec) -> None:
+def test_batches_of_any_codec_are_read(bench: GroupBench, codec: Codec) -> None:
     builder = BatchBuilder(codec=codec)
     for number in range(10):
         builder.append(1, *offset_record("g", T0, CommittedOffset(number)))
-    append(world, builder.build())
-    world.start()
-    assert world.committed() == {T0: 9}
+    append(bench, builder.build())
+    bench.start()
+    assert bench.committed() == {T0: 9}
 
 
-def test_records_that_cannot_be_read_are_left_out(world: Any, caplog: Any) -> None:
-    world.commit("g", {T0: 1})
+def test_records_that_cannot_be_read_are_left_out(
+    bench: GroupBench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.commit("g", {T0: 1})
     builder = BatchBuilder()
     builder.append(1, b"", b"x")
     builder.append(1, b"\0\1\0\1", b"x")
@@ -128,35 +133,37 @@ def test_records_that_cannot_be_read_are_left_out(world: Any, caplog: Any) -> No
     builder.append(1, offset_record("g", T1, CommittedOffset(1))[0], b"\0\3\0")
     builder.append(1, b"\0\x09what is this", b"x")
     builder.append(1, *offset_record("g", T1, CommittedOffset(2)))
-    append(world, builder.build())
+    append(bench, builder.build())
     with caplog.at_level("ERROR"):
-        world.start()
-    assert world.committed() == {T0: 1, T1: 2}
+        bench.start()
+    assert bench.committed() == {T0: 1, T1: 2}
     assert len(caplog.records) == 5
 
 
-def test_hostile_batches_harm_nobody(world: Any) -> None:
+def test_hostile_batches_harm_nobody(bench: GroupBench) -> None:
     """Whatever lies in the log, the partition loads."""
     chance = random.Random(5)
-    world.commit("g", {T0: 1})
+    bench.commit("g", {T0: 1})
     for _ in range(300):
         batch = bytearray(build_batch([offset_record("g", T1, CommittedOffset(1))], 1))
         for _ in range(3):
             batch[chance.randrange(61, len(batch))] = chance.randrange(256)
-        append(world, batch)
-    world.start()
-    found = world.committed()
+        append(bench, batch)
+    bench.start()
+    found = bench.committed()
     assert isinstance(found, dict)
     assert found[T0] == 1
 
 
-def test_a_batch_that_is_too_large_uncompressed_is_left_out(world: Any, caplog: Any) -> None:
+def test_a_batch_that_is_too_large_uncompressed_is_left_out(
+    bench: GroupBench, caplog: pytest.LogCaptureFixture
+) -> None:
     """It is decompressed in one piece: a few KB may be made to take long."""
     bomb = BatchBuilder(codec=Codec.ZSTD)
     for _ in range(9):
         bomb.append(1, None, bytes(1 << 20))
-    append(world, bytes(bomb.build()))
-    append(world, build_batch([offset_record("g", T0, CommittedOffset(7, -1, "", 0))], 0))
-    world.start()
-    assert world.committed() == {T0: 7}
+    append(bench, bytes(bomb.build()))
+    append(bench, build_batch([offset_record("g", T0, CommittedOffset(7, -1, "", 0))], 0))
+    bench.start()
+    assert bench.committed() == {T0: 7}
     assert "is left out: the records take more than 8388608 bytes" in caplog.text

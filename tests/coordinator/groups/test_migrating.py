@@ -1,14 +1,17 @@
 """Groups that change their protocol, with members in them and without."""
 
-from typing import Any
+from typing import Unpack
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition as Key
+from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import GroupState
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment, TopicPartition
 from odradek.wire.versioned import encode_versioned
+from tests.coordinator.group_bench import ClassicFields, GroupBench
+from tests.coordinator.members import ClassicClient
 
 NONE = ErrorCode.NONE
 T0 = Key("t", 0)
@@ -19,63 +22,65 @@ def assigned(*parts: int, user_data: bytes | None = None) -> bytes:
     return encode_versioned(ConsumerProtocolAssignment(told, user_data), 1)
 
 
-def classic_group(world: Any, *assignments: bytes, **fields: Any) -> list[Any]:
+def classic_group(
+    bench: GroupBench, *assignments: bytes, **fields: Unpack[ClassicFields]
+) -> list[ClassicClient]:
     """A stable classic group whose members have these assignments."""
-    members = [world.classic("t", **fields) for _ in assignments]
-    world.stable(members[0]) if len(members) == 1 else world.stable(*members)
+    members = [bench.classic("t", **fields) for _ in assignments]
+    bench.stable(members[0]) if len(members) == 1 else bench.stable(*members)
     replies = [member.send_join() for member in members]
-    world.advance(0)
+    bench.advance(0)
     given = {}
     for member, reply in zip(members, replies, strict=True):
         if reply.is_answered:
             member.take(reply)
     for member, assignment in zip(members, assignments, strict=True):
         given[member.member_id] = assignment
-    leader = world.group().leader_id
+    leader = bench.group().leader_id
     for member in sorted(members, key=lambda one: one.member_id == leader):
-        member.generation = world.group().generation
+        member.generation = bench.group().generation
         member.sync(given if member.member_id == leader else None)
-    assert world.state() is GroupState.STABLE
+    assert bench.state() is GroupState.STABLE
     return members
 
 
-def kinds(world: Any) -> list[str]:
-    return [row.group_type for row in world.coordinator.list_groups()[1]]
+def kinds(bench: GroupBench) -> list[str]:
+    return [row.group_type for row in bench.coordinator.list_groups()[1]]
 
 
-def test_a_consumer_joins_a_classic_group(world: Any) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    generation = world.group().generation
-    newcomer = world.consumer("n")
+def test_a_consumer_joins_a_classic_group(bench: GroupBench) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3))
+    generation = bench.group().generation
+    newcomer = bench.consumer("n")
     assert newcomer.join() is NONE
-    assert kinds(world) == ["consumer"]
+    assert kinds(bench) == ["consumer"]
     assert newcomer.epoch == generation + 1
     assert newcomer.count() == 0, "its partitions are read by the member that was there before"
-    share = world.consumers().members[old.member_id].share
+    share = bench.consumers().members[old.member_id].share
     assert share.epoch == generation
-    assert share.assigned == {world.topics.topic_id("t"): frozenset(range(4))}
+    assert share.assigned == {bench.topics.topic_id("t"): frozenset(range(4))}
     assert old.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_an_upgrade_is_one_batch_and_survives_a_restart(world: Any) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    (batches,) = world.log.batches.values()
+def test_an_upgrade_is_one_batch_and_survives_a_restart(bench: GroupBench) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3))
+    (batches,) = bench.log.batches.values()
     before = len(batches)
-    world.consumer("n").join()
+    bench.consumer("n").join()
     assert len(batches) == before + 1
-    members = world.consumers().members
-    world.coordinator.resign_all()
-    world.start()
-    assert kinds(world) == ["consumer"]
-    assert world.consumers().members == members
+    members = bench.consumers().members
+    bench.coordinator.resign_all()
+    bench.start()
+    assert kinds(bench) == ["consumer"]
+    assert bench.consumers().members == members
     assert old.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_whoever_waits_in_the_classic_group_is_told_to_join_again(world: Any) -> None:
-    first, second = classic_group(world, assigned(0, 1), assigned(2, 3))
+def test_whoever_waits_in_the_classic_group_is_told_to_join_again(bench: GroupBench) -> None:
+    first, second = classic_group(bench, assigned(0, 1), assigned(2, 3))
     parked = first.send_join()
     assert not parked.is_answered
-    assert world.consumer("n").join() is NONE
+    assert bench.consumer("n").join() is NONE
     assert parked.code is ErrorCode.REBALANCE_IN_PROGRESS
     assert second.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
     reply = first.send_join()
@@ -84,19 +89,19 @@ def test_whoever_waits_in_the_classic_group_is_told_to_join_again(world: Any) ->
 
 
 @pytest.mark.parametrize("policy", ["downgrade", "disabled"])
-def test_the_policy_may_forbid_an_upgrade(new_world: Any, policy: str) -> None:
-    world = new_world(group_consumer_migration_policy=policy)
-    (old,) = classic_group(world, assigned(0))
-    answer = world.consumer("n").send_join().answer
+def test_the_policy_may_forbid_an_upgrade(policy: str) -> None:
+    bench = GroupBench(BrokerSettings(group_consumer_migration_policy=policy))
+    (old,) = classic_group(bench, assigned(0))
+    answer = bench.consumer("n").send_join().answer
     assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert answer.error_message == (
         "the classic group g cannot take members of the consumer protocol: "
         "group.consumer.migration.policy forbids it"
     )
-    assert kinds(world) == ["classic"]
+    assert kinds(bench) == ["classic"]
     assert old.heartbeat() is NONE
     assert old.leave() == (NONE, [NONE])
-    assert world.consumer("n").join() is NONE, "groups without members always may"
+    assert bench.consumer("n").join() is NONE, "groups without members always may"
 
 
 @pytest.mark.parametrize(
@@ -109,9 +114,9 @@ def test_the_policy_may_forbid_an_upgrade(new_world: Any, policy: str) -> None:
         ),
     ],
 )
-def test_what_is_not_understood_is_not_upgraded(world: Any, assignment: bytes, words: str) -> None:
-    (old,) = classic_group(world, assignment)
-    answer = world.consumer("n").send_join().answer
+def test_what_is_not_understood_is_not_upgraded(bench: GroupBench, assignment: bytes, words: str) -> None:
+    (old,) = classic_group(bench, assignment)
+    answer = bench.consumer("n").send_join().answer
     assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
     assert (
         answer.error_message == f"the classic group g cannot take members of the consumer protocol: {words}"
@@ -119,116 +124,116 @@ def test_what_is_not_understood_is_not_upgraded(world: Any, assignment: bytes, w
     assert old.heartbeat() is NONE
 
 
-def test_groups_of_other_protocol_types_stay_what_they_are(world: Any) -> None:
-    member = world.member(protocol_type="connect")
-    world.stable(member)
-    answer = world.consumer("n").send_join().answer
+def test_groups_of_other_protocol_types_stay_what_they_are(bench: GroupBench) -> None:
+    member = bench.member(protocol_type="connect")
+    bench.stable(member)
+    answer = bench.consumer("n").send_join().answer
     assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
-    assert "of the type connect" in answer.error_message
+    assert "of the type connect" in (answer.error_message or "")
     assert member.heartbeat() is NONE
 
 
-def test_a_group_too_large_is_not_upgraded(new_world: Any) -> None:
-    world = new_world(group_consumer_max_size=1)
-    classic_group(world, assigned(0), assigned(1))
-    answer = world.consumer("n").send_join().answer
-    assert "more members than group.consumer.max.size" in answer.error_message
+def test_a_group_too_large_is_not_upgraded() -> None:
+    bench = GroupBench(BrokerSettings(group_consumer_max_size=1))
+    classic_group(bench, assigned(0), assigned(1))
+    answer = bench.consumer("n").send_join().answer
+    assert "more members than group.consumer.max.size" in (answer.error_message or "")
 
 
-def test_an_upgrade_that_the_log_refuses_did_not_happen(world: Any) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    world.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
-    assert world.consumer("n").send_join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
-    world.log.failure = NONE
-    assert kinds(world) == ["classic"]
+def test_an_upgrade_that_the_log_refuses_did_not_happen(bench: GroupBench) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3))
+    bench.log.failure = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert bench.consumer("n").send_join().code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    bench.log.failure = NONE
+    assert kinds(bench) == ["classic"]
     assert old.heartbeat() is NONE
 
 
-def test_a_refused_newcomer_upgrades_nothing(world: Any) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    reply = world.consumer("n", topics=None, expression="(").send_join()
+def test_a_refused_newcomer_upgrades_nothing(bench: GroupBench) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3))
+    reply = bench.consumer("n", topics=None, expression="(").send_join()
     assert reply.code is ErrorCode.INVALID_REGULAR_EXPRESSION
-    assert kinds(world) == ["classic"]
+    assert kinds(bench) == ["classic"]
     assert old.heartbeat() is NONE
 
 
 @pytest.mark.parametrize("how", ["leaves", "is silent", "is removed by the classic protocol"])
-def test_the_last_consumer_leaves_a_classic_group_behind(world: Any, how: str) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3), session_timeout_ms=100_000)
-    last = world.consumer("n")
+def test_the_last_consumer_leaves_a_classic_group_behind(bench: GroupBench, how: str) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3), session_timeout_ms=100_000)
+    last = bench.consumer("n")
     last.join()
     generation = last.epoch
     if how == "leaves":
         assert last.leave() is NONE
     elif how == "is silent":
-        world.advance(20_000)
+        bench.advance(20_000)
         old.heartbeat()
-        world.advance(25_000)
+        bench.advance(25_000)
     else:
-        assert world.member(member_id="n").leave() == (NONE, [NONE])
-    assert kinds(world) == ["classic"]
-    assert world.state() is GroupState.PREPARING_REBALANCE, "what the leaver had is to be shared"
-    assert world.group().generation == generation, "members that were up to date only hear of a rebalance"
+        assert bench.member(member_id="n").leave() == (NONE, [NONE])
+    assert kinds(bench) == ["classic"]
+    assert bench.state() is GroupState.PREPARING_REBALANCE, "what the leaver had is to be shared"
+    assert bench.group().generation == generation, "members that were up to date only hear of a rebalance"
     reply = old.send_join()
     assert old.take(reply).leader == old.member_id
     old.sync({old.member_id: assigned(0, 1, 2, 3)})
     assert old.heartbeat() is NONE
 
 
-def test_a_downgraded_group_survives_a_restart(world: Any) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    last = world.consumer("n")
+def test_a_downgraded_group_survives_a_restart(bench: GroupBench) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3))
+    last = bench.consumer("n")
     last.join()
     last.leave()
-    generation = world.group().generation
-    world.coordinator.resign_all()
-    world.start()
-    assert kinds(world) == ["classic"]
-    assert (world.group().generation, list(world.group().members)) == (generation, [old.member_id])
+    generation = bench.group().generation
+    bench.coordinator.resign_all()
+    bench.start()
+    assert kinds(bench) == ["classic"]
+    assert (bench.group().generation, list(bench.group().members)) == (generation, [old.member_id])
 
 
 @pytest.mark.parametrize("policy", ["upgrade", "disabled"])
-def test_the_policy_may_forbid_a_downgrade(new_world: Any, policy: str) -> None:
-    world = new_world(group_consumer_migration_policy=policy)
-    newcomer, old = world.consumer("n"), world.classic("t")
+def test_the_policy_may_forbid_a_downgrade(policy: str) -> None:
+    bench = GroupBench(BrokerSettings(group_consumer_migration_policy=policy))
+    newcomer, old = bench.consumer("n"), bench.classic("t")
     newcomer.join()
     old.take(old.join())
     newcomer.leave()
-    assert kinds(world) == ["consumer"]
+    assert kinds(bench) == ["consumer"]
     assert old.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_group_without_members_is_of_whichever_protocol_comes_next(world: Any) -> None:
-    world.commit("g", {T0: 3})
-    world.run()
-    first = world.consumer("n")
+def test_a_group_without_members_is_of_whichever_protocol_comes_next(bench: GroupBench) -> None:
+    bench.commit("g", {T0: 3})
+    bench.run()
+    first = bench.consumer("n")
     assert first.join() is NONE
     first.leave()
-    assert kinds(world) == ["consumer"]
-    old = world.classic("t")
+    assert kinds(bench) == ["consumer"]
+    old = bench.classic("t")
     old.take(old.join())
-    assert kinds(world) == ["classic"]
+    assert kinds(bench) == ["classic"]
     old.sync({old.member_id: assigned(0)})
     assert old.leave() == (NONE, [NONE])
-    assert kinds(world) == ["classic"]
-    assert world.consumer("n").join() is NONE
-    assert kinds(world) == ["consumer"]
-    assert world.committed() == {T0: 3}
-    world.coordinator.resign_all()
-    world.start()
-    assert kinds(world) == ["consumer"]
-    assert world.committed() == {T0: 3}
+    assert kinds(bench) == ["classic"]
+    assert bench.consumer("n").join() is NONE
+    assert kinds(bench) == ["consumer"]
+    assert bench.committed() == {T0: 3}
+    bench.coordinator.resign_all()
+    bench.start()
+    assert kinds(bench) == ["consumer"]
+    assert bench.committed() == {T0: 3}
 
 
-def test_requests_that_come_while_a_group_changes_wait_for_it(world: Any) -> None:
-    (old,) = classic_group(world, assigned(0, 1, 2, 3))
-    world.log.lags = True
-    newcomer = world.consumer("n")
+def test_requests_that_come_while_a_group_changes_wait_for_it(bench: GroupBench) -> None:
+    (old,) = classic_group(bench, assigned(0, 1, 2, 3))
+    bench.log.lags = True
+    newcomer = bench.consumer("n")
     reply = newcomer.send_join()
     parked = old.send_join()
     assert not reply.is_answered
     assert not parked.is_answered
-    world.log.catch_up()
+    bench.log.catch_up()
     assert reply.code is NONE
     assert parked.code is NONE, "it has joined the consumer group"
     assert parked.answer.leader == ""

@@ -1,6 +1,5 @@
 import re
-from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +13,8 @@ from odradek.coordinator.transactions.inspection import (
     waits_for,
 )
 from odradek.coordinator.transactions.state import TransactionState
-from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
+from odradek.coordinator.transactions.transaction import Transaction
+from tests.coordinator.transactions.transaction_bench import TransactionBench, new_record
 
 S = TransactionState
 BEGIN_MS = 1_700_000_000_000
@@ -22,10 +22,10 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 @pytest.fixture
-def filled(bench: Any, new_record: Callable[..., TransactionRecord]) -> Any:
+def filled(bench: TransactionBench) -> TransactionBench:
     bench.put(new_record(S.ONGOING), "open")
-    bench.put(new_record(S.EMPTY, producer_id=8), "empty")
-    bench.put(new_record(S.COMPLETE_ABORT, producer_id=9, started_ms=BEGIN_MS - 50), "aborted")
+    bench.put(replace(new_record(S.EMPTY), producer_id=8), "empty")
+    bench.put(replace(new_record(S.COMPLETE_ABORT), producer_id=9, started_ms=BEGIN_MS - 50), "aborted")
     return bench
 
 
@@ -41,20 +41,22 @@ def filled(bench: Any, new_record: Callable[..., TransactionRecord]) -> Any:
         (TransactionFilter(states=[S.EMPTY], producer_ids=[9]), set()),
     ],
 )
-def test_filters_all_have_to_admit(filled: Any, wanted: TransactionFilter, names: set[str]) -> None:
+def test_filters_all_have_to_admit(
+    filled: TransactionBench, wanted: TransactionFilter, names: set[str]
+) -> None:
     found = list_transactions(filled.coordinator.store, wanted, BEGIN_MS + 100)
     assert isinstance(found, list)
     assert {one.transactional_id for one in found} == names
 
 
-def test_no_list_is_given_while_not_all_is_known(bench: Any) -> None:
+def test_no_list_is_given_while_not_all_is_known(bench: TransactionBench) -> None:
     bench.init()
     bench.coordinator.lead(bench.state_partition().partition, 2)
     store = bench.coordinator.store
     assert list_transactions(store, TransactionFilter(), 0) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
-def test_one_is_found_or_the_reason_why_not(filled: Any) -> None:
+def test_one_is_found_or_the_reason_why_not(filled: TransactionBench) -> None:
     store = filled.coordinator.store
     found = find_transaction(store, "open")
     assert isinstance(found, Transaction)
@@ -81,21 +83,19 @@ def test_one_is_found_or_the_reason_why_not(filled: Any) -> None:
         ),
     ],
 )
-def test_it_is_said_what_is_waited_for(
-    new_record: Callable[..., TransactionRecord], state: S, words: str
-) -> None:
+def test_it_is_said_what_is_waited_for(state: S, words: str) -> None:
     transaction = Transaction("t", new_record(state))
     if transaction.current.is_prepared:
         transaction.unmarked = {T1: ErrorCode.NOT_ENOUGH_REPLICAS}
     assert waits_for(transaction, BEGIN_MS + 12_000) == words
 
 
-def test_it_is_said_when_nobody_has_looked_yet(new_record: Callable[..., TransactionRecord]) -> None:
+def test_it_is_said_when_nobody_has_looked_yet() -> None:
     transaction = Transaction("t", new_record(S.ONGOING))
     assert waits_for(transaction, BEGIN_MS + 60_500) == "open for 60 s; about to be aborted"
 
 
-def test_a_description_is_for_a_person(filled: Any) -> None:
+def test_a_description_is_for_a_person(filled: TransactionBench) -> None:
     described = describe_transactions(filled.coordinator.store, BEGIN_MS)
     assert [one["transactional_id"] for one in described] == ["aborted", "empty", "open"]
     assert described[-1] == {

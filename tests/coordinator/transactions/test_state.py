@@ -1,5 +1,6 @@
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TypeAlias
 
 import pytest
 
@@ -12,9 +13,10 @@ from odradek.coordinator.transactions.state import (
     TransactionState,
     outcome_of,
 )
-from odradek.coordinator.transactions.transaction import TransactionRecord
+from tests.coordinator.transactions.transaction_bench import T2, TransactionBench, new_record
 
-S, E = TransactionState, ErrorCode
+S: TypeAlias = TransactionState
+E: TypeAlias = ErrorCode
 STORED = tuple(state for state in S if state <= S.COMPLETE_ABORT)
 FOLLOWERS = {
     S.EMPTY: {S.EMPTY, S.ONGOING, S.PREPARE_ABORT, S.DEAD},
@@ -55,13 +57,13 @@ def test_states_are_spelt_as_kafka_spells_them() -> None:
     assert [state.title for state in S] == list(STATES_BY_TITLE)
 
 
-def _ask(bench: Any, event: Event) -> ErrorCode:
+def _ask(bench: TransactionBench, event: Event) -> ErrorCode:
     """Let an event happen to what is in epoch 3 of producer 7."""
     now, before = Producer(7, 3), Producer(7, 2)
     v2 = TransactionVersion.V2
     asks: dict[Event, Callable[[], ErrorCode]] = {
         Event.INIT: lambda: bench.init().error,
-        Event.ADD_PARTITIONS: lambda: bench.add(now, *[("t", 2)]).error,
+        Event.ADD_PARTITIONS: lambda: bench.add(now, T2).error,
         Event.COMMIT: lambda: bench.end(now, committed=True).error,
         Event.ABORT: lambda: bench.end(now, committed=False).error,
         Event.COMMIT_V2: lambda: bench.end(now, committed=True, version=v2).error,
@@ -81,11 +83,11 @@ THROUGH = {S.PREPARE_COMMIT: S.COMPLETE_COMMIT, S.PREPARE_ABORT: S.COMPLETE_ABOR
 @pytest.mark.parametrize("event", REQUESTS)
 @pytest.mark.parametrize("state", STORED)
 def test_requests_in_every_state_are_answered_by_the_table(
-    bench: Any, new_record: Callable[..., TransactionRecord], state: S, event: Event
+    bench: TransactionBench, state: S, event: Event
 ) -> None:
     is_again = event in (Event.COMMIT_V2_AGAIN, Event.ABORT_V2_AGAIN)
     version = TransactionVersion.V2 if is_again else TransactionVersion.CLASSIC
-    bench.put(new_record(state, version=version))
+    bench.put(replace(new_record(state), version=version))
     outcome: Outcome = outcome_of(state, event)
     error = _ask(bench, event)
     if isinstance(outcome, TransactionState):
@@ -98,9 +100,7 @@ def test_requests_in_every_state_are_answered_by_the_table(
 
 
 @pytest.mark.parametrize("state", STORED)
-def test_timeouts_in_every_state_follow_the_table(
-    bench: Any, new_record: Callable[..., TransactionRecord], state: S
-) -> None:
+def test_timeouts_in_every_state_follow_the_table(bench: TransactionBench, state: S) -> None:
     bench.put(new_record(state))
     bench.clock.advance(60_001)
     is_aborted = outcome_of(state, Event.TIME_OUT) is S.PREPARE_ABORT
@@ -109,9 +109,7 @@ def test_timeouts_in_every_state_follow_the_table(
 
 
 @pytest.mark.parametrize("state", STORED)
-def test_expiry_in_every_state_follows_the_table(
-    bench: Any, new_record: Callable[..., TransactionRecord], state: S
-) -> None:
+def test_expiry_in_every_state_follows_the_table(bench: TransactionBench, state: S) -> None:
     transaction = bench.put(new_record(state))
     bench.clock.advance(7 * 86_400_000)
     is_expired = outcome_of(state, Event.EXPIRE) is S.DEAD

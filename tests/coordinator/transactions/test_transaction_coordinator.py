@@ -1,6 +1,7 @@
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import ParamSpec, TypeVar
 
 import pytest
 
@@ -10,13 +11,16 @@ from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.transactions import NO_PRODUCER, Producer, TransactionVersion
 from odradek.coordinator.transactions.state import TransactionState
+from tests.coordinator.transactions.transaction_bench import TransactionBench
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 V2 = TransactionVersion.V2
 E = ErrorCode
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def test_a_transaction_from_its_first_day_to_its_last(bench: Any) -> None:
+def test_a_transaction_from_its_first_day_to_its_last(bench: TransactionBench) -> None:
     error, producer = bench.init().one
     assert (error, producer) == (E.NONE, Producer(7, 0))
     for committed in (True, False):
@@ -26,7 +30,7 @@ def test_a_transaction_from_its_first_day_to_its_last(bench: Any) -> None:
     assert [marker.committed for marker in bench.partitions.markers[T1]] == [True, False]
 
 
-def test_v2_answers_each_end_with_the_next_producer(bench: Any) -> None:
+def test_v2_answers_each_end_with_the_next_producer(bench: TransactionBench) -> None:
     """KIP-890"""
     _, producer = bench.init().one
     for epoch in range(1, 4):
@@ -35,7 +39,7 @@ def test_v2_answers_each_end_with_the_next_producer(bench: Any) -> None:
         assert (error, producer) == (E.NONE, Producer(7, epoch))
 
 
-def test_v2_answers_a_repeated_end_alike(bench: Any) -> None:
+def test_v2_answers_a_repeated_end_alike(bench: TransactionBench) -> None:
     _, producer = bench.init().one
     bench.add(producer, T0, version=V2)
     first = bench.end(producer, committed=True, version=V2).one
@@ -43,7 +47,7 @@ def test_v2_answers_a_repeated_end_alike(bench: Any) -> None:
     assert len(bench.partitions.markers[T0]) == 1
 
 
-def test_v2_goes_on_with_a_new_producer_id_when_the_epochs_are_used_up(bench: Any) -> None:
+def test_v2_goes_on_with_a_new_producer_id_when_the_epochs_are_used_up(bench: TransactionBench) -> None:
     bench.init()
     bench.put(replace(bench.record(), producer_epoch=32766))
     bench.add(Producer(7, 32766), T0, version=V2)
@@ -52,7 +56,7 @@ def test_v2_goes_on_with_a_new_producer_id_when_the_epochs_are_used_up(bench: An
     assert bench.add(producer, T0, version=V2).error is E.NONE
 
 
-def test_a_successor_fences_whoever_left_a_transaction_open(bench: Any) -> None:
+def test_a_successor_fences_whoever_left_a_transaction_open(bench: TransactionBench) -> None:
     _, zombie = bench.init().one
     bench.add(zombie, T0)
     assert bench.init().one == (E.CONCURRENT_TRANSACTIONS, NO_PRODUCER)
@@ -63,19 +67,21 @@ def test_a_successor_fences_whoever_left_a_transaction_open(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001])
-def test_timeouts_out_of_bounds_are_refused(bench: Any, timeout_ms: int) -> None:
+def test_timeouts_out_of_bounds_are_refused(bench: TransactionBench, timeout_ms: int) -> None:
     assert bench.init(timeout_ms=timeout_ms).error is E.INVALID_TRANSACTION_TIMEOUT
     assert bench.init(timeout_ms=900_000).error is E.NONE
 
 
-def test_an_empty_transactional_id_is_refused(bench: Any) -> None:
+def test_an_empty_transactional_id_is_refused(bench: TransactionBench) -> None:
     assert bench.init(name="").error is E.INVALID_REQUEST
     assert bench.add(Producer(7, 0), T0, name="").error is E.INVALID_REQUEST
     assert bench.end(Producer(7, 0), committed=True, name="").error is E.INVALID_REQUEST
 
 
 @pytest.mark.parametrize("version", TransactionVersion)
-def test_an_unknown_transactional_id_has_no_producer(bench: Any, version: TransactionVersion) -> None:
+def test_an_unknown_transactional_id_has_no_producer(
+    bench: TransactionBench, version: TransactionVersion
+) -> None:
     producer = Producer(7, 0)
     assert bench.add(producer, T0, version=version).error is E.INVALID_PRODUCER_ID_MAPPING
     assert bench.end(producer, committed=True, version=version).error is E.INVALID_PRODUCER_ID_MAPPING
@@ -83,7 +89,7 @@ def test_an_unknown_transactional_id_has_no_producer(bench: Any, version: Transa
     assert verified == {T0: E.INVALID_PRODUCER_ID_MAPPING}
 
 
-def test_an_id_of_a_partition_led_elsewhere_is_not_ours(bench: Any) -> None:
+def test_an_id_of_a_partition_led_elsewhere_is_not_ours(bench: TransactionBench) -> None:
     _, producer = bench.init().one
     bench.coordinator.resign(bench.state_partition().partition)
     assert bench.init().error is E.NOT_COORDINATOR
@@ -91,7 +97,7 @@ def test_an_id_of_a_partition_led_elsewhere_is_not_ours(bench: Any) -> None:
     assert bench.end(producer, committed=True).error is E.NOT_COORDINATOR
 
 
-def test_an_id_that_is_being_loaded_has_to_wait(bench: Any) -> None:
+def test_an_id_that_is_being_loaded_has_to_wait(bench: TransactionBench) -> None:
     _, producer = bench.init().one
     bench.coordinator.lead(bench.state_partition().partition, 2)
     assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
@@ -100,7 +106,7 @@ def test_an_id_that_is_being_loaded_has_to_wait(bench: Any) -> None:
     assert bench.end(producer, committed=True).error is E.INVALID_TXN_STATE
 
 
-def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: Any) -> None:
+def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: TransactionBench) -> None:
     bench.init()
     bench.init(name="other")
     torn = bench.state_partition()
@@ -125,7 +131,7 @@ def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: Any) -> 
         (E.MESSAGE_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_what_cannot_be_stored_changes_nothing(bench: Any, failure: E, told: E) -> None:
+def test_what_cannot_be_stored_changes_nothing(bench: TransactionBench, failure: E, told: E) -> None:
     _, producer = bench.init().one
     bench.add(producer, T0)
     before = bench.record()
@@ -139,7 +145,9 @@ def test_what_cannot_be_stored_changes_nothing(bench: Any, failure: E, told: E) 
     assert bench.end(producer, committed=True).error is E.NONE
 
 
-def test_a_record_counts_when_it_is_appended_and_is_told_of_when_it_is_replicated(bench: Any) -> None:
+def test_a_record_counts_when_it_is_appended_and_is_told_of_when_it_is_replicated(
+    bench: TransactionBench,
+) -> None:
     """R19"""
     _, producer = bench.init().one
     bench.log.lags = True
@@ -161,7 +169,9 @@ def test_a_record_counts_when_it_is_appended_and_is_told_of_when_it_is_replicate
 @pytest.mark.parametrize(
     "failure", [E.REQUEST_TIMED_OUT, E.NOT_ENOUGH_REPLICAS_AFTER_APPEND, E.NOT_LEADER_OR_FOLLOWER]
 )
-def test_a_write_whose_outcome_is_unknown_is_not_one_that_did_not_happen(bench: Any, failure: E) -> None:
+def test_a_write_whose_outcome_is_unknown_is_not_one_that_did_not_happen(
+    bench: TransactionBench, failure: E
+) -> None:
     """R19"""
     _, producer = bench.init().one
     bench.add(producer, T0)
@@ -187,7 +197,7 @@ def test_a_write_whose_outcome_is_unknown_is_not_one_that_did_not_happen(bench: 
     assert bench.record().state is TransactionState.COMPLETE_COMMIT
 
 
-def test_what_was_loaded_and_is_not_replicated_is_told_to_nobody(bench: Any) -> None:
+def test_what_was_loaded_and_is_not_replicated_is_told_to_nobody(bench: TransactionBench) -> None:
     """R19: the leader after this one may not have it."""
     _, producer = bench.init().one
     bench.add(producer, T0)
@@ -202,13 +212,13 @@ def test_what_was_loaded_and_is_not_replicated_is_told_to_nobody(bench: Any) -> 
     assert [marker.committed for marker in bench.partitions.markers[T0]] == [True]
 
 
-def test_an_id_that_could_not_be_stored_is_not_kept(bench: Any) -> None:
+def test_an_id_that_could_not_be_stored_is_not_kept(bench: TransactionBench) -> None:
     bench.log.failure = E.NOT_ENOUGH_REPLICAS
     assert bench.init().error is E.COORDINATOR_NOT_AVAILABLE
     assert list(bench.coordinator.store.transactions()) == []
 
 
-def test_a_producer_id_that_takes_time_is_waited_for(bench: Any) -> None:
+def test_a_producer_id_that_takes_time_is_waited_for(bench: TransactionBench) -> None:
     bench.are_producer_ids_slow = True
     first, second = bench.init(), bench.init()
     assert [first.given, second.given] == [[], []]
@@ -217,29 +227,31 @@ def test_a_producer_id_that_takes_time_is_waited_for(bench: Any) -> None:
     assert [first.one, second.one] == [(E.NONE, Producer(7, 0)), (E.NONE, Producer(7, 1))]
 
 
-def test_the_end_of_a_transaction_takes_no_deep_stack(bench: Any) -> None:
+def test_the_end_of_a_transaction_takes_no_deep_stack(
+    bench: TransactionBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Decision, markers, completion and answer are steps after each other."""
     _, producer = bench.init().one
     bench.add(producer, T0)
     depths: list[int] = []
     append, write_markers = bench.log.append, bench.partitions.write_markers
 
-    def measured(call: Any) -> Any:
-        def measure(*given: Any, **named: Any) -> Any:
+    def measured(call: Callable[P, R]) -> Callable[P, R]:
+        def measure(*given: P.args, **named: P.kwargs) -> R:
             depths.append(len(inspect.stack(0)))
             return call(*given, **named)
 
         return measure
 
-    bench.log.append = measured(append)
-    bench.partitions.write_markers = measured(write_markers)
+    monkeypatch.setattr(bench.log, "append", measured(append))
+    monkeypatch.setattr(bench.partitions, "write_markers", measured(write_markers))
     before = len(inspect.stack(0))
     bench.end(producer, committed=True)
     assert len(depths) == 3
     assert max(depths) - before <= 15
 
 
-def test_an_answer_that_comes_after_the_leadership_has_gone(bench: Any) -> None:
+def test_an_answer_that_comes_after_the_leadership_has_gone(bench: TransactionBench) -> None:
     bench.log.lags = True
     asked = bench.init()
     bench.coordinator.resign(bench.state_partition().partition)
@@ -247,7 +259,7 @@ def test_an_answer_that_comes_after_the_leadership_has_gone(bench: Any) -> None:
     assert asked.one == (E.NOT_COORDINATOR, NO_PRODUCER)
 
 
-def test_without_producer_ids_nobody_begins(bench: Any) -> None:
+def test_without_producer_ids_nobody_begins(bench: TransactionBench) -> None:
     bench.no_producer_ids = E.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.init().one == (E.COORDINATOR_LOAD_IN_PROGRESS, NO_PRODUCER)
     bench.no_producer_ids = None
@@ -258,7 +270,7 @@ def test_without_producer_ids_nobody_begins(bench: Any) -> None:
     assert ended.one == (E.COORDINATOR_LOAD_IN_PROGRESS, NO_PRODUCER)
 
 
-def test_no_transactional_id_comes_beyond_the_bound(bench: Any) -> None:
+def test_no_transactional_id_comes_beyond_the_bound(bench: TransactionBench) -> None:
     bench.settings = BrokerSettings(odradek_transactional_ids_max=1)
     _, producer = bench.init().one
     assert bench.init(name="other").one == (E.POLICY_VIOLATION, NO_PRODUCER)
@@ -269,7 +281,7 @@ def test_no_transactional_id_comes_beyond_the_bound(bench: Any) -> None:
     assert bench.init(name="other").error is E.NONE
 
 
-def test_a_log_directory_that_fails_takes_its_ids_along(bench: Any) -> None:
+def test_a_log_directory_that_fails_takes_its_ids_along(bench: TransactionBench) -> None:
     _, producer = bench.init().one
     bench.coordinator.resign_lost()
     assert bench.add(producer, T0).error is E.NONE
@@ -281,7 +293,7 @@ def test_a_log_directory_that_fails_takes_its_ids_along(bench: Any) -> None:
 # --- what time does
 
 
-def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Any) -> None:
+def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: TransactionBench) -> None:
     _, producer = bench.init(timeout_ms=5_000).one
     bench.add(producer, T0)
     bench.clock.advance(5_000)
@@ -294,7 +306,7 @@ def test_a_transaction_is_aborted_after_its_timeout_and_not_before(bench: Any) -
     assert bench.init(producer).one == (E.NONE, going_on), "it may go on, as nobody took the id (KIP-588)"
 
 
-def test_what_is_about_to_end_does_not_time_out(bench: Any) -> None:
+def test_what_is_about_to_end_does_not_time_out(bench: TransactionBench) -> None:
     _, producer = bench.init(timeout_ms=5_000).one
     bench.add(producer, T0)
     bench.log.lags = True
@@ -306,7 +318,7 @@ def test_what_is_about_to_end_does_not_time_out(bench: Any) -> None:
     assert bench.record().state is TransactionState.COMPLETE_COMMIT
 
 
-def test_an_id_that_nobody_uses_is_forgotten_for_good(bench: Any) -> None:
+def test_an_id_that_nobody_uses_is_forgotten_for_good(bench: TransactionBench) -> None:
     bench.settings = BrokerSettings(transactional_id_expiration_ms=1_000)
     bench.init()
     bench.clock.advance(999)
@@ -317,7 +329,7 @@ def test_an_id_that_nobody_uses_is_forgotten_for_good(bench: Any) -> None:
     assert bench.init().one == (E.NONE, Producer(8, 0)), "a tombstone is in the log"
 
 
-def test_an_id_whose_tombstone_cannot_be_written_stays(bench: Any) -> None:
+def test_an_id_whose_tombstone_cannot_be_written_stays(bench: TransactionBench) -> None:
     bench.init()
     bench.clock.advance(8 * 86_400_000)
     bench.log.failure = E.NOT_ENOUGH_REPLICAS
@@ -329,7 +341,7 @@ def test_an_id_whose_tombstone_cannot_be_written_stays(bench: Any) -> None:
 # --- loading
 
 
-def test_everything_comes_back_from_the_log(bench: Any) -> None:
+def test_everything_comes_back_from_the_log(bench: TransactionBench) -> None:
     for number in range(40):
         name = f"id-{number}"
         _, producer = bench.init(name=name).one
@@ -341,7 +353,9 @@ def test_everything_comes_back_from_the_log(bench: Any) -> None:
     assert loaded == known
 
 
-def test_a_record_that_nobody_understands_costs_one_id(bench: Any, caplog: Any) -> None:
+def test_a_record_that_nobody_understands_costs_one_id(
+    bench: TransactionBench, caplog: pytest.LogCaptureFixture
+) -> None:
     bench.init()
     bench.init(name="other")
     partition = bench.state_partition()

@@ -11,7 +11,6 @@ watermark of the state's log is behind (R19):
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -29,6 +28,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Marker, Producer, TransactionVersion
 from odradek.coordinator.transactions.state import TransactionState
+from tests.coordinator.transactions.transaction_bench import Answers, TransactionBench
 
 PARTITIONS = [TopicPartition("t", index) for index in range(3)]
 LOG_EVENTS = [
@@ -85,13 +85,11 @@ class Client:
 class Transactions(RuleBasedStateMachine):
     """See the module."""
 
-    new_bench: Callable[[], Any]
-
     @initialize()
     def begin(self) -> None:
-        self.bench = type(self).new_bench()
+        self.bench = TransactionBench()
         self.clients: list[Client] = []
-        self.inits: list[tuple[TransactionVersion, Any]] = []
+        self.inits: list[tuple[TransactionVersion, Answers]] = []
         self.last_transaction = 0
         # What is open in each partition, and how each transaction ended where.
         self.open: dict[TopicPartition, Open] = {}
@@ -109,7 +107,7 @@ class Transactions(RuleBasedStateMachine):
         if not self._take_init(version, answers):
             self.inits.append((version, answers))
 
-    def _take_init(self, version: TransactionVersion, answers: Any) -> bool:
+    def _take_init(self, version: TransactionVersion, answers: Answers) -> bool:
         if answers.given and answers.error is ErrorCode.NONE:
             self.clients.append(Client(version, answers.one.producer))
         return bool(answers.given)
@@ -268,11 +266,7 @@ class Transactions(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_transactions_under_whatever_happens(new_bench: Callable[[], Any]) -> None:
-    class WithBench(Transactions):
-        pass
-
-    WithBench.new_bench = staticmethod(new_bench)  # type: ignore[assignment]
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        WithBench, settings=settings(max_examples=300, stateful_step_count=40, deadline=None)
+def test_transactions_under_whatever_happens() -> None:
+    run_state_machine_as_test(
+        Transactions, settings=settings(max_examples=300, stateful_step_count=40, deadline=None)
     )
