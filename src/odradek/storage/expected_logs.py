@@ -19,6 +19,8 @@ class ExpectedLogs:
     """The names of those topics."""
     in_sync: Collection[TopicPartition]
     """Those of which it is believed to have every acknowledged record."""
+    new: Collection[TopicPartition] = ()
+    """Those still in their first leader epoch: the broker may have stopped before it made their logs."""
     directory_ids: tuple[UUID, ...] = ()
     """The log directories that it registered last."""
     missing_directory_ids: tuple[UUID, ...] = ()

@@ -14,6 +14,7 @@ class FindingKind(Enum):
     DIRECTORY_COPIED = "a log directory is an old copy"
     LOGS_MISSING = "logs lie in a directory that is missing"
     LOGS_VANISHED = "logs are missing although no directory is"
+    CREATION_INTERRUPTED = "logs were not made before the stop"
     STRAYS_SET_ASIDE = "logs of unknown topics were set aside"
     STRAYS_LEFT = "logs that an earlier start set aside are still there"
     STRAYS_BACK = "logs that were set aside have their topics again"

@@ -404,7 +404,9 @@ class LogManager:
             self.report.missing_logs, self.report.missing_directories = missing, gone
             self.report.new_directories = [one.path for one in self.directories if one.is_new]
             return
-        self.report.vanished_logs = missing
+        unmade = set() if self.report.damages else set(expected.new) - set(self._reached)
+        self.report.unmade_logs = [partition for partition in missing if partition in unmade]
+        self.report.vanished_logs = [partition for partition in missing if partition not in unmade]
 
     def _read_checkpoint(self, directory: LogDirectory, name: str) -> dict[TopicPartition, Offset]:
         offsets, damage = read_offsets(directory.file_system, f"{directory.path}/{name}")

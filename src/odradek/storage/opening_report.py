@@ -41,6 +41,8 @@ class OpeningReport:
     """Logs that the store expects here, in sync, and that lay in a directory that is missing or offline."""
     vanished_logs: list[TopicPartition] = field(default_factory=list)
     """Logs that the store expects here, in sync, although no directory is missing: made anew."""
+    unmade_logs: list[TopicPartition] = field(default_factory=list)
+    """Logs that the broker was to make when it stopped: nothing was ever written to them."""
 
     def findings(self) -> list[Finding]:
         """One for each thing that was not as it should be."""
@@ -84,6 +86,12 @@ class OpeningReport:
                 " it is made anew, and no offset that a checkpoint names is given out again"
             )
             found.append(Finding(Kind.LOGS_VANISHED, sentence))
+        if self.unmade_logs:
+            sentence = (
+                f"the creation of {some_of(self.unmade_logs)} was interrupted before there was a log: it is"
+                " finished now"
+            )
+            found.append(Finding(Kind.CREATION_INTERRUPTED, sentence))
         return found
 
     def _cause(self) -> str:

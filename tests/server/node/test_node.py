@@ -184,6 +184,35 @@ def test_a_log_that_vanished_gives_no_offset_twice(node: SimNode, batch: Callabl
     assert produce(again, PARTITIONS[1], batch(b"x")) == (OK, 3)
 
 
+def test_a_creation_that_was_interrupted_does_not_read_like_a_loss(
+    node: Any, batch: Callable[..., bytes]
+) -> None:
+    """R15: the store has the topic, no log was made and no checkpoint names one."""
+    make_topic(node, partitions=1)
+    assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
+    make_topic(node, "new", partitions=2)
+    node.kill()
+    for name in ("new-0", "new-1"):
+        node.disk.remove(f"/data/{name}")
+    again = node.started_again()
+    assert said(again, "new-0") == [
+        "the creation of new-0, new-1 was interrupted before there was a log: it is finished now"
+    ]
+    assert produce(again, TopicPartition("new", 0), batch(b"x")) == (OK, 0)
+
+
+def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: Any, batch: Callable[..., bytes]) -> None:
+    """R15: it had been made."""
+    make_topic(node, partitions=1)
+    assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
+    for write in node.logs.high_watermark_checkpoints():
+        write.run()
+    node.kill()
+    node.disk.remove("/data/orders-0")
+    (line,) = said(node.started_again(), "orders-0")
+    assert "it is made anew" in line
+
+
 def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(
     node: SimNode, batch: Callable[..., bytes]
 ) -> None:

@@ -174,6 +174,7 @@ def expected_logs(loaded: ClusterImage, broker_id: BrokerId, last: LogDirsDocume
             for named, (_, partition) in assigned.items()
             if broker_id in partition.isr and named.topic not in loaded.deleting
         ],
+        {named for named, (_, partition) in assigned.items() if partition.leader_epoch == 0},
         () if last is None else last.log_dir_ids,
         () if last is None else last.missing_dir_ids,
         NO_BROKER_EPOCH if last is None else last.broker_epoch,
