@@ -71,7 +71,7 @@ class DiscardingTransport:
 
     def __init__(self) -> None:
         self.written = b""
-        self.on_written: Callable[[], None] = lambda: None
+        self.on_written: Callable[[], object] = lambda: None
 
     def get_extra_info(self, name: str) -> object:
         """A peer on this machine."""

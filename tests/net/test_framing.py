@@ -44,7 +44,6 @@ def test_frames_come_out_as_they_went_in_however_the_bytes_are_cut(
         stream = stream[cut:]
     found += feed(frames, stream)
     assert found == payloads
-    assert not frames.is_amid_frame
 
 
 def test_readers_share_one_scratch_buffer() -> None:

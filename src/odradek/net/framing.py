@@ -71,11 +71,6 @@ class FrameReader:
         self._frame: bytearray | None = None
         self._frame_bytes = 0
 
-    @property
-    def is_amid_frame(self) -> bool:
-        """Whether the peer began a frame that it has not ended."""
-        return self._frame is not None or bool(self._head)
-
     def writable(self) -> memoryview:
         """Where to put the next bytes: never empty, and valid until `received`."""
         head = self._head

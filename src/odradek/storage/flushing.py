@@ -142,11 +142,6 @@ class FlushState:
         self.flushed_offset = min(self.flushed_offset, offset)
         self.cut_at_name = self.names_made
 
-    @property
-    def has_unsynced_cut(self) -> bool:
-        """Whether a power cut could still undo a truncation."""
-        return self.names_synced < self.cut_at_name
-
 
 _SMALL_FILES = (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA, file_names.TRANSACTION_SUMS)
 

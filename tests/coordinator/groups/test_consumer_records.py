@@ -25,7 +25,6 @@ from odradek.coordinator.groups.consumer_records import (
     ConsumerRecord,
     read_record,
     record_of,
-    topics_tombstone,
 )
 from odradek.wire.versioned import version_of
 
@@ -161,13 +160,12 @@ def test_topics_are_read_in_any_order_and_written_in_that_of_their_ids() -> None
     assert record_of("g1", change) == (key, bytes.fromhex(rising))
 
 
-def test_what_kafka_up_to_4_0_kept_of_topics_is_passed_over_and_taken_back() -> None:
+def test_what_kafka_up_to_4_0_kept_of_topics_is_passed_over() -> None:
     """KIP-1101 replaced it by a hash in the group's own record."""
     key = bytes.fromhex("0004 0002 6731")
     value = bytes.fromhex(f"0000 02 {T1_HEX} 03 7431 00000003 02 00000000 02 02 72 00 00 00")
     assert read_record(key, value) == ConsumerRecord("g1", None)
     assert read_record(key, None) == ConsumerRecord("g1", None)
-    assert topics_tombstone("g1") == (key, None)
 
 
 # --- anything there and back

@@ -88,12 +88,6 @@ def record_of(group_id: str, change: Change) -> KeyValue:
     return encode_versioned(key, key.VERSIONS.highest), value
 
 
-def topics_tombstone(group_id: str) -> KeyValue:
-    """The record that takes back what Kafka up to 4.0 wrote of a group's topics."""
-    key = ConsumerGroupPartitionMetadataKey(group_id)
-    return encode_versioned(key, key.VERSIONS.highest), None
-
-
 def read_record(key: bytes, value: bytes | None) -> ConsumerRecord:
     """The change that a record stands for. Raises MalformedRequest, for unknown versions too."""
     version = version_of(key)
