@@ -122,11 +122,11 @@ class Bench:
         broker = self._thread.broker
         ready = ReadyQueue(asyncio.get_running_loop().call_soon, time.perf_counter_ns, slice_ns=ROUND_NS_MAX)
         connection = ServerConnection(
-            broker.listeners,
+            broker.shell.listeners,
             "PLAINTEXT",
             memoryview(bytearray(SCRATCH_BYTES)),
             ready,
-            broker.executor,
+            broker.shell.executor,
             frame_bytes_min=8,
             frame_bytes_max=1 << 20,
             write_buffer_bytes=1 << 20,

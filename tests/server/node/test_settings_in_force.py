@@ -1,56 +1,285 @@
 """Every setting that may change while a broker runs is altered, and whoever uses it is seen to change.
 
 One entry for each; a dynamic setting without one fails. Each is altered for all brokers, taken back, and
-altered again before a restart, after which it must be in force as well.
+altered again before a restart, after which it must be in force as well. Those of the listeners are altered
+where there are listeners, in `tests/server/process/test_connection_limits.py`.
 """
 
 import logging
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from odradek.base.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Update
-from odradek.base.settings.definition import attribute_of
+from odradek.base.error_codes import ErrorCode
+from odradek.base.settings import BROKER_SETTINGS, Update
 from odradek.records.builder import BatchBuilder
-from odradek.server.edge.listener import Listeners
-from odradek.testing.sim import SimNode
-from odradek.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from odradek.records.header import HEADER_BYTES, BatchHeader, iter_headers, read_header
+from odradek.storage import Log
+from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.compaction.selection import choose
+from odradek.testing.sim import SimNode, World
+from odradek.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    TopicProduceData,
+)
 
 BROKER = 4
 SET, DELETE = 0, 1
+DAY_MS = 24 * 3_600_000
+WEEK_MS = 7 * DAY_MS
+COMPRESSIBLE = b"".join(b"%d," % (number * number % 977) for number in range(8_000))
+OF_LISTENERS = {"max.connections", "max.connections.per.ip"}
 
 _producer_ids = count(1000)
+_later_names = count()
 
 
 class Entry(NamedTuple):
     """Another value than the default, and what its user makes of the one in force."""
 
     text: str
-    seen: Callable[[Any], object]
+    seen: Callable[[SimNode], object]
 
 
-def of_log(topic_setting: str) -> Callable[[Any], object]:
-    return lambda node: getattr(node.log("plain").config, attribute_of(topic_setting))
+# --- what users do
 
 
-class Caller:
-    """A connection that asks to be let in."""
+def batch_of(
+    value: bytes | None = b"v", *, key: bytes | None = b"k", timestamp_ms: int = 0, **fields: int
+) -> bytearray:
+    builder = BatchBuilder(
+        producer_id=fields.get("producer_id", -1),
+        producer_epoch=fields.get("producer_epoch", -1),
+        base_sequence=fields.get("base_sequence", -1),
+        is_transactional=bool(fields.get("is_transactional", False)),
+    )
+    builder.append(timestamp_ms, key, value)
+    return builder.build()
 
-    peer_host = "10.0.0.1"
+
+def produced(
+    node: SimNode,
+    records: bytes | bytearray,
+    topic: str = "plain",
+    *,
+    acks: int = -1,
+    transactional_id: str | None = None,
+) -> PartitionProduceResponse:
+    data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(records))])]
+    (answer,) = node.ask(ProduceRequest(transactional_id, acks, 1000, data), 9).responses
+    found: PartitionProduceResponse = answer.partition_responses[0]
+    return found
 
 
-def admitted(node: SimNode) -> int:
-    """How many of three connections are let in."""
-    table = Listeners(lambda: node.core.settings, node.clock, node.calls).table
-    return sum(table.admit(Caller()) is None for _ in range(3))  # type: ignore[arg-type]
+def write(node: SimNode, value: bytes | None = b"v", topic: str = "plain") -> PartitionProduceResponse:
+    """Write one record of now."""
+    written = produced(node, batch_of(value, timestamp_ms=node.clock.wall_ms()), topic)
+    assert written.error_code == 0, ErrorCode(written.error_code)
+    return written
+
+
+def last_batch(log: Log) -> BatchHeader:
+    read = log.read(log.end_offset - 1, 1 << 20, log.end_position, at_least_one=True)
+    return [header for _, header in iter_headers(read.held_records)][-1]
+
+
+def segments(log: Log) -> int:
+    return len(list(log.segments))
+
+
+# --- what is seen of a setting
+
+
+def codec(node: SimNode) -> int:
+    write(node, COMPRESSIBLE)
+    return last_batch(node.log("plain")).codec
+
+
+def size_in(topic: str) -> Callable[[SimNode], object]:
+    """How large the broker's own compression makes a batch."""
+
+    def size(node: SimNode) -> int:
+        write(node, COMPRESSIBLE, topic)
+        return last_batch(node.log(topic)).size_bytes
+
+    return size
+
+
+def wants_keys(node: SimNode) -> bool:
+    """As compacted topics do."""
+    return produced(node, batch_of(key=None)).error_code == ErrorCode.INVALID_RECORD
+
+
+def keeps_tombstones_ms(node: SimNode) -> int:
+    """How long after its first cleaning."""
+    log = node.log("facts")
+    write(node, b"v" * 2_000, "facts")
+    write(node, None, "facts")
+    tombstone = log.end_offset - 1
+    log.roll()
+    log.flush()
+    node.node.cleaner.look()
+    node.settle()
+    read = log.read(tombstone, 1 << 20, log.end_position, at_least_one=True)
+    header = next(header for _, header in iter_headers(read.held_records) if header.last_offset >= tombstone)
+    assert header.delete_horizon_ms is not None
+    return header.delete_horizon_ms - node.clock.wall_ms()
+
+
+def is_cleaned(topic: str, after_ms: int = 0) -> Callable[[SimNode], object]:
+    """Whether the log is due, some time after it was written to."""
+
+    def due(node: SimNode) -> bool:
+        log = node.log(topic)
+        write(node, topic=topic)
+        log.roll()
+        log.flush()
+        return choose([log], node.clock.wall_ms() + after_ms) is not None
+
+    return due
+
+
+def is_cleaned_when_a_third_is_dirty(node: SimNode) -> bool:
+    log = node.log("facts")
+    for _ in range(3):
+        write(node, topic="facts")
+        log.roll()
+    log.flush()
+    bases = [segment.base_offset for segment in log.segments]
+    log.mark_cleaned(bases[2 * len(bases) // 3])
+    return choose([log], node.clock.wall_ms()) is not None
+
+
+def is_flushed_after(records: int, ms: int) -> Callable[[SimNode], object]:
+    def flushed(node: SimNode) -> bool:
+        log = node.log("plain")
+        log.flush()
+        for _ in range(records):
+            write(node)
+        node.settle()
+        node.advance(ms)
+        return log.flushed_offset == log.end_offset
+
+    return flushed
+
+
+def indexes_each_batch(node: SimNode) -> bool:
+    """Whether batches of 2 KB have entries of their own; the first of five may come too early for one."""
+    write(node)
+    *_, active = node.log("plain").segments
+    before = len(active.offset_index.entries)
+    for _ in range(5):
+        write(node, b"v" * 2_000)
+    return len(active.offset_index.entries) - before >= 4
+
+
+def rolled_by_bytes(record_bytes: int, records: int, topic: str = "plain") -> Callable[[SimNode], object]:
+    """How many segments the records fill."""
+
+    def rolled(node: SimNode) -> int:
+        write(node, topic=topic)
+        node.log(topic).roll()
+        before = segments(node.log(topic))
+        for _ in range(records):
+            write(node, b"v" * record_bytes, topic)
+        return segments(node.log(topic)) - before
+
+    return rolled
+
+
+def rolls_after(ms: int) -> Callable[[SimNode], object]:
+    """Whether a record that comes so much later begins a segment."""
+
+    def rolled(node: SimNode) -> bool:
+        log = node.log("plain")
+        log.roll()
+        write(node)
+        node.clock.advance(ms)
+        write(node)
+        *_, active = log.segments
+        return active.base_offset == log.end_offset - 1
+
+    return rolled
+
+
+def deletes(after_ms: int, record_bytes: int) -> Callable[[SimNode], object]:
+    """Whether retention takes an old segment, some time after it was written."""
+
+    def deleted(node: SimNode) -> bool:
+        log = node.log("plain")
+        write(node, b"v" * record_bytes)
+        log.roll()
+        write(node)
+        return bool(log.delete_old_segments(node.clock.wall_ms() + after_ms))
+
+    return deleted
+
+
+def removes_files_after(ms: int) -> Callable[[SimNode], object]:
+    def removed(node: SimNode) -> bool:
+        log = node.log("plain")
+        write(node)
+        log.roll()
+        write(node)
+        log.delete_records_before(log.end_offset)
+        log.delete_old_segments(node.clock.wall_ms())
+        node.clock.advance(ms)
+        return bool(node.logs.take_due_removals())
+
+    return removed
+
+
+def takes_a_timestamp_off_by(ms: int) -> Callable[[SimNode], object]:
+    def taken(node: SimNode) -> bool:
+        answer = produced(node, batch_of(timestamp_ms=node.clock.wall_ms() + ms))
+        return answer.error_code != ErrorCode.INVALID_TIMESTAMP
+
+    return taken
+
+
+def stamps(node: SimNode) -> bool:
+    return write(node).log_append_time_ms >= 0
+
+
+def takes_large(node: SimNode) -> bool:
+    return produced(node, batch_of(b"v" * 6_000)).error_code != ErrorCode.MESSAGE_TOO_LARGE
+
+
+def takes_writes_without_its_follower(node: SimNode) -> bool:
+    """The other replica is dead."""
+    return produced(node, batch_of(), "pair").error_code == 0
+
+
+def is_on_disk_when_acknowledged(node: SimNode) -> bool:
+    log = node.log("plain")
+    log.flush()
+    write(node)
+    return log.flushed_offset == log.end_offset
+
+
+def walks_records(node: SimNode) -> bool:
+    """Whether a batch is refused whose record claims the next one's offset, under a CRC that holds."""
+    lying = batch_of(timestamp_ms=node.clock.wall_ms())
+    offset_delta_at = HEADER_BYTES + 3  # behind length, attributes and timestamp delta, a byte each
+    assert lying[offset_delta_at] == 0
+    lying[offset_delta_at] = 2
+    read_header(lying).seal_into(lying)
+    return produced(node, lying).error_code == ErrorCode.INVALID_RECORD
 
 
 class Recorder:
@@ -59,7 +288,15 @@ class Recorder:
     def __init__(self) -> None:
         self.told: list[tuple[int, float]] = []
 
-    def run(self, job: Any, *, bytes_per_second: float, **reports: Any) -> Callable[[], None]:
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
         self.told.append((job.map_bytes_max, bytes_per_second))
         return lambda: None
 
@@ -75,86 +312,73 @@ def cleanings(node: SimNode) -> list[tuple[int, float]]:
 
 def looks_for_cleaning_ms(node: SimNode) -> int:
     (task,) = [task for task in node.node.schedule._tasks if task.name == "log-cleaner"]
-    interval_ms: int = task._interval_ms()
-    return interval_ms
+    return task._interval_ms()
 
 
 def forgets_a_producer(node: SimNode) -> bool:
     """Whether a producer that wrote a moment ago is forgotten a second later."""
-    builder = BatchBuilder(producer_id=next(_producer_ids), producer_epoch=0, base_sequence=0)
-    builder.append(node.clock.wall_ms(), None, b"v")
-    produce(node, bytes(builder.build()), None)
+    producer_id = next(_producer_ids)
+    produced(
+        node,
+        batch_of(
+            timestamp_ms=node.clock.wall_ms(), producer_id=producer_id, producer_epoch=0, base_sequence=0
+        ),
+    )
     return bool(node.logs.expire_producers(node.clock.wall_ms() + 1000))
 
 
 def takes_unverified_writes(node: SimNode) -> bool:
     """Whether a transactional write to a partition that its coordinator does not know is taken."""
-    builder = BatchBuilder(
-        producer_id=next(_producer_ids), producer_epoch=0, base_sequence=0, is_transactional=True
+    batch = batch_of(
+        timestamp_ms=node.clock.wall_ms(),
+        producer_id=next(_producer_ids),
+        producer_epoch=0,
+        base_sequence=0,
+        is_transactional=1,
     )
-    builder.append(node.clock.wall_ms(), None, b"v")
-    return produce(node, bytes(builder.build()), "payments") == 0
-
-
-def produce(node: SimNode, records: bytes, transactional_id: str | None) -> int:
-    data = [TopicProduceData("plain", partition_data=[PartitionProduceData(0, records)])]
-    (answer,) = node.ask(ProduceRequest(transactional_id, -1, 1000, data), 9).responses
-    code: int = answer.partition_responses[0].error_code
-    return code
+    return produced(node, batch, transactional_id="payments").error_code == 0
 
 
 def elects_uncleanly(node: SimNode) -> bool:
     active = node.core.controller._controller._active
     assert active is not None
-    allowed: bool = active._cluster.unclean_allowed("plain")
-    return allowed
+    return active._cluster.unclean_allowed("plain")
 
-
-TOPIC_DEFAULTS = {
-    "compression.gzip.level": "3",
-    "compression.lz4.level": "5",
-    "compression.type": "gzip",
-    "compression.zstd.level": "7",
-    "log.cleanup.policy": "compact",
-    "log.cleaner.delete.retention.ms": "1000",
-    "log.cleaner.max.compaction.lag.ms": "2000",
-    "log.cleaner.min.cleanable.ratio": "0.25",
-    "log.cleaner.min.compaction.lag.ms": "1000",
-    "log.flush.interval.messages": "10",
-    "log.flush.interval.ms": "1000",
-    "log.index.interval.bytes": "1024",
-    "log.index.size.max.bytes": "65536",
-    "log.message.timestamp.after.max.ms": "5000",
-    "log.message.timestamp.before.max.ms": "5000",
-    "log.message.timestamp.type": "LogAppendTime",
-    "log.retention.bytes": "1000000",
-    "log.retention.ms": "5000",
-    "log.roll.ms": "6000",
-    "log.roll.jitter.ms": "100",
-    "log.segment.bytes": "2000000",
-    "log.segment.delete.delay.ms": "100",
-    "message.max.bytes": "5000",
-    "min.insync.replicas": "2",
-    "odradek.log.flush.before.ack": "true",
-    "odradek.record.validation": "header",
-}
 
 ENTRIES = {
+    "compression.gzip.level": Entry("1", size_in("gzip")),
+    "compression.lz4.level": Entry("2", size_in("lz4")),
+    "compression.type": Entry("gzip", codec),
+    "compression.zstd.level": Entry("12", size_in("zstd")),
+    "log.cleanup.policy": Entry("compact", wants_keys),
     "log.cleaner.backoff.ms": Entry("250", looks_for_cleaning_ms),
     "log.cleaner.dedupe.buffer.size": Entry("2000000", cleanings),
+    "log.cleaner.delete.retention.ms": Entry("1000", keeps_tombstones_ms),
     "log.cleaner.io.max.bytes.per.second": Entry("1000", cleanings),
+    "log.cleaner.max.compaction.lag.ms": Entry("2000", is_cleaned("lazy", after_ms=3_000)),
+    "log.cleaner.min.cleanable.ratio": Entry("0.25", is_cleaned_when_a_third_is_dirty),
+    "log.cleaner.min.compaction.lag.ms": Entry("1000", is_cleaned("facts")),
     "log.cleaner.threads": Entry("0", cleanings),
-    "max.connections": Entry("2", admitted),
-    "max.connections.per.ip": Entry("1", admitted),
+    "log.flush.interval.messages": Entry("10", is_flushed_after(10, ms=0)),
+    "log.flush.interval.ms": Entry("600000", is_flushed_after(1, ms=2_500)),
+    "log.index.interval.bytes": Entry("1024", indexes_each_batch),
+    "log.index.size.max.bytes": Entry("24", rolled_by_bytes(100, 8, "indexed")),
+    "log.message.timestamp.after.max.ms": Entry("5000", takes_a_timestamp_off_by(10_000)),
+    "log.message.timestamp.before.max.ms": Entry("5000", takes_a_timestamp_off_by(-10_000)),
+    "log.message.timestamp.type": Entry("LogAppendTime", stamps),
+    "log.retention.bytes": Entry("1000", deletes(0, 4_000)),
+    "log.retention.ms": Entry("5000", deletes(10_000, 100)),
+    "log.roll.ms": Entry("6000", rolls_after(10_000)),
+    "log.roll.jitter.ms": Entry(str(WEEK_MS - DAY_MS), rolls_after(WEEK_MS - 1)),
+    "log.segment.bytes": Entry("1048576", rolled_by_bytes(900_000, 3)),
+    "log.segment.delete.delay.ms": Entry("100", removes_files_after(200)),
+    "message.max.bytes": Entry("5000", takes_large),
+    "min.insync.replicas": Entry("2", takes_writes_without_its_follower),
+    "odradek.log.flush.before.ack": Entry("true", is_on_disk_when_acknowledged),
+    "odradek.record.validation": Entry("header", walks_records),
     "producer.id.expiration.ms": Entry("500", forgets_a_producer),
     "transaction.partition.verification.enable": Entry("false", takes_unverified_writes),
     "unclean.leader.election.enable": Entry("true", elects_uncleanly),
-    **{
-        broker_name: Entry(TOPIC_DEFAULTS[broker_name], of_log(topic_name))
-        for topic_name, setting in TOPIC_SETTINGS.items()
-        for broker_name, _ in setting.broker_names
-        if broker_name in TOPIC_DEFAULTS
-    },
 }
 
 
@@ -171,29 +395,50 @@ def alter(node: SimNode, name: str, operation: int, text: str | None) -> None:
     node.turns.run()
 
 
+TOPICS: dict[str, dict[str, str]] = {
+    "plain": {},
+    "facts": {"cleanup.policy": "compact"},
+    "lazy": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "1"},
+    "gzip": {"compression.type": "gzip"},
+    "lz4": {"compression.type": "lz4"},
+    "zstd": {"compression.type": "zstd"},
+    "indexed": {"index.interval.bytes": "0"},
+    "pair": {},
+}
+
+
 @pytest.fixture
-def busy(node: SimNode, batch: Any) -> Any:
-    """A broker with a topic that sets nothing, and one that has something to be cleaned."""
-    compacted = [CreatableTopicConfig("cleanup.policy", "compact")]
-    topics = [CreatableTopic("plain", 1, 1), CreatableTopic("facts", 1, 1, configs=compacted)]
+def busy() -> SimNode:
+    """A broker that leads topics of all kinds; the other replica of one of them is dead."""
+    world = World()
+    node, other = world.node(0, log_flush_scheduler_interval_ms="1000"), world.node(1)
+    topics = [
+        CreatableTopic(
+            name,
+            -1,
+            -1,
+            [CreatableReplicaAssignment(0, [0, 1] if name == "pair" else [0])],
+            [CreatableTopicConfig(*each) for each in configs.items()],
+        )
+        for name, configs in TOPICS.items()
+    ]
     answer = node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
-    assert [topic.error_code for topic in answer.topics] == [0, 0]
+    assert [topic.error_code for topic in answer.topics] == [0] * len(TOPICS)
+    other.kill()
+    world.settle()
     log = node.log("facts")
-    builder = BatchBuilder()
-    builder.append(node.clock.wall_ms(), b"k", b"v")
-    data = [TopicProduceData("facts", partition_data=[PartitionProduceData(0, bytes(builder.build()))])]
-    node.ask(ProduceRequest(None, -1, 1000, data), 9)
+    write(node, topic="facts")
     log.roll()
     log.flush()
     return node
 
 
 def test_every_dynamic_setting_has_an_entry() -> None:
-    assert set(ENTRIES) == set(dynamic())
+    assert set(ENTRIES) | OF_LISTENERS == set(dynamic())
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_a_changed_setting_is_in_force_for_who_uses_it(busy: Any, name: str) -> None:
+def test_a_changed_setting_is_in_force_for_who_uses_it(busy: SimNode, name: str) -> None:
     """R18: without a restart, when it is taken back, and after a restart."""
     text, seen = ENTRIES[name]
     before = seen(busy)
@@ -207,7 +452,7 @@ def test_a_changed_setting_is_in_force_for_who_uses_it(busy: Any, name: str) -> 
     assert seen(again) == after, "in force after a restart too"
 
 
-def test_what_has_no_effect_is_said_in_the_log(busy: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_has_no_effect_is_said_in_the_log(busy: SimNode, caplog: pytest.LogCaptureFixture) -> None:
     alter(busy, "num.io.threads", SET, "3")
     alter(busy, "foo.bar", SET, "1")
     alter(busy, "log.retention.ms", SET, "1000")
@@ -217,14 +462,16 @@ def test_what_has_no_effect_is_said_in_the_log(busy: Any, caplog: pytest.LogCapt
     ]
 
 
-def test_peers_do_not_decide_how_much_is_logged_of_it(busy: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_peers_do_not_decide_how_much_is_logged_of_it(
+    busy: SimNode, caplog: pytest.LogCaptureFixture
+) -> None:
     for number in range(200):
         alter(busy, "foo.bar", SET, str(number))
     assert len(caplog.messages) <= 20
 
 
 def test_a_stored_value_that_is_refused_by_now_does_not_stop_a_start(
-    busy: Any, caplog: pytest.LogCaptureFixture
+    busy: SimNode, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     said = busy.layers.let_in_force({"max.connections": "0", "log.retention.ms": "1000"}, {})
