@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from odradek.base.errors import OdradekError
 from odradek.base.held_calls import HeldCalls
 from odradek.metadata.embedded import EmbeddedEngine
-from odradek.metadata.memory import MemoryTable
+from odradek.metadata.memory import MemoryStore, MemoryTable
 from odradek.metadata.store import (
     Children,
     Create,
@@ -20,17 +21,21 @@ from odradek.metadata.store import (
     GetData,
     NodeChange,
     Operation,
+    Process,
     ReadResults,
     Reads,
     SessionEnded,
     SessionOpened,
     StoreEngine,
     StoreEvent,
+    StoreRefused,
     StoreReplied,
     WatchFired,
+    ensure,
+    run_in_session,
 )
 from odradek.metadata.store_host import HostedSession, StoreHost
-from odradek.metadata.tree import TreeEngine
+from odradek.metadata.tree import TableFailed, TreeEngine
 
 
 class World:
@@ -159,3 +164,63 @@ def test_a_session_that_was_closed_before_it_was_open_does_not_stay(world: World
     session.close()
     world.run()
     assert heard == []
+
+
+# --- one process in a session of its own
+
+
+def wanted(path: str) -> Process[str]:
+    yield from ensure("/a")
+    found = yield GetData(path)
+    if isinstance(found, Failed):
+        raise StoreRefused(found)
+    return "found"
+
+
+def run(store: MemoryStore, path: str) -> list[str | OdradekError]:
+    outcomes: list[str | OdradekError] = []
+    run_in_session(store.session(), wanted(path), outcomes.append)
+    assert outcomes == [], "no port calls back before it returns"
+    return outcomes
+
+
+def test_a_process_runs_in_a_session_that_ends_with_it() -> None:
+    store = MemoryStore()
+    outcomes = run(store, "/a")
+    store.deliver()
+    assert (outcomes, store.table.sessions()) == (["found"], [])
+
+
+def test_a_process_that_gives_up_ends_its_session() -> None:
+    store = MemoryStore()
+    outcomes = run(store, "/b")
+    store.deliver()
+    (refused,) = outcomes
+    assert isinstance(refused, StoreRefused)
+    assert (refused.failed.path, store.table.sessions()) == ("/b", [])
+
+
+def test_a_process_ends_with_its_session() -> None:
+    store = MemoryStore()
+    outcomes = run(store, "/a")
+    store.deliver(at_most=1)
+    store.expire(store.table.sessions()[0])
+    store.deliver()
+    (refused,) = outcomes
+    assert isinstance(refused, StoreRefused)
+    assert refused.failed.fault is Fault.SESSION_EXPIRED
+    assert store.table.sessions() == []
+
+
+def test_a_process_whose_session_cannot_be_opened_does_not_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+
+    def fails() -> int:
+        raise TableFailed("disk I/O error")
+
+    monkeypatch.setattr(store.engine, "open_session", fails)
+    outcomes = run(store, "/a")
+    store.deliver()
+    (refused,) = outcomes
+    assert isinstance(refused, StoreRefused)
+    assert str(refused) == "/: no session with the metadata store"

@@ -1,15 +1,15 @@
 """The controller's messages to brokers: LeaderAndIsr, StopReplica, UpdateMetadata, as plain values.
 
-The wire has encodings of its own for them; a broker that is its own controller hands them over as they
-are. Every message carries the controller's id and epoch, by which a broker refuses an outdated controller
-(R5a), and the epoch of the registration that it was meant for, by which it refuses a message for an
-earlier registration (KIP-380).
+On the wire they are requests (`messages_on_wire`). Every message carries the controller's id and epoch, by
+which a broker refuses an outdated controller (R5a), and the epoch of the registration that it was meant for,
+by which it refuses a message for an earlier registration (R16, KIP-380).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Final, TypeAlias
+from dataclasses import field, replace
+from typing import Final, NamedTuple, TypeAlias
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, LeaderEpoch, TopicId, TopicPartition
 from odradek.base.values import value
 from odradek.metadata.image import (
@@ -37,6 +37,14 @@ class LeaderAndIsrPartition:
     is_new: bool
 
 
+class LiveLeader(NamedTuple):
+    """Where brokers reach a leader."""
+
+    broker_id: BrokerId
+    host: str
+    port: int
+
+
 @value
 class LeaderAndIsr:
     """Lead or follow these partitions from now on (R5a-R5c)."""
@@ -45,8 +53,8 @@ class LeaderAndIsr:
     controller_epoch: int
     broker_epoch: int
     partitions: tuple[LeaderAndIsrPartition, ...]
-    # The brokers that lead the partitions above, with their addresses.
-    live_leaders: tuple[BrokerImage, ...]
+    # The brokers that lead the partitions above.
+    live_leaders: tuple[LiveLeader, ...]
 
 
 @value
@@ -88,6 +96,23 @@ class UpdateMetadata:
     topics: tuple[TopicStates, ...]
     # Topics that brokers are to forget (on Kafka's wire: partitions whose leader is -2).
     gone_topics: tuple[str, ...] = ()
+    # The names of all topics, in the first message to a broker that joins, which may have missed that others
+    # were deleted; else None.
+    all_topics: tuple[str, ...] | None = None
+
+
+@value
+class OrderOutcome:
+    """A broker's answer to one message."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    """STALE_CONTROLLER_EPOCH (R5a) or STALE_BROKER_EPOCH (R16): nothing was changed."""
+    partition_errors: Mapping[TopicPartition, ErrorCode] = field(default_factory=dict)
+    """Each partition that was named, where LeaderAndIsr or StopReplica was not refused whole."""
+
+    def error_of(self, named: TopicPartition) -> ErrorCode:
+        """What became of one partition."""
+        return self.partition_errors.get(named, self.error_code)
 
 
 BrokerMessage: TypeAlias = LeaderAndIsr | StopReplica | UpdateMetadata

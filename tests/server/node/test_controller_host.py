@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from odradek.metadata.tree import TableFailed
 from odradek.server.node.store_session import REOPENING_MS
-from odradek.testing.sim import SimNode
+from odradek.testing.sim import SimNode, World
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 
 def controller_epoch(node: SimNode) -> int:
@@ -40,3 +43,23 @@ def test_a_session_that_cannot_be_opened_is_tried_again_after_a_while(
     assert second - first == REOPENING_MS
     node.advance(REOPENING_MS)
     assert node.core.controller.is_active
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_broker_has_joined_when_it_leads_what_it_is_to_lead(seed: int) -> None:
+    """Also where the controller is another broker, which says first what there is, and then who leads it."""
+    world = World(seed)
+    one, two = world.node(1), world.node(2)
+    one.ask(CreateTopicsRequest([CreatableTopic("t", 6, 1)], timeout_ms=5_000))
+    world.settle()
+    led = [partition.topic_partition for partition in two.core.replicas.partitions()]
+    assert len(led) == 3
+    world.kill(2)
+    world.settle()
+    again = world.begin(2)
+    while not again.accepts:
+        assert world.step(), f"it does not start: {again.stage}"
+    for named in led:
+        partition = again.core.replicas.partition(named)
+        assert partition is not None, f"{named} is not here yet"
+        assert partition.leadership is not None, f"{named} is not led yet"

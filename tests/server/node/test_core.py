@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.metadata.messages import UpdateMetadata
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.metadata import MetadataRequest
@@ -20,13 +19,6 @@ def flights(node: SimNode) -> None:
 def produce(node: SimNode, records: bytes) -> Any:
     data = [TopicProduceData("flights", partition_data=[PartitionProduceData(0, records)])]
     return node.ask(ProduceRequest(None, -1, 1000, data), 12).responses[0].partition_responses[0]
-
-
-def test_an_outdated_controller_is_not_listened_to(node: SimNode) -> None:
-    outdated = UpdateMetadata(9, node.core.image.controller_epoch - 1, -1, (), (), ("flights",))
-    node.core.obey(outdated, lambda errors: None)
-    assert node.core.image.topic("flights") is not None
-    assert node.core.has_joined
 
 
 def test_a_broker_without_log_directories_stops(node: SimNode, batch: Any) -> None:

@@ -4,11 +4,9 @@ A process is a generator of store operations, so it reads as if it waited, and t
 must be done outside goes to the effects in order: what the image took, then the messages, then the answer.
 """
 
-from collections.abc import Mapping
-
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.codec import LogDirsDocument
 from odradek.metadata.controller import election
@@ -16,6 +14,7 @@ from odradek.metadata.controller.answering import ControllerSettings, RequestAns
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.decision import Put
 from odradek.metadata.controller.deletions import TopicDeletions
+from odradek.metadata.controller.events import BrokerAnswered
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.controller.work import Work
@@ -108,11 +107,10 @@ class ActiveController:
                 raise StoreRefused(failed)
         yield from self._cluster.flush()
 
-    def broker_answered(
-        self, message_id: int, broker_id: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
-    ) -> Work[None]:
+    def broker_answered(self, answered: BrokerAnswered) -> Work[None]:
         """Take a broker's answer: replicas deleted, or disks that failed."""
-        yield from self._deletions.answered(message_id, errors)
+        broker_id, errors = answered.broker_id, answered.errors
+        yield from self._deletions.answered(answered)
         failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
         for topic_partition in failed:
             self._cluster.failed[Replica(topic_partition, broker_id)] = None

@@ -1,9 +1,11 @@
 """Collects the changes that brokers must receive, and makes few messages of them.
 
-While a decision is carried out, every change that brokers must receive is noted here; `take` then makes, per
-broker, LeaderAndIsr, UpdateMetadata and StopReplica, in that order, from what the image says at that moment:
-one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. A broker that is not
-live gets none: it gets the whole state when it registers.
+While a decision is carried out, every change that brokers must receive is noted here; `take` then makes,
+per broker, LeaderAndIsr, UpdateMetadata and StopReplica, in that order, from what the image says at that
+moment: one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. A broker that
+joins gets every UpdateMetadata before the first LeaderAndIsr, and in the first of them the names of all
+topics: it must know who lives, and which topics there are, before it leads. A broker that is not live gets
+none: it gets the whole state when it registers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,6 +19,7 @@ from odradek.metadata.messages import (
     BrokerMessage,
     LeaderAndIsr,
     LeaderAndIsrPartition,
+    LiveLeader,
     StopReplica,
     StopReplicaPartition,
     TopicStates,
@@ -29,13 +32,15 @@ PARTITIONS_PER_MESSAGE: Final = 200
 class BrokerMessages:
     """What has been noted since the last `take`. Orders are those of noting, so runs repeat exactly."""
 
-    __slots__ = ("_gone_topics", "_leader_and_isr", "_stops", "_updates", "_updates_everyone")
+    __slots__ = ("_gone_topics", "_joining", "_leader_and_isr", "_stops", "_updates", "_updates_everyone")
 
     def __init__(self) -> None:
         # By broker, the partitions to lead or follow, and whether each is new.
         self._leader_and_isr: dict[BrokerId, dict[TopicPartition, bool]] = {}
         # By broker, the partitions whose facts it must learn (the values mean nothing).
         self._updates: dict[BrokerId, dict[TopicPartition, None]] = {}
+        # Brokers that get the whole state: facts before roles (the values mean nothing).
+        self._joining: dict[BrokerId, None] = {}
         # Whether every live broker gets the list of live brokers, even without partitions.
         self._updates_everyone = False
         # Topics that every broker is to remove.
@@ -58,6 +63,10 @@ class BrokerMessages:
         """Note UpdateMetadata for every broker, of a partition whose leader already knows its state."""
         for broker_id in image.brokers:
             self._updates.setdefault(broker_id, {})[topic_partition] = None
+
+    def broker_joins(self, broker_id: BrokerId) -> None:
+        """Note that a broker gets the whole state; the caller then notes its partitions, one by one."""
+        self._joining[broker_id] = None
 
     def broker_came(self, image: ClusterImage, broker_id: BrokerId, topic_partition: TopicPartition) -> None:
         """Note one partition for a new broker, which must get all of them."""
@@ -88,22 +97,32 @@ class BrokerMessages:
         Nothing may be noted, nor the image changed, until the last message is taken.
         """
         for broker in image.brokers.values():
+            if broker.broker_id in self._joining:
+                yield from self._updates_of(image, broker)
+        for broker in image.brokers.values():
             for roles in _in_parts(self._leader_and_isr.get(broker.broker_id, {}).items()):
                 yield broker.broker_id, _leader_and_isr(image, broker, roles)
         for broker in image.brokers.values():
-            told = self._updates.get(broker.broker_id, {})
-            if told or self._updates_everyone:
-                for update in self._facts(image, broker, told):
-                    yield broker.broker_id, update
+            if broker.broker_id not in self._joining:
+                yield from self._updates_of(image, broker)
         for broker in image.brokers.values():
             for stops in _in_parts(self._stops.get(broker.broker_id, {}).values()):
                 stop = StopReplica(image.controller_id, image.controller_epoch, broker.epoch, stops)
                 yield broker.broker_id, stop
         self._leader_and_isr.clear()
         self._updates.clear()
+        self._joining.clear()
         self._updates_everyone = False
         self._gone_topics.clear()
         self._stops.clear()
+
+    def _updates_of(
+        self, image: ClusterImage, broker: BrokerImage
+    ) -> Iterator[tuple[BrokerId, UpdateMetadata]]:
+        told = self._updates.get(broker.broker_id, {})
+        if told or self._updates_everyone:
+            for update in self._facts(image, broker, told):
+                yield broker.broker_id, update
 
     def _facts(
         self, image: ClusterImage, broker: BrokerImage, told: Mapping[TopicPartition, None]
@@ -113,15 +132,17 @@ class BrokerMessages:
         for begin in range(PARTITIONS_PER_MESSAGE, len(gone), PARTITIONS_PER_MESSAGE):
             yield _update_metadata(image, broker, {}, gone[begin : begin + PARTITIONS_PER_MESSAGE])
         gone = gone[:PARTITIONS_PER_MESSAGE]
+        is_joining = broker.broker_id in self._joining
+        every = tuple(topic.name for topic in image.live_topics()) if is_joining else None
         part: dict[str, dict[int, PartitionImage]] = {}
         count = 0
         for name, partitions in _by_topic(image, told):
             if count and count + len(partitions) > PARTITIONS_PER_MESSAGE:
-                yield _update_metadata(image, broker, part, gone)
-                part, count, gone = {}, 0, ()
+                yield _update_metadata(image, broker, part, gone, every)
+                part, count, gone, every = {}, 0, (), None
             part.setdefault(name, {}).update(partitions)
             count += len(partitions)
-        yield _update_metadata(image, broker, part, gone)
+        yield _update_metadata(image, broker, part, gone, every)
 
 
 P = TypeVar("P")
@@ -150,7 +171,7 @@ def _leader_and_isr(
     image: ClusterImage, broker: BrokerImage, roles: Iterable[tuple[TopicPartition, bool]]
 ) -> LeaderAndIsr:
     partitions: list[LeaderAndIsrPartition] = []
-    leaders: dict[BrokerId, BrokerImage] = {}
+    leaders: dict[BrokerId, LiveLeader] = {}
     for topic_partition, is_new in roles:
         topic = image.topic(topic_partition.topic)
         if topic is None:
@@ -158,7 +179,8 @@ def _leader_and_isr(
         state = topic.partitions[topic_partition.partition]
         partitions.append(LeaderAndIsrPartition(topic_partition, topic.topic_id, state, is_new))
         if state.leader in image.brokers:
-            leaders[state.leader] = image.brokers[state.leader]
+            endpoint = image.brokers[state.leader].endpoints[0]
+            leaders[state.leader] = LiveLeader(state.leader, endpoint.host, endpoint.port)
     return LeaderAndIsr(
         image.controller_id, image.controller_epoch, broker.epoch, tuple(partitions), tuple(leaders.values())
     )
@@ -169,6 +191,7 @@ def _update_metadata(
     broker: BrokerImage,
     facts: Mapping[str, Mapping[int, PartitionImage]],
     gone_topics: tuple[str, ...],
+    all_topics: tuple[str, ...] | None = None,
 ) -> UpdateMetadata:
     topics = tuple(
         TopicStates(name, image.topics[name].topic_id, partitions) for name, partitions in facts.items()
@@ -180,4 +203,5 @@ def _update_metadata(
         tuple(image.brokers.values()),
         topics,
         gone_topics,
+        all_topics,
     )

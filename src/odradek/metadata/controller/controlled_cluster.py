@@ -255,6 +255,7 @@ class ControlledCluster:
 
     def tell_everything(self, broker_id: BrokerId) -> Work[None]:
         """Note the whole state for the new broker, and the new broker for all others."""
+        self.messages.broker_joins(broker_id)
         pace = Pace()
         for topic in list(self.image.live_topics()):
             for number in topic.partitions:

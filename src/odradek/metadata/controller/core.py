@@ -20,7 +20,7 @@ from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError, code_of
-from odradek.base.ids import BrokerId
+from odradek.base.ids import NO_EPOCH, BrokerId
 from odradek.metadata import paths
 from odradek.metadata.controller import membership
 from odradek.metadata.controller.active import ActiveController
@@ -71,6 +71,8 @@ class Controller:
         self.image = ClusterImage()
         # This broker as it registered, with its epoch; None before that and after the session ended.
         self.broker: BrokerImage | None = None
+        self.broker_epoch = NO_EPOCH
+        """The epoch of this broker's last registration, which may have ended; NO_EPOCH before the first."""
         # What this broker registers as; None before it joins, and between sessions.
         self._registration: BrokerImage | None = None
         # The session with the store that this broker joined with; NO_SESSION while it has none.
@@ -167,8 +169,8 @@ class Controller:
                 yield from self._active.isr_changes()
             case Reconnected():
                 yield from self._reconnected()
-            case BrokerAnswered(message_id, broker_id, errors) if self._active is not None:
-                yield from self._active.broker_answered(message_id, broker_id, errors)
+            case BrokerAnswered() if self._active is not None:
+                yield from self._active.broker_answered(event)
             case RequestArrived(request_id, request):
                 if self._active is None:
                     raise ApiError(ErrorCode.NOT_CONTROLLER, "this broker is not the controller")
@@ -200,6 +202,7 @@ class Controller:
             registration, session, self._chance, self._clock.wall_ms()
         )
         self.broker = broker
+        self.broker_epoch = broker.epoch
         self.image.apply(ClusterNamed(cluster_id))
         yield from self._compete(broker.broker_id)
 

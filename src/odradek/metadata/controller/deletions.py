@@ -3,14 +3,15 @@
 The brokers of a marked topic delete their replicas asynchronously; the deletion waits for a dead one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId
 from odradek.metadata import paths
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
+from odradek.metadata.controller.events import BrokerAnswered
 from odradek.metadata.controller.replica_states import ReplicaState, TopicDeletion
 from odradek.metadata.controller.topic_deletion import partition_removals, replicas_of, topic_removals
 from odradek.metadata.controller.work import PAUSE, Pace, Work
@@ -47,15 +48,16 @@ class TopicDeletions:
         for name in self._deletions:
             yield from self._continue(name)
 
-    def answered(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> Work[None]:
+    def answered(self, answered: BrokerAnswered) -> Work[None]:
         """A broker answered a StopReplica: a replica without an error is deleted."""
         touched: dict[str, TopicDeletion] = {}
-        for replica in self._cluster.deleting_messages.pop(message_id, ()):
+        for replica in self._cluster.deleting_messages.pop(answered.message_id, ()):
             topic = replica.topic_partition.topic
             deletion = self._deletions.get(topic)
             if deletion is None or deletion.state_of(replica) is not ReplicaState.DELETION_STARTED:
                 continue
-            deleted = errors.get(replica.topic_partition, ErrorCode.NONE) is ErrorCode.NONE
+            error = answered.errors.get(replica.topic_partition, answered.error_code)
+            deleted = error is ErrorCode.NONE
             deletion.move(
                 replica, ReplicaState.DELETION_SUCCESSFUL if deleted else ReplicaState.DELETION_INELIGIBLE
             )

@@ -56,6 +56,8 @@ class BrokerAnswered:
     message_id: int
     broker_id: BrokerId
     errors: Mapping[TopicPartition, ErrorCode]
+    # Why the broker refused the message as a whole; it then changed nothing.
+    error_code: ErrorCode = ErrorCode.NONE
 
 
 ControllerEvent: TypeAlias = (

@@ -8,6 +8,7 @@ from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.index import INDEX
 from odradek.server.node.core import BrokerCore
+from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -68,4 +69,9 @@ def unsupported_version() -> ApiVersionsResponse:
 
 
 def _served() -> list[ApiVersion]:
-    return [ApiVersion(row.key, row.listed_from, row.highest) for row in INDEX]
+    """What clients may ask."""
+    return [
+        ApiVersion(row.key, row.listed_from, row.highest)
+        for row in INDEX
+        if not APIS[row.key].inter_broker_only
+    ]

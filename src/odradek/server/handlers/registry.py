@@ -5,12 +5,12 @@ comes, or by `load_by_and_by` when there is time, so that a start does not wait 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import Response
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
 from odradek.server.handlers.index import INDEX, LOAD_ORDER, Row
 from odradek.server.node.core import BrokerCore
@@ -19,9 +19,13 @@ from odradek.wire.message import Message
 
 
 class Handlers:
-    """The handlers by API key."""
+    """The handlers by API key: for clients, or, with `for_brokers`, for the other brokers.
 
-    def __init__(self) -> None:
+    What only brokers may ask is refused to clients with CLUSTER_AUTHORIZATION_FAILED.
+    """
+
+    def __init__(self, *, for_brokers: bool = False) -> None:
+        self._for_brokers = for_brokers
         self.api_keys = tuple(row.key for row in INDEX)
         """Everything that is served, loaded or not."""
         self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
@@ -31,8 +35,15 @@ class Handlers:
         """The handler of an API, or None when it is not served."""
         handler = self._loaded.get(api_key)
         if handler is None and api_key in self._unloaded:
-            handler = self._loaded[api_key] = _load(self._unloaded.pop(api_key))
+            handler = _load(self._unloaded.pop(api_key))
+            if APIS[api_key].inter_broker_only and not self._for_brokers:
+                handler = replace(handler, handle=_refused_to_clients(handler.refuse))
+            self._loaded[api_key] = handler
         return handler
+
+    def between_brokers(self) -> "Handlers":
+        """The handlers for the other brokers."""
+        return Handlers(for_brokers=True)
 
     def unsupported_api_versions(self) -> Response:
         """The answer to a version of ApiVersions itself that is not served, to be encoded as version 0."""
@@ -65,6 +76,17 @@ def _load(row: Row) -> Handler[BrokerCore]:
         module.handle,
         getattr(module, "refuse", None) or _refusal_of(response_class),
     )
+
+
+def _refused_to_clients(
+    refuse: Callable[[Any, ErrorCode], Response] | None,
+) -> Callable[[BrokerCore, RequestContext, Any, Respond], None]:
+    assert refuse is not None, "what is for brokers alone has an answer that refuses it"
+
+    def handle(core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> None:  # noqa: ANN401
+        respond(refuse(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+
+    return handle
 
 
 def _refusal_of(response_class: type[Message]) -> Callable[[Any, ErrorCode], Response] | None:

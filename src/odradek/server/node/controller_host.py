@@ -11,12 +11,11 @@ again, after the effects before them are done:
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId
 from odradek.metadata.controller import (
     BrokerAnswered,
     Controller,
@@ -35,10 +34,14 @@ from odradek.metadata.controller import (
     TurnWanted,
 )
 from odradek.metadata.controller.requests import Answer, ControllerRequest
-from odradek.metadata.image import BrokerImage, Change
-from odradek.metadata.messages import BrokerMessage
+from odradek.metadata.image import BrokerGone, BrokerImage, Change
+from odradek.metadata.messages import OrderOutcome
+from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, StoreRefused, StoreReplied
+from odradek.server.node.outgoing_orders import OutgoingOrders
 from odradek.server.node.ports import Surroundings
+from odradek.server.node.received_orders import Obeyed
+from odradek.server.node.slices import Slices
 from odradek.server.node.store_session import SessionEvent, StoreSession
 
 _log = logging.getLogger(__name__)
@@ -51,12 +54,10 @@ class Obedient(Protocol):
 
     @property
     def has_joined(self) -> bool:
-        """Whether its image has it as a live broker of the cluster."""
+        """Whether a controller has named it live, and its roles where it has any."""
 
-    def obey(
-        self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
-    ) -> None:
-        """Carry out an order after all earlier ones; `obeyed` is called once, with the partitions' errors."""
+    def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
+        """Carry out an order after all earlier ones; `obeyed` is called once, with the outcome."""
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
         """The cluster's settings changed."""
@@ -71,25 +72,39 @@ class ControllerHost:
         broker: Obedient,
         session: StoreSession,
         surroundings: Surroundings,
+        slices: Slices,
     ) -> None:
         self._controller = controller
         self._session = session
         self._broker = broker
         self._defer = surroundings.defer
-        self._orders = surroundings.orders
+        self._orders = OutgoingOrders(
+            broker.broker_id,
+            surroundings.peers,
+            broker.obey,
+            slices,
+            surroundings.defer,
+            surroundings.timer,
+            self._on_answered,
+        )
         # Who waits for which answer, by the number of the request.
         self._callers: dict[int, Callable[[Answer], None]] = {}
         self._last_request_id = 0
         # Events that came while another's effects were carried out.
         self._events: deque[ControllerEvent] = deque()
         self._busy = False
-        # Store operations without a result in this session, turns that have not come, orders not obeyed yet.
+        # Store operations without a result in this session, and turns that have not come.
         self._with_store = 0
-        self._under_way = 0
+        self._turns = 0
         # What this broker registers as in every session; None before `start`.
         self._registration: BrokerImage | None = None
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's last registration; NO_EPOCH before the first."""
+        return self._controller.broker_epoch
 
     @property
     def is_active(self) -> bool:
@@ -140,7 +155,11 @@ class ControllerHost:
     def check_joined(self) -> None:
         """Call `joined` if the broker has joined, also by an order of a controller elsewhere."""
         joined = self._when_joined
-        is_idle = not self._under_way and not self._with_store
+        is_idle = (
+            not self._turns
+            and not self._with_store
+            and not self._orders.has_unanswered(self._broker.broker_id)
+        )
         if joined is not None and is_idle and self._broker.has_joined:
             self._when_joined = None
             joined(None)
@@ -151,30 +170,26 @@ class ControllerHost:
                 self._with_store += 1
                 self._session.submit(operation, lambda result: self._on_result(call_id, result))
             case TurnWanted(call_id):
-                self._under_way += 1
+                self._turns += 1
                 self._defer(lambda: self._on_turn(call_id))
             case SendToBroker(broker_id, message_id, message):
-                self._send(broker_id, message_id, message)
+                self._orders.send(broker_id, message_id, message)
             case Respond(request_id, answer):
                 answered = self._callers.pop(request_id)
                 self._defer(lambda: answered(answer))
             case ImageChanged(changes):
+                for change in changes:
+                    if isinstance(change, BrokerGone):
+                        self._orders.forget(change.broker_id)
                 self._broker.take_changes(changes)
             case Elected():
+                self._orders.forget_all()
                 _log.info("this broker is the controller")
             case Resigned():
+                self._orders.forget_all()
                 _log.info("this broker is not the controller any more")
             case EventFailed(event, error):
                 self._on_failed(event, error)
-
-    def _send(self, broker_id: BrokerId, message_id: int, message: BrokerMessage) -> None:
-        """Send a message to its broker; this very one obeys it directly."""
-        if broker_id == self._broker.broker_id:
-            self._under_way += 1
-            self._broker.obey(message, lambda errors: self._on_obeyed(message_id, errors))
-            return
-        assert self._orders is not None, "a cluster of one broker has nobody else to command"
-        self._orders.send(broker_id, message, lambda errors: self._on_answered(message_id, broker_id, errors))
 
     def _on_failed(self, event: ControllerEvent, error: OdradekError) -> None:
         joined = self._when_joined
@@ -190,15 +205,9 @@ class ControllerHost:
         self._with_store -= 1
         self._take(StoreReplied(call_id, result))
 
-    def _on_obeyed(self, message_id: int, errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        self._under_way -= 1
-        self._take(BrokerAnswered(message_id, self._broker.broker_id, errors))
-
-    def _on_answered(
-        self, message_id: int, broker_id: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
-    ) -> None:
-        self._take(BrokerAnswered(message_id, broker_id, errors))
+    def _on_answered(self, message_id: int, broker_id: BrokerId, outcome: OrderOutcome) -> None:
+        self._take(BrokerAnswered(message_id, broker_id, outcome.partition_errors, outcome.error_code))
 
     def _on_turn(self, call_id: int) -> None:
-        self._under_way -= 1
+        self._turns -= 1
         self._take(TurnCame(call_id))

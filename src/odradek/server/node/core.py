@@ -5,11 +5,10 @@ knows no loop, no socket and no thread; time, chance, disk and background work a
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, TopicId, TopicPartition
+from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import (
@@ -21,18 +20,12 @@ from odradek.metadata.image import (
     GroupConfigChanged,
     TopicConfigChanged,
 )
-from odradek.metadata.messages import (
-    BrokerMessage,
-    LeaderAndIsr,
-    StopReplica,
-    UpdateMetadata,
-    changes_from,
-)
+from odradek.metadata.messages import OrderOutcome
+from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.isr import IsrChange
 from odradek.replication.ports import ReplicatedLog
 from odradek.replication.replica_manager import ReplicaManager
-from odradek.replication.role_changes import RoleChanges
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Steps
 from odradek.server.node.checkpoints import Checkpoints
@@ -40,9 +33,10 @@ from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.internal_topic import InternalTopic, TopicMaking
-from odradek.server.node.orders import Orders
+from odradek.server.node.isr_writer import IsrWriter
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
+from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.server.node.record_work import RecordWork
 from odradek.server.node.slices import Slices
 from odradek.server.node.store_session import StoreSession
@@ -84,11 +78,6 @@ class BrokerCore:
         """Runs work that grows with what a request or an order names."""
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""
-        self._orders = Orders(self._obey, self.slices)
-        self._gone_topics: list[str] = []
-        """Topics that the order in hand has removed; empty between orders."""
-        self._have_topics_changed = False
-        """Whether the order in hand has made, removed or grown a topic."""
         self._make_storage(surroundings)
         self._make_coordinators(surroundings)
 
@@ -127,7 +116,11 @@ class BrokerCore:
         controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
         self.store_session = StoreSession(surroundings.store, surroundings.timer)
         """The session with the metadata store; opened when the broker joins."""
-        self.controller = ControllerHost(controller, self, self.store_session, surroundings)
+        self.isr_writer = IsrWriter(
+            self.store_session, self.replicas.isr_maintenance, lambda: self.replicas.controller_epoch
+        )
+        """Writes and announces what the ISRs of partitions led here become."""
+        self.controller = ControllerHost(controller, self, self.store_session, surroundings, self.slices)
         """Decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
@@ -141,6 +134,17 @@ class BrokerCore:
             groups=self.groups,
             slices=self.slices,
         )
+        self.received_orders = ReceivedOrders(
+            self.broker_id,
+            self.image,
+            self.replicas,
+            self.topic_purgatory,
+            self.slices,
+            lambda: self.controller.broker_epoch,
+            groups=self.groups,
+            transactions=self.transactions,
+        )
+        """The controller's orders to this broker, and what is obeyed of them."""
         self.coordinating_topics: Mapping[int, InternalTopic] = {
             GROUP_KEY_TYPE: self.groups.topic,
             TRANSACTION_KEY_TYPE: self.transactions.topic,
@@ -181,45 +185,32 @@ class BrokerCore:
 
     @property
     def broker_epoch(self) -> int | None:
-        """The epoch of this broker's registration; None before the first UpdateMetadata with it."""
-        registered = self.image.brokers.get(self.broker_id)
-        return None if registered is None else registered.epoch
+        """The epoch of this broker's registration; None before the first UpdateMetadata for it."""
+        epoch = self.received_orders.acknowledged_epoch
+        return None if epoch == NO_EPOCH else epoch
 
     @property
     def has_joined(self) -> bool:
-        """Whether the controller's UpdateMetadata names this broker among the live ones."""
-        return self.image.is_live(self.broker_id)
+        """Whether the controller has named this broker live, and its partitions' roles where it leads any."""
+        if not self.image.is_live(self.broker_id):
+            return False
+        return self.received_orders.has_roles or not any(
+            state.leader == self.broker_id
+            for topic in self.image.live_topics()
+            for state in topic.partitions.values()
+        )
 
-    def obey(
-        self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
-    ) -> None:
-        """Carry out an order of the controller in slices, after all earlier ones.
+    def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
+        """Carry out an order of a controller, this broker's own or another, after all earlier ones.
 
-        `obeyed` is called once, with the errors of its partitions.
+        `obeyed` is called once, with the outcome.
         """
 
-        def tell(errors: Mapping[TopicPartition, ErrorCode]) -> None:
-            self._tell_of_topics()
-            if isinstance(message, UpdateMetadata):
-                self.transactions.on_metadata()
-            obeyed(errors)
+        def done(outcome: OrderOutcome) -> None:
+            obeyed(outcome)
+            self.controller.check_joined()
 
-        self._orders.take(message, tell)
-
-    def _obey(self, message: BrokerMessage) -> Mapping[TopicPartition, ErrorCode]:
-        match message:
-            case UpdateMetadata():
-                self._update_metadata(message)
-                return {}
-            case LeaderAndIsr():
-                return self._roles_changed(self.replicas.become_leader_or_follower(message))
-            case StopReplica():
-                return self._roles_changed(self.replicas.stop_replica(message))
-
-    def _roles_changed(self, changes: RoleChanges) -> Mapping[TopicPartition, ErrorCode]:
-        self.groups.on_roles(changes)
-        self.transactions.on_roles(changes)
-        return changes.partition_errors
+        self.received_orders.receive(order, done)
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
         """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata."""
@@ -250,34 +241,6 @@ class BrokerCore:
             self.logs.update_config(topic.name, self.topic_config(topic.name))
             yield
 
-    def _update_metadata(self, message: UpdateMetadata) -> None:
-        if message.controller_epoch < self.image.controller_epoch:
-            return
-        named = [*(topic.name for topic in message.topics), *message.gone_topics]
-        shapes_before = [self._shape(name) for name in named]
-        for change in changes_from(message, self.image):
-            self.image.apply(change)
-        for topic in message.topics:
-            self.topic_purgatory.check_and_complete(topic.name)
-        for name in message.gone_topics:
-            self.topic_purgatory.check_and_complete(name)
-        self._gone_topics += message.gone_topics
-        self._have_topics_changed |= shapes_before != [self._shape(name) for name in named]
-
-    def _tell_of_topics(self) -> None:
-        """An order is obeyed: give the names of all its topics to the groups, once."""
-        gone, self._gone_topics = self._gone_topics, []
-        if gone:
-            self.groups.on_topics_gone(gone)
-        if self._have_topics_changed:
-            self._have_topics_changed = False
-            self.groups.on_topics()
-
-    def _shape(self, name: str) -> tuple[TopicId, int] | None:
-        """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
-        topic = self.image.topic(name)
-        return None if topic is None else (topic.topic_id, len(topic.partitions))
-
     # --- replication's effects
 
     def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
@@ -286,7 +249,7 @@ class BrokerCore:
 
     def write_isr(self, change: IsrChange) -> None:
         """See `replication.ports.Effects.write_isr`."""
-        raise AssertionError(f"a cluster of one broker has no ISR to change: {change}")
+        self.isr_writer.write(change)
 
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
         """See `replication.ports.Effects.directory_failed`."""

@@ -16,6 +16,8 @@ from odradek.storage.finding import Finding, FindingKind
 
 REMOVAL_INTERVAL_MS: Final = 5_000
 REPAIR_REPORT_INTERVAL_MS: Final = 5_000
+ISR_ANNOUNCEMENT_INTERVAL_MS: Final = 2_500
+"""R4."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ def schedule_housekeeping(
         core.groups.expire_offsets,
     )
     every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
+    every(ISR_ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", core.isr_writer.announce)
 
 
 def _schedule_log_tasks(

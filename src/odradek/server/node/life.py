@@ -1,8 +1,8 @@
 """What a node has scheduled belongs to its life, and ends with it.
 
 Whatever may call a node later comes through one of its ports: a turn of the loop, work in the background, an
-event of the metadata store, a report of compaction, a timer task, a client's request. A `Life` stands before
-all of them.
+event of the metadata store, an answer of a peer, a report of compaction, a timer task, a request. A `Life`
+stands before all of them.
 
     life = Life(surroundings)
     Node over life.surroundings
@@ -15,18 +15,18 @@ no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from odradek.base.buffers import Buffer
-from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Background
-from odradek.base.ids import BrokerId, TopicPartition
-from odradek.metadata.messages import BrokerMessage
+from odradek.base.ids import BrokerId
 from odradek.metadata.store import MetadataStore, OnStoreEvent, Operation, StoreEvent, StoreLimits
 from odradek.server.edge.dispatch import Answerable, FrameDispatcher
-from odradek.server.node.ports import Orders, Surroundings
+from odradek.server.node.peers import PeerOutcome, Peers
+from odradek.server.node.ports import Surroundings
+from odradek.wire.message import Message
 
 if TYPE_CHECKING:
     from odradek.server.cleaning.cleaner_host import CleanerRunner
@@ -47,7 +47,7 @@ class Life:
             background=_LivingBackground(outside.background, self),
             defer=lambda callback: outside.defer(self.call(callback)),
             cleaner_runner=lambda: _LivingCleaner(outside.cleaner_runner(), self),
-            orders=None if outside.orders is None else _LivingOrders(outside.orders, self),
+            peers=_LivingPeers(outside.peers, self),
             store=_LivingStore(outside.store, self),
             on_finding=self.report(outside.on_finding),
             on_failure=self.report(outside.on_failure),
@@ -122,21 +122,24 @@ class _LivingBackground:
         self._background.submit(living, life.report(done), life.report(failed))
 
 
-class _LivingOrders:
-    """`Orders` whose answers do not reach the dead."""
+class _LivingPeers:
+    """`Peers` whose answers do not reach the dead."""
 
-    def __init__(self, orders: Orders, life: Life) -> None:
-        self._orders = orders
+    def __init__(self, peers: Peers, life: Life) -> None:
+        self._peers = peers
         self._life = life
 
     def send(
         self,
         broker_id: BrokerId,
-        message: BrokerMessage,
-        answered: Callable[[Mapping[TopicPartition, ErrorCode]], None],
+        request: Message,
+        version: int,
+        *,
+        timeout_ms: int,
+        done: Callable[[PeerOutcome], None],
     ) -> None:
-        """See `Orders.send`."""
-        self._orders.send(broker_id, message, self._life.report(answered))
+        """See `Peers.send`."""
+        self._peers.send(broker_id, request, version, timeout_ms=timeout_ms, done=self._life.report(done))
 
 
 class _LivingStore:

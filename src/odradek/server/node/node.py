@@ -7,7 +7,8 @@ ports.
     node = Node(Life(surroundings), layers, image, logs, handlers)   complete; not registered yet
     node.join(registration, joined)                              it registers, and gets its orders
     node.serve()                                                 periodic work begins
-    node.dispatcher.dispatch(connection, frame)                  requests
+    node.dispatcher.dispatch(connection, frame)                  requests of clients
+    node.peer_dispatcher.dispatch(connection, frame)             requests of other brokers
     node.let_go()                                                it stops: what waits is answered
     node.life.end()                                              nothing of it runs any more
 """
@@ -15,16 +16,14 @@ ports.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.codec import LogDirsDocument
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
-from odradek.metadata.messages import BrokerMessage
 from odradek.server.edge.context import Response
 from odradek.server.edge.dispatch import Dispatcher, HandlerTable
 from odradek.server.node.core import BrokerCore
@@ -43,6 +42,9 @@ _log = logging.getLogger(__name__)
 
 class ServedHandlers(HandlerTable[BrokerCore], Protocol):
     """The APIs that a node serves."""
+
+    def between_brokers(self) -> HandlerTable[BrokerCore]:
+        """The same, and what only brokers may ask of each other."""
 
     def unsupported_api_versions(self) -> Response:
         """The answer to a version of ApiVersions itself that is not served, to be encoded as version 0."""
@@ -69,6 +71,12 @@ class Node:
             Dispatcher(self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls)
         )
         """Where frames of clients go."""
+        self.peer_dispatcher = life.dispatcher(
+            Dispatcher(
+                self.core, handlers.between_brokers(), handlers.unsupported_api_versions, surroundings.stalls
+            )
+        )
+        """Where frames of the other brokers go, which may ask more (`ServedHandlers.between_brokers`)."""
         self.schedule = Schedule(surroundings.timer)
         """Periodic work; empty before `serve`."""
         self._cleaner: CleanerHost | None = None
@@ -108,17 +116,6 @@ class Node:
             boot_id="" if logs.report.copied_directories else self._surroundings.boot_id,
         )
         core.controller.start(registration, joined)
-
-    def obey(
-        self, message: BrokerMessage, obeyed: Callable[[Mapping[TopicPartition, ErrorCode]], None]
-    ) -> None:
-        """Carry out an order of a controller on another broker; `obeyed` is called once, with the errors."""
-
-        def done(errors: Mapping[TopicPartition, ErrorCode]) -> None:
-            obeyed(errors)
-            self.core.controller.check_joined()
-
-        self.core.obey(message, done)
 
     def serve(self) -> None:
         """Begin the periodic work, after `joined`."""

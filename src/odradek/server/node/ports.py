@@ -1,34 +1,20 @@
 """What the synchronous part of a broker needs of the outside: given by the loop, or by a simulator."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock, ShortClock
-from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Background, Defer
-from odradek.base.ids import BrokerId, TopicPartition
-from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import MetadataStore
 from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.server.node.peers import Peers
 from odradek.storage.finding import Finding
 from odradek.timer import Timer
 
 if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
-
-
-class Orders(Protocol):
-    """The way to the other brokers for the controller's orders."""
-
-    def send(
-        self,
-        broker_id: BrokerId,
-        message: BrokerMessage,
-        answered: Callable[[Mapping[TopicPartition, ErrorCode]], None],
-    ) -> None:
-        """Send after all earlier ones to that broker; `answered` is called later, if an answer comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +31,8 @@ class Surroundings:
     defer: Defer
     cleaner_runner: "Callable[[], CleanerRunner]"
     """Makes what does the work of compaction; called when there first may be some."""
-    orders: Orders | None
-    """None where the cluster is this one broker."""
+    peers: Peers
+    """The other brokers of the cluster."""
     store: MetadataStore
     """Not open: the node opens its session when it joins, and whenever one has ended."""
     stalls: LoopStalls

@@ -64,7 +64,7 @@ class TransactionHost:
         self._groups = groups
         self._slices = slices
         self._made: TransactionCoordinator | None = None
-        # Whether an UpdateMetadata has named the topics that there are.
+        # Whether the image has had every topic that there is.
         self._knows_topics = False
 
     @property
@@ -105,8 +105,8 @@ class TransactionHost:
         for stopped in changes.stopped:
             self._resign(stopped)
 
-    def on_metadata(self) -> None:
-        """Called when an UpdateMetadata was obeyed; the first one names every topic."""
+    def on_topics_known(self) -> None:
+        """Called when the image has every topic that there is."""
         self._knows_topics = True
 
     def _resign(self, topic_partition: TopicPartition) -> None:

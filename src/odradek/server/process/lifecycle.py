@@ -24,6 +24,7 @@ from odradek.metadata.store_host import StoreHost
 from odradek.server.node import stages
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node
+from odradek.server.node.peers import NoPeers
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.boot_id import boot_id
 from odradek.server.process.broker import Broker, view_of
@@ -144,16 +145,20 @@ async def _carry_out(stage: stages.Stage, shell: Shell, store_host: StoreHost) -
 
 def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
     loop = asyncio.get_running_loop()
+
+    def defer(callback: Callable[[], None]) -> None:
+        loop.call_soon(shell.stalls.run, callback)
+
     return Surroundings(
         clock=shell.clock,
         short_clock=machine_short_clock(),
         chance=shell.chance,
         timer=shell.driver.timer,
         background=shell.executor,
-        defer=lambda callback: _discard(loop.call_soon(shell.stalls.run, callback)),
+        defer=defer,
         cleaner_runner=lambda: _cleaner_runner(shell),
         stalls=shell.stalls,
-        orders=None,
+        peers=NoPeers(defer),
         store=store_host.session(),
         on_finding=_log_finding,
         on_failure=shell.on_failure,
@@ -175,10 +180,6 @@ def _cleaner_runner(shell: Shell) -> "CleanerRunner":
     from odradek.server.cleaning.cleaner_host import InlineCleaner
 
     return InlineCleaner(shell.file_system)
-
-
-def _discard(handle: asyncio.Handle) -> None:
-    """A turn of the loop that is never cancelled."""
 
 
 async def _in_session(store_host: StoreHost, process: Process[T]) -> T:

@@ -5,6 +5,7 @@
 - `disk`: a disk as one life holds it.
 - `cleaner`: compaction.
 - `drawn_time`: where long work is cut into slices.
+- `links`: the network between the nodes.
 - `client`: connections of clients, on which requests and answers are the wire's bytes.
 """
 

@@ -22,6 +22,13 @@ from odradek.wire.headers import decode_response_header
 from odradek.wire.message import Message
 
 
+def whole(parts: Sequence[Part]) -> bytes:
+    """An answer as its receiver has it at last."""
+    return b"".join(
+        part.read_at(len(part), 0) if isinstance(part, StoredBytes) else bytes(part) for part in parts
+    )
+
+
 class FrameTaker(Protocol):
     """A life of a broker, as its connections see it."""
 
@@ -54,11 +61,7 @@ class SimClient:
 
     def answer(self, parts: Sequence[Part]) -> None:
         """See `Answerable.answer`."""
-        self.answers.append(
-            b"".join(
-                part.read_at(len(part), 0) if isinstance(part, StoredBytes) else bytes(part) for part in parts
-            )
-        )
+        self.answers.append(whole(parts))
 
     def answer_nothing(self) -> None:
         """See `Answerable.answer_nothing`."""

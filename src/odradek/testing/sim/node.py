@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING, Any, Final
 from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock, ShortClock
-from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint, TopicImage
 from odradek.metadata.memory import MemorySession
-from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import run_in_session
 from odradek.server.edge.dispatch import Answerable
 from odradek.server.edge.loop_stalls import LoopStalls
@@ -143,7 +141,7 @@ class SimNode:
             background=self.calls,
             defer=self.turns.defer,
             cleaner_runner=lambda: HeldCleaner(self.files, self.calls),
-            orders=self.world,
+            peers=self.world.links.peers(self),
             store=self.session,
             stalls=LoopStalls(lambda: 0, self.clock),
             on_finding=self.findings.append,
@@ -303,16 +301,19 @@ class SimNode:
         self.world.record_frame("to", self.broker_id, frame)
         self.node.dispatcher.dispatch(client, frame)
 
+    @property
+    def serves_brokers(self) -> bool:
+        """Whether other brokers' frames go in: from the opened logs on, for it is by orders that it joins."""
+        return self.is_alive and self._node is not None
+
+    def take_brokers_frame(self, client: Answerable, frame: Buffer) -> None:
+        """Serve a request of another broker."""
+        self.world.record_frame("to", self.broker_id, frame)
+        self.node.peer_dispatcher.dispatch(client, frame)
+
     def note_answer(self, answer: bytes) -> None:
         """Called with each answer that has reached a client."""
         self.world.record_frame("from", self.broker_id, answer)
-
-    def obey(
-        self, message: BrokerMessage, answered: Callable[[Mapping[TopicPartition, ErrorCode]], None]
-    ) -> None:
-        """Take an order of a controller elsewhere."""
-        if self.is_alive and self._node is not None:
-            self.node.obey(message, answered)
 
     def settle(self) -> None:
         """See `World.settle`."""

@@ -9,14 +9,13 @@
 
 A step is the smallest thing that happens: one turn of one node's loop, one advance of its timers, a call of
 its threads, the report of one, a request that the store executes, an event that reaches the holder of a
-session, a frame or an answer that arrives, one order on its way, one stage of a start or a stop. Among those
-that may come next the seed chooses. Turns of a node keep their order, and so does what is on one connection
-or in one session; calls of threads overtake each other. So one seed is one history, and other seeds are other
-interleavings; a `trace` holds it in words.
+session, a frame or an answer that arrives at a client or a broker, one stage of a start or a stop. Among
+those that may come next the seed chooses. Turns of a node keep their order, and so does what is on one
+connection or in one session; calls of threads overtake each other. So one seed is one history, and other
+seeds are other interleavings; a `trace` holds it in words.
 """
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from crc32c import crc32c
@@ -24,18 +23,17 @@ from crc32c import crc32c
 from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
-from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import BrokerId
 from odradek.metadata.memory import MemoryStore
-from odradek.metadata.messages import BrokerMessage
 from odradek.metadata.store import StoreLimits
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.testing.sim.disk import Died
+from odradek.testing.sim.links import Links
 from odradek.testing.sim.node import SimNode
 
 
 class World:
-    """Everything around the nodes. Also the way of the controller's orders between them (`Orders`)."""
+    """Everything around the nodes."""
 
     def __init__(self, seed: int = 1, *, limits: StoreLimits | None = None, is_traced: bool = False) -> None:
         """`is_traced` keeps what happens in `trace`."""
@@ -48,8 +46,8 @@ class World:
         """The latest life of each broker."""
         # Disks outlive their brokers.
         self._disks: dict[BrokerId, MemoryFileSystem] = {}
-        # Orders and answers on their way, per receiver in the order of sending.
-        self._on_their_way: dict[BrokerId, deque[Callable[[], None]]] = {}
+        self.links = Links(self)
+        """The network between the nodes."""
 
     def begin(self, broker_id: BrokerId = 0, **settings: str) -> SimNode:
         """Begin another life of a broker on its disk, new or left by an earlier one; steps do it."""
@@ -72,6 +70,14 @@ class World:
         """See `SimNode.kill`."""
         self.nodes[broker_id].kill()
 
+    def cut(self, a: BrokerId, b: BrokerId, *, one_way: bool = False) -> None:
+        """See `Links.cut`."""
+        self.links.cut(a, b, one_way=one_way)
+
+    def heal(self) -> None:
+        """See `Links.heal`."""
+        self.links.heal()
+
     def disk(self, broker_id: BrokerId) -> MemoryFileSystem:
         """The disk of a broker, in all its lives."""
         return self._disks.setdefault(broker_id, MemoryFileSystem(now_ms=self.clock.wall_ms))
@@ -87,7 +93,7 @@ class World:
         found = self.store.steps()
         for node in self.nodes.values():
             found.extend(node.steps())
-        found.extend(_first_of(way) for way in self._on_their_way.values() if way)
+        found.extend(self.links.steps())
         return found
 
     def step(self) -> bool:
@@ -119,7 +125,10 @@ class World:
         self.settle()
 
     def _next_expiration_ms(self) -> int | None:
-        found = [node.timer.next_expiration_ms() for node in self.nodes.values() if node.is_alive]
+        found = [
+            self.links.next_ms(),
+            *(node.timer.next_expiration_ms() for node in self.nodes.values() if node.is_alive),
+        ]
         return min((each for each in found if each is not None), default=None)
 
     # --- what has happened
@@ -138,25 +147,3 @@ class World:
         """Note a request or an answer."""
         if self.trace is not None:
             self.trace.append(f"{direction} {broker_id}: {len(frame)} bytes, {crc32c(frame):08x}")
-
-    # --- orders
-
-    def send(
-        self,
-        broker_id: BrokerId,
-        message: BrokerMessage,
-        answered: Callable[[Mapping[TopicPartition, ErrorCode]], None],
-    ) -> None:
-        """See `Orders.send`: orders to one broker arrive in order, at the life that it is in then."""
-        way = self._on_their_way.setdefault(broker_id, deque())
-
-        def arrive() -> None:
-            node = self.nodes.get(broker_id)
-            if node is not None:
-                node.obey(message, answered)
-
-        way.append(arrive)
-
-
-def _first_of(way: deque[Callable[[], None]]) -> Callable[[], None]:
-    return lambda: way.popleft()()

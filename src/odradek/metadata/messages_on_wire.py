@@ -1,0 +1,372 @@
+"""The controller's messages as requests of the wire, and requests read back, both in steps.
+
+LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8: what brokers of Kafka 3.9 send each other under ZooKeeper.
+What these do not carry the receiver does not learn: of live brokers their epochs and log directories, of
+partitions in an UpdateMetadata what is being reassigned. A topic that is gone is told by a partition whose
+leader is -2.
+
+    request = yield from to_request(message)        a few microseconds per partition, a hundred in each step
+    for part in parts_of(request):                  None, or a message for one partition, or for twenty topics
+        ...                                         applied in turn, they have the result of the whole
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from itertools import groupby
+from typing import Final, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
+from odradek.metadata.messages import (
+    BrokerMessage,
+    LeaderAndIsr,
+    LeaderAndIsrPartition,
+    LiveLeader,
+    OrderOutcome,
+    StopReplica,
+    StopReplicaPartition,
+    TopicStates,
+    UpdateMetadata,
+)
+from odradek.wire.message import Message
+from odradek.wire.messages.leader_and_isr import (
+    LeaderAndIsrLiveLeader,
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
+    LeaderAndIsrTopicState,
+)
+from odradek.wire.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    StopReplicaTopicState,
+)
+from odradek.wire.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+    UpdateMetadataTopicState,
+)
+
+OrderRequest: TypeAlias = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
+"""One of the controller's messages as a request."""
+OrderResponse: TypeAlias = LeaderAndIsrResponse | StopReplicaResponse | UpdateMetadataResponse
+
+LEADER_DURING_DELETE: Final[BrokerId] = -2
+FULL: Final = 2
+"""The type of an UpdateMetadata that names every topic, some without partitions, which another one tells."""
+TOPICS_PER_PART: Final = 20
+PARTITIONS_PER_STEP: Final = 100
+
+_SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+"""By their numbers on the wire."""
+
+
+# --- out
+
+
+def to_request(message: BrokerMessage) -> Generator[None, None, OrderRequest]:
+    """The request that says the same."""
+    match message:
+        case LeaderAndIsr():
+            return (yield from _leader_and_isr_request(message))
+        case StopReplica():
+            return (yield from _stop_replica_request(message))
+        case UpdateMetadata():
+            return (yield from _update_metadata_request(message))
+
+
+def _leader_and_isr_request(message: LeaderAndIsr) -> Generator[None, None, LeaderAndIsrRequest]:
+    topics: list[LeaderAndIsrTopicState] = []
+    by_topic = groupby(message.partitions, key=lambda role: (role.topic_partition.topic, role.topic_id))
+    count = 0
+    for (name, topic_id), roles in by_topic:
+        states: list[LeaderAndIsrPartitionState] = []
+        topics.append(LeaderAndIsrTopicState(name, topic_id, states))
+        for role in roles:
+            state = role.state
+            states.append(
+                LeaderAndIsrPartitionState(
+                    role.topic_partition.partition,
+                    state.controller_epoch,
+                    state.leader,
+                    state.leader_epoch,
+                    list(state.isr),
+                    state.state_version,
+                    list(state.replicas),
+                    list(state.adding_replicas),
+                    list(state.removing_replicas),
+                    role.is_new,
+                )
+            )
+            count += 1
+            if count % PARTITIONS_PER_STEP == 0:
+                yield
+    return LeaderAndIsrRequest(
+        message.controller_id,
+        controller_epoch=message.controller_epoch,
+        broker_epoch=message.broker_epoch,
+        topic_states=topics,
+        live_leaders=[LeaderAndIsrLiveLeader(*leader) for leader in message.live_leaders],
+    )
+
+
+def _stop_replica_request(message: StopReplica) -> Generator[None, None, StopReplicaRequest]:
+    topics: list[StopReplicaTopicState] = []
+    count = 0
+    for name, stops in groupby(message.partitions, key=lambda stop: stop.topic_partition.topic):
+        states: list[StopReplicaPartitionState] = []
+        topics.append(StopReplicaTopicState(name, states))
+        for stop in stops:
+            number = stop.topic_partition.partition
+            states.append(StopReplicaPartitionState(number, stop.leader_epoch, stop.delete))
+            count += 1
+            if count % PARTITIONS_PER_STEP == 0:
+                yield
+    return StopReplicaRequest(
+        message.controller_id,
+        controller_epoch=message.controller_epoch,
+        broker_epoch=message.broker_epoch,
+        topic_states=topics,
+    )
+
+
+def _update_metadata_request(message: UpdateMetadata) -> Generator[None, None, UpdateMetadataRequest]:
+    gone = UpdateMetadataPartitionState(leader=LEADER_DURING_DELETE)
+    topics = [UpdateMetadataTopicState(name, partition_states=[gone]) for name in message.gone_topics]
+    live = {broker.broker_id for broker in message.live_brokers}
+    count = 0
+    for topic in message.topics:
+        states: list[UpdateMetadataPartitionState] = []
+        topics.append(UpdateMetadataTopicState(topic.name, topic.topic_id, states))
+        for number, state in topic.partitions.items():
+            states.append(
+                UpdateMetadataPartitionState(
+                    number,
+                    state.controller_epoch,
+                    state.leader,
+                    state.leader_epoch,
+                    list(state.isr),
+                    state.state_version,
+                    list(state.replicas),
+                    [replica for replica in state.replicas if replica not in live],
+                )
+            )
+            count += 1
+            if count % PARTITIONS_PER_STEP == 0:
+                yield
+    is_full = message.all_topics is not None
+    told = {topic.name for topic in message.topics}
+    topics.extend(UpdateMetadataTopicState(name) for name in message.all_topics or () if name not in told)
+    return UpdateMetadataRequest(
+        message.controller_id,
+        type=FULL if is_full else 0,
+        controller_epoch=message.controller_epoch,
+        broker_epoch=message.broker_epoch,
+        topic_states=topics,
+        live_brokers=[_broker_on_wire(broker) for broker in message.live_brokers],
+    )
+
+
+def _broker_on_wire(broker: BrokerImage) -> UpdateMetadataBroker:
+    endpoints = [
+        UpdateMetadataEndpoint(
+            endpoint.port,
+            endpoint.host,
+            endpoint.listener,
+            _SECURITY_PROTOCOLS.index(endpoint.security_protocol),
+        )
+        for endpoint in broker.endpoints
+    ]
+    return UpdateMetadataBroker(broker.broker_id, endpoints, broker.rack)
+
+
+# --- in
+
+
+def parts_of(request: OrderRequest) -> Iterator[BrokerMessage | None]:
+    """Read a request as smaller messages, at least one, in steps; None ends a step that brings no message.
+
+    LeaderAndIsr and StopReplica become one message per partition. UpdateMetadata is split between topics, so
+    that a topic is known whole or not at all.
+    """
+    match request:
+        case LeaderAndIsrRequest():
+            return _roles_in(request)
+        case StopReplicaRequest():
+            return _stops_in(request)
+        case UpdateMetadataRequest():
+            return _facts_in(request)
+
+
+def _roles_in(request: LeaderAndIsrRequest) -> Iterator[LeaderAndIsr]:
+    leaders = tuple(LiveLeader(one.broker_id, one.host_name, one.port) for one in request.live_leaders)
+
+    def message(roles: tuple[LeaderAndIsrPartition, ...]) -> LeaderAndIsr:
+        return LeaderAndIsr(
+            request.controller_id, request.controller_epoch, request.broker_epoch, roles, leaders
+        )
+
+    if not any(topic.partition_states for topic in request.topic_states):
+        yield message(())
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            named = TopicPartition(topic.topic_name, state.partition_index)
+            image = PartitionImage(
+                tuple(state.replicas),
+                tuple(state.isr),
+                state.leader,
+                state.leader_epoch,
+                state.partition_epoch,
+                state.controller_epoch,
+                tuple(state.adding_replicas),
+                tuple(state.removing_replicas),
+            )
+            yield message((LeaderAndIsrPartition(named, topic.topic_id, image, state.is_new),))
+
+
+def _stops_in(request: StopReplicaRequest) -> Iterator[StopReplica]:
+    def message(stops: tuple[StopReplicaPartition, ...]) -> StopReplica:
+        return StopReplica(request.controller_id, request.controller_epoch, request.broker_epoch, stops)
+
+    if not any(topic.partition_states for topic in request.topic_states):
+        yield message(())
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            named = TopicPartition(topic.topic_name, state.partition_index)
+            yield message((StopReplicaPartition(named, state.leader_epoch, state.delete_partition),))
+
+
+def _facts_in(request: UpdateMetadataRequest) -> Iterator[UpdateMetadata | None]:
+    live = tuple(_broker_from_wire(broker) for broker in request.live_brokers)
+
+    def message(
+        topics: Iterable[TopicStates], gone: Iterable[str], every: tuple[str, ...] | None = None
+    ) -> UpdateMetadata:
+        return UpdateMetadata(
+            request.controller_id,
+            request.controller_epoch,
+            request.broker_epoch,
+            live,
+            tuple(topics),
+            tuple(gone),
+            every,
+        )
+
+    topics: list[TopicStates] = []
+    gone: list[str] = []
+    count = 0
+    if request.type == FULL:
+        yield message(
+            (), (), tuple(topic.topic_name for topic in request.topic_states if not _is_gone(topic))
+        )
+    for topic in request.topic_states:
+        if _is_gone(topic):
+            gone.append(topic.topic_name)
+        elif topic.partition_states:
+            partitions: dict[int, PartitionImage] = {}
+            topics.append(TopicStates(topic.topic_name, topic.topic_id, partitions))
+            for state in topic.partition_states:
+                partitions[state.partition_index] = PartitionImage(
+                    tuple(state.replicas),
+                    tuple(state.isr),
+                    state.leader,
+                    state.leader_epoch,
+                    state.zk_version,
+                    state.controller_epoch,
+                )
+                count += 1
+                if count % PARTITIONS_PER_STEP == 0:
+                    yield None
+        if len(topics) + len(gone) == TOPICS_PER_PART:
+            yield message(topics, gone)
+            topics, gone = [], []
+    if topics or gone or not request.topic_states:
+        yield message(topics, gone)
+
+
+def _is_gone(topic: UpdateMetadataTopicState) -> bool:
+    return any(state.leader == LEADER_DURING_DELETE for state in topic.partition_states)
+
+
+def _broker_from_wire(broker: UpdateMetadataBroker) -> BrokerImage:
+    endpoints = tuple(
+        Endpoint(one.listener, _protocol_name(one.security_protocol), one.host, one.port)
+        for one in broker.endpoints
+    )
+    return BrokerImage(broker.id, endpoints, broker.rack)
+
+
+def _protocol_name(number: int) -> str:
+    return _SECURITY_PROTOCOLS[number] if 0 <= number < len(_SECURITY_PROTOCOLS) else str(number)
+
+
+# --- answers
+
+
+def to_response(request: OrderRequest, outcome: OrderOutcome) -> Generator[None, None, OrderResponse]:
+    """The response to a request; where it is refused whole, that is the error of each partition, too."""
+    code, count = int(outcome.error_code), 0
+    match request:
+        case UpdateMetadataRequest():
+            return UpdateMetadataResponse(code)
+        case LeaderAndIsrRequest():
+            topics: list[LeaderAndIsrTopicError] = []
+            for topic in request.topic_states:
+                errors: list[LeaderAndIsrPartitionError] = []
+                topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
+                for state in topic.partition_states:
+                    named = TopicPartition(topic.topic_name, state.partition_index)
+                    errors.append(LeaderAndIsrPartitionError(named.partition, outcome.error_of(named)))
+                    count += 1
+                    if count % PARTITIONS_PER_STEP == 0:
+                        yield
+            return LeaderAndIsrResponse(code, topics)
+        case StopReplicaRequest():
+            stops: list[StopReplicaPartitionError] = []
+            for stopped in request.topic_states:
+                for stop in stopped.partition_states:
+                    named = TopicPartition(stopped.topic_name, stop.partition_index)
+                    stops.append(StopReplicaPartitionError(*named, outcome.error_of(named)))
+                    count += 1
+                    if count % PARTITIONS_PER_STEP == 0:
+                        yield
+            return StopReplicaResponse(code, stops)
+
+
+def outcome_in(request: OrderRequest, response: Message) -> OrderOutcome:
+    """What a response says of the request that it answers."""
+    match response:
+        case LeaderAndIsrResponse():
+            assert isinstance(request, LeaderAndIsrRequest), request
+            names = {topic.topic_id: topic.topic_name for topic in request.topic_states}
+            errors = {
+                TopicPartition(names[topic.topic_id], partition.partition_index): _code(partition.error_code)
+                for topic in response.topics
+                if topic.topic_id in names
+                for partition in topic.partition_errors
+            }
+            return OrderOutcome(_code(response.error_code), errors)
+        case StopReplicaResponse():
+            errors = {
+                TopicPartition(one.topic_name, one.partition_index): _code(one.error_code)
+                for one in response.partition_errors
+            }
+            return OrderOutcome(_code(response.error_code), errors)
+        case UpdateMetadataResponse():
+            return OrderOutcome(_code(response.error_code))
+        case _:
+            raise AssertionError(f"no answer to an order: {response!r}")
+
+
+def _code(number: int) -> ErrorCode:
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR

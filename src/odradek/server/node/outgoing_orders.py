@@ -1,0 +1,166 @@
+"""The controller's orders on their way to the brokers: one queue for each, one request in flight in each.
+
+An order is sent again until it is answered, or until its broker is gone from the controller's image: orders
+are never left out, and never overtake each other. A broker that registers again is told everything anew, so
+what was meant for its earlier registration is dropped.
+
+    send(2, A), send(2, B)      A goes out
+    A has no answer             A again, RETRY_MS later
+    A is answered               B goes out, the answer goes to the controller
+    broker 2 is gone            B is dropped, and what comes for it ignored
+
+This broker's own orders do not go through `Peers`, which it is no part of. They are made requests and
+obeyed in the same way, behind the same fences, but never bytes.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from odradek.base.errors import ApiError
+from odradek.base.execution import Defer
+from odradek.base.ids import BrokerId
+from odradek.metadata.messages import BrokerMessage, OrderOutcome
+from odradek.metadata.messages_on_wire import OrderRequest, outcome_in, to_request
+from odradek.server.edge.context import Steps
+from odradek.server.node.peers import PeerOutcome, Peers
+from odradek.server.node.received_orders import Obeyed
+from odradek.server.node.slices import Slices
+from odradek.timer import Timer, TimerTask
+
+_log = logging.getLogger(__name__)
+
+RETRY_MS: Final = 100
+"""How long after an order that was not answered it is sent again."""
+TIMEOUT_MS: Final = 30_000
+"""How long an answer may take: Kafka's `controller.socket.timeout.ms`."""
+
+
+class _Queue:
+    """The orders to one registration of a broker."""
+
+    __slots__ = ("broker_id", "request", "retry", "waiting")
+
+    def __init__(self, broker_id: BrokerId) -> None:
+        self.broker_id = broker_id
+        # (number, order), the oldest first, which is the one in flight; empty when all are answered.
+        self.waiting: deque[tuple[int, BrokerMessage]] = deque()
+        # The first order as a request; None while it is being made.
+        self.request: OrderRequest | None = None
+        # What sends the first order again; None while that is in flight.
+        self.retry: _Retry | None = None
+
+
+class _Retry(TimerTask):
+    """Sends the first order of a queue again."""
+
+    __slots__ = ("_transmit",)
+
+    def __init__(self, deadline_ms: int, transmit: Callable[[], None]) -> None:
+        super().__init__(deadline_ms)
+        self._transmit = transmit
+
+    def run(self) -> None:
+        """See `TimerTask.run`."""
+        self._transmit()
+
+
+class OutgoingOrders:
+    """The queues of one controller."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        peers: Peers,
+        obey: Callable[[OrderRequest, Obeyed], None],
+        slices: Slices,
+        defer: Defer,
+        timer: Timer,
+        answered: Callable[[int, BrokerId, OrderOutcome], None],
+    ) -> None:
+        """`broker_id` is this broker, which obeys by `obey`; `answered` is called with an order's number."""
+        self._broker_id = broker_id
+        self._peers = peers
+        self._obey = obey
+        self._slices = slices
+        self._defer = defer
+        self._timer = timer
+        self._answered = answered
+        # By broker; a queue is there from its broker's first order until `forget`.
+        self._queues: dict[BrokerId, _Queue] = {}
+
+    def send(self, broker_id: BrokerId, number: int, order: BrokerMessage) -> None:
+        """Send after all earlier ones to that broker; `answered` is called later, if an answer comes."""
+        queue = self._queues.get(broker_id)
+        if queue is None:
+            queue = self._queues[broker_id] = _Queue(broker_id)
+        queue.waiting.append((number, order))
+        if len(queue.waiting) == 1:
+            self._begin(queue)
+
+    def forget(self, broker_id: BrokerId) -> None:
+        """The broker's registration is over: drop its orders, and ignore what is still answered."""
+        queue = self._queues.pop(broker_id, None)
+        if queue is not None and queue.retry is not None:
+            queue.retry.cancel()
+
+    def forget_all(self) -> None:
+        """This broker is the controller no longer, or once more: nothing of before is sent any more."""
+        for broker_id in list(self._queues):
+            self.forget(broker_id)
+
+    def has_unanswered(self, broker_id: BrokerId) -> bool:
+        """Whether a broker has not answered all its orders."""
+        queue = self._queues.get(broker_id)
+        return queue is not None and bool(queue.waiting)
+
+    def _begin(self, queue: _Queue) -> None:
+        self._defer(lambda: self._slices.run(self._first_request(queue), _not_made))
+
+    def _first_request(self, queue: _Queue) -> Steps:
+        """Make the first order a request, and send it."""
+        _, order = queue.waiting[0]
+        queue.request = yield from to_request(order)
+        self._transmit(queue)
+
+    def _transmit(self, queue: _Queue) -> None:
+        queue.retry = None
+        request = queue.request
+        if request is None or self._queues.get(queue.broker_id) is not queue:
+            return
+        if queue.broker_id == self._broker_id:
+            self._obey(request, lambda outcome: self._on_outcome(queue, outcome))
+            return
+        version = type(request).VERSIONS.highest
+        self._peers.send(
+            queue.broker_id,
+            request,
+            version,
+            timeout_ms=TIMEOUT_MS,
+            done=lambda answer: self._on_answer(queue, request, answer),
+        )
+
+    def _on_answer(self, queue: _Queue, request: OrderRequest, answer: PeerOutcome) -> None:
+        if self._queues.get(queue.broker_id) is not queue:
+            return
+        if isinstance(answer, ApiError):
+            deadline_ms = self._timer.clock.monotonic_ms() + RETRY_MS
+            queue.retry = _Retry(deadline_ms, lambda: self._transmit(queue))
+            self._timer.add(queue.retry)
+        else:
+            self._on_outcome(queue, outcome_in(request, answer))
+
+    def _on_outcome(self, queue: _Queue, outcome: OrderOutcome) -> None:
+        if self._queues.get(queue.broker_id) is not queue:
+            return
+        number, _ = queue.waiting.popleft()
+        queue.request = None
+        if queue.waiting:
+            self._begin(queue)
+        self._answered(number, queue.broker_id, outcome)
+
+
+def _not_made(error: Exception) -> None:
+    """Our own mistake: its broker gets no order before it registers again."""
+    _log.error("an order could not be made a request", exc_info=error)

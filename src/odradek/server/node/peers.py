@@ -1,0 +1,68 @@
+"""The port to the other brokers: requests out, responses or failures back as events.
+
+    peers.send(2, LeaderAndIsrRequest(...), 7, timeout_ms=30_000, done=on_outcome)
+    later                    on_outcome(LeaderAndIsrResponse(...)), or on_outcome(ApiError(...))
+
+Every outcome is an event of its own: `done` is called once, never before `send` has returned, and not at
+all when the life of the node is over. What goes over it are the wire's bytes: an implementation has a
+`net.request_pipeline` under each of its connections, and decodes each answer with the API's response class.
+
+An implementation keeps one connection per broker, opened when there is something to send, and again after
+it failed. A broker answers the requests of a connection one after another, so what is sent here is done in
+that order as long as nothing fails. After a failure it is unknown whether a request was done, or still will
+be; the caller tries again or not. A peer is served by the handlers of the listener between brokers
+(`Node.peer_dispatcher`).
+
+Who uses it: the controller, for its orders (`outgoing_orders`). A follower's requests (Fetch with a replica
+id, OffsetForLeaderEpoch, ListOffsets) have the same shape, and so has whatever brokers will ask of the
+controller. A Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would hold back every order
+behind it: a fetcher is to be given a `Peers` with connections of its own (X1), never this one.
+Announcements of ISR changes (R4) need no peer, they go through the metadata store.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.execution import Defer
+from odradek.base.ids import BrokerId
+from odradek.wire.message import Message
+
+PeerOutcome: TypeAlias = Message | ApiError
+"""The response, of the request's API and version; or why there is none (see `net`'s ConnectionFailed)."""
+
+
+class Peers(Protocol):
+    """The other brokers, as one broker reaches them; see the module's head."""
+
+    def send(
+        self,
+        broker_id: BrokerId,
+        request: Message,
+        version: int,
+        *,
+        timeout_ms: int,
+        done: Callable[[PeerOutcome], None],
+    ) -> None:
+        """Send a request after all earlier ones to that broker; `done` gets its one outcome, later."""
+
+
+class NoPeers:
+    """The `Peers` of a broker that is a cluster of its own: it knows nobody."""
+
+    def __init__(self, defer: Defer) -> None:
+        self._defer = defer
+
+    def send(
+        self,
+        broker_id: BrokerId,
+        request: Message,
+        version: int,
+        *,
+        timeout_ms: int,
+        done: Callable[[PeerOutcome], None],
+    ) -> None:
+        """See `Peers.send`."""
+        unknown = ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker_id} is not known here")
+        self._defer(lambda: done(unknown))

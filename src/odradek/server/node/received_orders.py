@@ -1,0 +1,209 @@
+"""The controller's orders as this broker receives them: LeaderAndIsr, StopReplica, UpdateMetadata.
+
+They are obeyed one after another, each in slices: an order that names ten thousand partitions makes ten
+thousand logs, and others are served in between. Before anything of it is obeyed, an order has to pass two
+fences:
+
+    its controller epoch is below the one last obeyed    STALE_CONTROLLER_EPOCH (R5a)
+    its broker epoch is below our registration's         STALE_BROKER_EPOCH (R16): meant for an earlier one
+    its broker epoch is above that                       obeyed: the controller knew our registration first
+
+An order of this broker's own controller comes the same way as one that the wire brought.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from typing import Protocol, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
+from odradek.metadata.image import ClusterImage
+from odradek.metadata.messages import (
+    BrokerMessage,
+    LeaderAndIsr,
+    OrderOutcome,
+    StopReplica,
+    UpdateMetadata,
+    changes_from,
+)
+from odradek.metadata.messages_on_wire import TOPICS_PER_PART, OrderRequest, parts_of
+from odradek.replication.replica_manager import ReplicaManager
+from odradek.replication.role_changes import RoleChanges
+from odradek.server.edge.context import Steps
+from odradek.server.node.slices import Slices
+from odradek.timer import Purgatory
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
+
+_log = logging.getLogger(__name__)
+
+Obeyed: TypeAlias = Callable[[OrderOutcome], None]
+
+
+class CoordinatorHost(Protocol):
+    """What coordinators have to know of orders."""
+
+    def on_roles(self, changes: RoleChanges) -> None:
+        """Partitions are led here, or no longer."""
+
+
+class TopicFollower(CoordinatorHost, Protocol):
+    """A coordinator that keeps things by topic."""
+
+    def on_topics_gone(self, topics: list[str]) -> None:
+        """These topics were deleted."""
+
+    def on_topics(self) -> None:
+        """Topics were made, removed or grown."""
+
+
+class ImageFollower(CoordinatorHost, Protocol):
+    """A coordinator to which a topic that the image does not know may be one that was deleted."""
+
+    def on_topics_known(self) -> None:
+        """The image has every topic: the controller tells all facts before it gives the first role."""
+
+
+class ReceivedOrders:
+    """The orders that were received and are not obeyed yet, and how they are obeyed."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        image: ClusterImage,
+        replicas: ReplicaManager,
+        topic_purgatory: Purgatory[str],
+        slices: Slices,
+        registered_epoch: Callable[[], int],
+        *,
+        groups: TopicFollower,
+        transactions: ImageFollower,
+    ) -> None:
+        """`registered_epoch` returns the epoch of this broker's registration; NO_EPOCH before the first."""
+        self._broker_id = broker_id
+        self._image = image
+        self._replicas = replicas
+        self._topic_purgatory = topic_purgatory
+        self._slices = slices
+        self._registered_epoch = registered_epoch
+        self._groups = groups
+        self._transactions = transactions
+        self.acknowledged_epoch = NO_EPOCH
+        """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
+        self.has_roles = False
+        """Whether a LeaderAndIsr was obeyed since the start."""
+        # Oldest first; the first is being obeyed while `_is_at_work`.
+        self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
+        self._is_at_work = False
+        # Topics that the order in hand has removed; empty between orders.
+        self._gone_topics: list[str] = []
+        # Whether the order in hand has made, removed or grown a topic.
+        self._have_topics_changed = False
+
+    def receive(self, request: OrderRequest, obeyed: Obeyed) -> None:
+        """Obey an order after all earlier ones; `obeyed` is called once."""
+        self._waiting.append((request, obeyed))
+        if not self._is_at_work:
+            self._is_at_work = True
+            self._slices.run(self._steps(), self._failed)
+
+    def _steps(self) -> Steps:
+        while self._waiting:
+            request, obeyed = self._waiting[0]
+            outcome = yield from self._obey(request)
+            self._waiting.popleft()
+            obeyed(outcome)
+        self._is_at_work = False
+
+    def _failed(self, error: Exception) -> None:
+        """Our own mistake: say so, and obey the next ones."""
+        request, obeyed = self._waiting.popleft()
+        _log.error("%s could not be obeyed", type(request).__name__, exc_info=error)
+        obeyed(OrderOutcome(ErrorCode.UNKNOWN_SERVER_ERROR))
+        self._slices.run(self._steps(), self._failed)
+
+    def _obey(self, request: OrderRequest) -> Generator[None, None, OrderOutcome]:
+        refusal = self._refusal_of(request)
+        if refusal is not ErrorCode.NONE:
+            _log.warning(
+                "%s of controller %d, epoch %d, for broker epoch %d: refused with %s",
+                type(request).__name__,
+                request.controller_id,
+                request.controller_epoch,
+                request.broker_epoch,
+                refusal.name,
+            )
+            return OrderOutcome(refusal)
+        errors: dict[TopicPartition, ErrorCode] = {}
+        try:
+            for part in parts_of(request):
+                if isinstance(part, UpdateMetadata) and part.all_topics is not None:
+                    yield from self._forget_others(part)
+                if part is not None:
+                    changes = self._apply(part)
+                    if changes.error_code is not ErrorCode.NONE:
+                        return OrderOutcome(changes.error_code)
+                    errors.update(changes.partition_errors)
+                yield
+        finally:
+            self._tell_of_topics()
+        self.has_roles |= isinstance(request, LeaderAndIsrRequest)
+        return OrderOutcome(ErrorCode.NONE, errors)
+
+    def _refusal_of(self, request: OrderRequest) -> ErrorCode:
+        obeyed_epoch = max(self._replicas.controller_epoch, self._image.controller_epoch)
+        if request.controller_epoch < obeyed_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if NO_EPOCH != request.broker_epoch < self._registered_epoch():
+            return ErrorCode.STALE_BROKER_EPOCH
+        return ErrorCode.NONE
+
+    def _apply(self, message: BrokerMessage) -> RoleChanges:
+        match message:
+            case UpdateMetadata():
+                self._update_metadata(message)
+                return RoleChanges()
+            case LeaderAndIsr():
+                if self.acknowledged_epoch != NO_EPOCH:
+                    self._transactions.on_topics_known()
+                changes = self._replicas.become_leader_or_follower(message)
+            case StopReplica():
+                changes = self._replicas.stop_replica(message)
+        self._groups.on_roles(changes)
+        self._transactions.on_roles(changes)
+        return changes
+
+    def _forget_others(self, message: UpdateMetadata) -> Steps:
+        """Forget the topics that were deleted while this broker was not registered, and nobody told it."""
+        there_are = frozenset(message.all_topics or ())
+        gone = [name for name in self._image.topics if name not in there_are]
+        for begin in range(0, len(gone), TOPICS_PER_PART):
+            self._update_metadata(replace(message, gone_topics=tuple(gone[begin : begin + TOPICS_PER_PART])))
+            yield
+
+    def _update_metadata(self, message: UpdateMetadata) -> None:
+        named = [*(topic.name for topic in message.topics), *message.gone_topics]
+        shapes_before = [self._shape(name) for name in named]
+        for change in changes_from(message, self._image):
+            self._image.apply(change)
+        if self._image.is_live(self._broker_id):
+            self.acknowledged_epoch = max(self.acknowledged_epoch, message.broker_epoch)
+        for name in named:
+            self._topic_purgatory.check_and_complete(name)
+        self._gone_topics += message.gone_topics
+        self._have_topics_changed |= shapes_before != [self._shape(name) for name in named]
+
+    def _tell_of_topics(self) -> None:
+        """An order is obeyed: give the names of all its topics to the groups, once."""
+        gone, self._gone_topics = self._gone_topics, []
+        if gone:
+            self._groups.on_topics_gone(gone)
+        if self._have_topics_changed:
+            self._have_topics_changed = False
+            self._groups.on_topics()
+
+    def _shape(self, name: str) -> tuple[TopicId, int] | None:
+        """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
+        topic = self._image.topic(name)
+        return None if topic is None else (topic.topic_id, len(topic.partitions))

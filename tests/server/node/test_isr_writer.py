@@ -1,0 +1,208 @@
+"""ISRs in the metadata store: conditional writes, lost races and answers, announcements."""
+
+from collections.abc import Callable
+
+import pytest
+
+from odradek.base.clock import ManualClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import TopicPartition
+from odradek.metadata import codec, paths
+from odradek.metadata.image import PartitionImage
+from odradek.metadata.memory import MemoryStore
+from odradek.metadata.store import Create, Operation, SetData
+from odradek.replication.isr import IsrChange, StoredState
+from odradek.server.node.isr_writer import PARTITIONS_PER_ANNOUNCEMENT, IsrWriter
+from odradek.server.node.store_session import StoreSession
+from odradek.testing.sim import SimNode, World
+from odradek.timer import Timer
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+NAMED = TopicPartition("t", 0)
+STATE = paths.partition_state(*NAMED)
+FULL = PartitionImage((1, 2, 3), (1, 2, 3), 1, leader_epoch=4)
+
+
+def shrink(*, version: int = 0, epoch: int = 4) -> IsrChange:
+    return IsrChange(NAMED, 1, epoch, (1, 2, 3), (1,), version)
+
+
+class Bench:
+    """A leader that notes its answers, with the state of one partition in the store."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.port = self.store.session()
+        self.session = StoreSession(self.port, Timer(ManualClock()))
+        self.answers: list[tuple[str, object]] = []
+        self.due: list[TopicPartition] = []
+        self.writer = IsrWriter(self.session, self, lambda: 7)
+        self.session.open()
+        other = self.store.connect()
+        for path in ("/brokers", "/brokers/topics", "/brokers/topics/t", "/brokers/topics/t/partitions"):
+            other.submit(Create(path))
+        for path in (f"{paths.partition(*NAMED)}", paths.ISR_CHANGES):
+            other.submit(Create(path))
+        other.submit(Create(STATE, codec.encode_state(FULL, 7)))
+        self.other = other
+        self.store.deliver()
+
+    def on_written(self, change: IsrChange, state_version: int) -> None:
+        self.answers.append(("written", state_version))
+
+    def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
+        self.answers.append(("lost race", stored))
+
+    def on_failed(self, change: IsrChange) -> None:
+        self.answers.append(("failed", change))
+
+    def take_due_announcement(self) -> list[TopicPartition]:
+        due, self.due = self.due, []
+        return due
+
+    def write(self, change: IsrChange) -> None:
+        self.writer.write(change)
+        assert self.answers == [], "no port calls back before it returns"
+        self.store.deliver()
+
+    def stored(self) -> codec.StateDocument:
+        return codec.decode_state(self.store.table.snapshot()[STATE][0])
+
+    def announced(self) -> list[list[TopicPartition]]:
+        return [
+            codec.decode_isr_change(data)
+            for path, (data, _) in self.store.table.snapshot().items()
+            if path.startswith(paths.ISR_CHANGE_PREFIX)
+        ]
+
+
+def test_an_isr_is_written_on_the_version_that_its_leader_knows() -> None:
+    """R2: leader, epoch, ISR, and the controller under which it was decided."""
+    bench = Bench()
+    bench.write(shrink())
+    assert bench.answers == [("written", 1)]
+    assert bench.stored() == codec.StateDocument(1, 4, (1,), 7)
+
+
+def test_a_lost_race_is_told_what_stands_in_the_store() -> None:
+    """R2."""
+    bench = Bench()
+    bench.other.submit(SetData(STATE, codec.encode_state(PartitionImage((1, 2, 3), (2, 3), 2, 5), 8)))
+    bench.write(shrink())
+    assert bench.answers == [("lost race", StoredState(2, 5, 8, (2, 3), 1))]
+    assert bench.stored().leader == 2
+
+
+@pytest.mark.parametrize("executed", [True, False])
+def test_after_a_lost_answer_the_store_says_what_was_done(executed: bool) -> None:
+    bench = Bench()
+    bench.port.lose_connection(executed=executed)
+    bench.write(shrink())
+    stored = StoredState(1, 4, 7, (1,) if executed else (1, 2, 3), 1 if executed else 0)
+    assert bench.answers == [("lost race", stored)]
+
+
+def test_a_partition_that_is_gone_keeps_its_isr_here() -> None:
+    bench = Bench()
+    change = IsrChange(TopicPartition("gone", 0), 1, 4, (1, 2), (1,), 0)
+    bench.write(change)
+    assert bench.answers == [("failed", change)]
+    bench.writer.write(change)
+
+
+def test_a_session_that_ends_leaves_no_write_open() -> None:
+    bench = Bench()
+    change = shrink()
+    bench.writer.write(change)
+    bench.port.expire()
+    bench.store.deliver()
+    assert bench.answers == [("failed", change)]
+    bench.answers.clear()
+    bench.write(shrink())
+    assert bench.answers == [("written", 1)]
+
+
+def test_changes_are_announced_when_they_are_due() -> None:
+    """R4."""
+    bench = Bench()
+    bench.writer.announce()
+    bench.store.deliver()
+    assert bench.announced() == []
+    bench.due = [NAMED, TopicPartition("u", 3)]
+    bench.writer.announce()
+    bench.store.deliver()
+    assert bench.announced() == [[NAMED, TopicPartition("u", 3)]]
+
+
+def test_very_many_changes_are_announced_in_several_nodes() -> None:
+    bench = Bench()
+    bench.due = [TopicPartition("t", number) for number in range(PARTITIONS_PER_ANNOUNCEMENT + 1)]
+    bench.writer.announce()
+    bench.store.deliver()
+    assert [len(part) for part in bench.announced()] == [PARTITIONS_PER_ANNOUNCEMENT, 1]
+
+
+def lose_the_answer(bench: Bench) -> None:
+    bench.port.lose_connection(executed=False)
+
+
+def end_the_session(bench: Bench) -> None:
+    bench.port.expire()
+
+
+@pytest.mark.parametrize("fault", [lose_the_answer, end_the_session])
+def test_an_announcement_that_failed_is_made_in_the_next_round(fault: Callable[[Bench], None]) -> None:
+    bench = Bench()
+    bench.due = [NAMED]
+    if fault is lose_the_answer:
+        fault(bench)
+        bench.writer.announce()
+    else:
+        bench.writer.announce()
+        fault(bench)
+    bench.store.deliver()
+    bench.due = [TopicPartition("u", 0)]
+    bench.writer.announce()
+    bench.store.deliver()
+    assert {named for part in bench.announced() for named in part} == {NAMED, TopicPartition("u", 0)}
+    assert bench.announced()[-1] == [NAMED, TopicPartition("u", 0)]
+
+
+# --- whole brokers
+
+
+def produce(node: SimNode, batch: bytes, acks: int) -> list[int]:
+    """Error codes so far."""
+    data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, batch)])]
+    sent = node.send(ProduceRequest(None, acks, 30_000, data), 12)
+    node.settle()
+    return [one.responses[0].partition_responses[0].error_code for one in sent.answers]
+
+
+@pytest.mark.parametrize("lost", [None, True, False])
+def test_a_leader_whose_follower_does_not_fetch_leads_alone_and_everybody_learns_it(
+    lost: bool | None, batch: Callable[..., bytes]
+) -> None:
+    """R2, R4: memory, store, announcement, images; whether the answer of the write was lost or not."""
+    world = World(2)
+    one, two = world.node(1), world.node(2)
+    one.ask(CreateTopicsRequest([CreatableTopic("t", 1, 2)], timeout_ms=5_000))
+    world.settle()
+    leader = next(
+        node for node in (one, two) if node.core.image.topics["t"].partitions[0].leader == node.broker_id
+    )
+
+    def is_isr_write(operation: Operation) -> bool:
+        return isinstance(operation, SetData) and operation.path == STATE
+
+    if lost is not None:
+        leader.session.lose_answer(is_isr_write, executed=lost)
+    assert produce(leader, batch(b"a"), acks=1) == [ErrorCode.NONE]
+    world.advance(40_000)
+    assert codec.decode_state(world.store.table.snapshot()[STATE][0]).isr == (leader.broker_id,)
+    for node in (one, two):
+        assert node.core.image.topics["t"].partitions[0].isr == (leader.broker_id,)
+    assert leader.core.replicas.meters.isr_shrinks == 1
+    assert world.store.table.child_names(paths.ISR_CHANGES) == (), "the controller has read them"
+    assert produce(leader, batch(b"b"), acks=-1) == [ErrorCode.NONE]
