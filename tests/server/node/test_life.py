@@ -5,10 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from odradek.records.builder import BatchBuilder
-from odradek.testing.sim import SimNode, World
+from odradek.testing.sim import SimClient, SimNode, World
+from odradek.testing.sim.disk import Died
+from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
+from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 
@@ -118,3 +121,28 @@ def test_a_timer_task_of_the_dead_never_runs_also_in_the_advance_that_killed() -
         node.node.schedule.every(interval_ms, "task", run_and_die)
     node.advance(100)
     assert ran == [1]
+
+
+def test_a_frame_for_the_dead_goes_nowhere() -> None:
+    node = World().node(1)
+    request = MetadataRequest(topics=None)
+    frame = encode_request_header(RequestHeader(request.API_KEY, 12, 1, "test")) + request.encode(12)
+    before, after = SimClient(), SimClient()
+    node.node.dispatcher.dispatch(before, frame)
+    node.kill()
+    node.node.dispatcher.dispatch(after, frame)
+    assert (len(before.answers), after.answers, after.is_closed) == (1, [], False)
+
+
+def test_nothing_of_the_dead_writes_to_what_the_next_life_reads() -> None:
+    dead = started(1)
+    log = dead.log("ready")
+    dead.kill()
+    living = dead.started_again()
+    used_bytes = dead.disk.used_bytes()
+    with pytest.raises(Died):
+        log.append_as_leader(batch(), 0, now_ms=dead.clock.wall_ms())
+    with pytest.raises(Died):
+        dead.logs.close()
+    assert dead.disk.used_bytes() == used_bytes
+    assert living.log("ready").end_offset == 0
