@@ -54,6 +54,7 @@ EVENTS = 60
 """How many things happen to the node under test: all its work, and some of its timers."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_node_killed_at_any_of_its_pending_events_does_nothing_more(seed: int) -> None:
     """The simulator's crash: whatever was waiting comes, and finds nobody."""
@@ -86,6 +87,7 @@ def test_the_work_goes_through_every_port() -> None:
     assert answers() == 5
 
 
+@pytest.mark.slow
 def test_another_life_begins_where_the_dead_left_the_disk() -> None:
     for killed_at in range(0, EVENTS, 5):
         node = started(4)

@@ -79,12 +79,14 @@ def test_a_seed_is_one_history_in_every_process_under_every_hash_seed() -> None:
     assert elsewhere.stdout.split() == [digest(run(7, brokers)) for brokers in (2, 3)]
 
 
+@pytest.mark.slow
 def test_the_trace_holds_steps_stages_frames_and_operations_of_the_disks() -> None:
     trace = run(3, 2)
     for part in ("0 ms: ", "1 OpenLogs", "to 1: ", "from 1: ", "write /data/", "sync /data/", "2 killed"):
         assert any(part in event for event in trace), part
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_history() -> None:
     assert run(3, 2) != run(4, 2)
 
