@@ -225,7 +225,9 @@ class SimNode:
                 self._sessions.append(session)
                 run_in_session(session, process, self.life.report(self._outcome))
             case stages.OpenLogs(call) | stages.CloseLogs(call):
-                self.calls.submit(self._unless_over(call), self._if_living(self._go_on), self._fail)
+                self.calls.submit(
+                    self._unless_over(call), self._if_living(self._go_on), self._if_living(self._fail)
+                )
             case stages.Join(node, endpoints):
                 self._node = node
                 node.join(endpoints, self.life.report(self._outcome))
@@ -241,7 +243,7 @@ class SimNode:
             case stages.EndCompaction():
                 self._may_go_on = lambda: True
             case stages.AwaitWork():
-                self._lose_clients()
+                self._lose_clients()  # what they have sent since is not served
                 self._may_go_on = lambda: (
                     not (self.calls.waiting or self.calls.finished or self.session.has_requests)
                 )
@@ -255,8 +257,8 @@ class SimNode:
     def _unless_over(self, call: Callable[[], object]) -> Callable[[], object]:
         return lambda: None if self.is_over else call()
 
-    def _if_living(self, report: Callable[[object], None]) -> Callable[[object], None]:
-        return lambda result: None if self.is_over else report(result)
+    def _if_living(self, report: Callable[[Any], None]) -> Callable[[Any], None]:
+        return lambda outcome: None if self.is_over else report(outcome)
 
     def _lose_clients(self) -> None:
         for connection in self.connections:
