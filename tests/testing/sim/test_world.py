@@ -1,5 +1,7 @@
 """Two and three brokers in one process, by one call each, without sockets."""
 
+from functools import partial
+
 import pytest
 
 from odradek.base.error_codes import ErrorCode
@@ -80,3 +82,55 @@ def test_a_seed_is_one_history() -> None:
 
 def test_another_seed_is_another_history() -> None:
     assert history(5) != history(6)
+
+
+def test_long_work_is_cut_into_slices_between_which_others_are_served() -> None:
+    """A topic of many partitions is on its way while another client asks."""
+    seen = set[int]()
+    for seed in range(5):
+        node = World(seed).node(1)
+        wide = node.send(CreateTopicsRequest([CreatableTopic("t", 100, 1)], timeout_ms=5_000)).arrive()
+        while not wide.answers:
+            node.send(MetadataRequest(topics=None)).arrive()
+            seen.add(len(list(node.logs.logs())))
+            assert node.world.step()
+    assert seen > {0, 100}, "logs are made in more than one turn"
+
+
+def test_slices_are_as_long_as_the_seed_says() -> None:
+    def turns(seed: int) -> int:
+        node = World(seed).node(1)
+        node.send(CreateTopicsRequest([CreatableTopic("t", 100, 1)], timeout_ms=5_000))
+        return node.world.settle()
+
+    assert len({turns(seed) for seed in range(8)}) > 2
+
+
+def test_timers_due_at_one_time_fire_in_the_order_that_the_seed_says() -> None:
+    def first(seed: int) -> int:
+        world = World(seed)
+        fired: list[int] = []
+        for broker_id in (1, 2):
+            schedule = world.node(broker_id).node.schedule
+            schedule.every(100_000, "task", partial(fired.append, broker_id), delay_ms=50)
+        world.advance(50)
+        assert len(fired) == 2
+        return fired[0]
+
+    assert {first(seed) for seed in range(10)} == {1, 2}
+
+
+def test_a_life_may_end_between_any_two_operations_of_its_disk() -> None:
+    ends = set[bool]()
+    for operations in range(0, 300, 20):
+        node = World(operations).node(1)
+        node.kill_within(operations)
+        made = node.send(CreateTopicsRequest([CreatableTopic("t", 4, 1)], timeout_ms=5_000))
+        node.settle()
+        assert made.answers or node.is_over
+        ends.add(bool(made.answers))
+        if node.is_over:
+            again = node.world.node(1)
+            node.world.advance(1_000)
+            assert len(list(again.logs.logs())) in (0, 4)
+    assert ends == {True, False}
