@@ -247,7 +247,9 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._transport is None:
             return
         self.was_active = True
-        if len(parts) == 1 and (frame := framed_small(cast(Buffer, parts[0]))) is not None:
+        first = parts[0]
+        frame = framed_small(first) if len(parts) == 1 and not isinstance(first, StoredBytes) else None
+        if frame is not None:
             self.bytes_out += len(frame)
             self._transport.write(frame)
         else:

@@ -2,8 +2,11 @@
 
 from odradek.base.ids import Offset
 from odradek.base.settings import TopicConfig
+from odradek.records.header import HEADER_BYTES
 from odradek.storage import offset_index, time_index
 from odradek.storage.segment import Segment
+
+_ENTRY_BYTES_MAX = max(offset_index.ENTRY_BYTES, time_index.ENTRY_BYTES)
 
 
 def must_roll(
@@ -37,6 +40,8 @@ def must_roll(
         # Records have to leave the active segment before they are overdue for compaction.
         return True
     index_bytes_max = config.segment_index_bytes
+    if segment.size_bytes // HEADER_BYTES < index_bytes_max // _ENTRY_BYTES_MAX - 4:
+        return False  # an index has hardly more entries than there are batches
     return (
         len(segment.offset_index.entries) >= index_bytes_max // offset_index.ENTRY_BYTES
         or len(segment.time_index.entries) >= index_bytes_max // time_index.ENTRY_BYTES - 1
