@@ -71,7 +71,7 @@ class DiscardingTransport:
 
     def __init__(self) -> None:
         self.written = b""
-        self.on_written: Callable[[], object] = lambda: None
+        self.on_written: Callable[[], None] = lambda: None
 
     def get_extra_info(self, name: str) -> object:
         """A peer on this machine."""
@@ -119,14 +119,14 @@ class Bench:
         self._touched = bytearray(TOUCHED_BYTES)
 
     def _connect(self) -> ServerConnection:
-        broker = self._thread.broker
+        shell = self._thread.broker.shell
         ready = ReadyQueue(asyncio.get_running_loop().call_soon, time.perf_counter_ns, slice_ns=ROUND_NS_MAX)
         connection = ServerConnection(
-            broker.shell.listeners,
+            shell.listeners,
             "PLAINTEXT",
             memoryview(bytearray(SCRATCH_BYTES)),
             ready,
-            broker.shell.executor,
+            shell.executor,
             frame_bytes_min=8,
             frame_bytes_max=1 << 20,
             write_buffer_bytes=1 << 20,
