@@ -332,7 +332,9 @@ class Log:
         """
         if max_bytes < 0:
             raise ApiError(ErrorCode.INVALID_FETCH_SIZE, f"a read of {max_bytes} bytes")
-        self._check_in_range(start_offset)
+        offsets = self._offsets
+        if not offsets.log_start <= start_offset <= offsets.end:
+            raise self._out_of_range(start_offset)
         found = None
         if max_bytes > 0 and start_offset < bound.offset:
             found = read_batches(
@@ -347,13 +349,15 @@ class Log:
             nothing = bound if start_offset == bound.offset else self._parts.locate(start_offset)
             return LogRead(nothing, b"", aborted_transactions=[] if committed_only else None)
         if committed_only:
-            found.aborted_transactions = aborted_among(self._segments, found, self._offsets.end)
+            found.aborted_transactions = aborted_among(self._segments, found, offsets.end)
         return found
 
     @_reads_disk
     def position_of(self, offset: Offset) -> LogPosition:
         """Where `offset` lies; OffsetOutOfRange below the log start or above LEO."""
-        self._check_in_range(offset)
+        offsets = self._offsets
+        if not offsets.log_start <= offset <= offsets.end:
+            raise self._out_of_range(offset)
         return self._parts.locate(offset)
 
     @_reads_disk_in_steps
@@ -366,11 +370,9 @@ class Log:
         """L6 (-3): find the first record that has the largest timestamp of the log."""
         return max_timestamp_offset(self._segments, self.log_start_offset)
 
-    def _check_in_range(self, offset: Offset) -> None:
-        offsets = self._offsets
-        if not offsets.log_start <= offset <= offsets.end:
-            held = f"{offsets.log_start} to {offsets.end}"
-            raise OffsetOutOfRange(f"{self.topic_partition} has offsets from {held}, not {offset}")
+    def _out_of_range(self, offset: Offset) -> OffsetOutOfRange:
+        held = f"{self._offsets.log_start} to {self._offsets.end}"
+        return OffsetOutOfRange(f"{self.topic_partition} has offsets from {held}, not {offset}")
 
     # High watermark, last stable offset, log start.
 
