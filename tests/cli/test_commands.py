@@ -1,16 +1,21 @@
 """The commands as a person types them, against a broker in this process."""
 
-import io
 import json
+import socket
+import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from odradek.cli.app import run
-from odradek.cli.output import show
+from odradek.cli.main import MODULES, run
+from odradek.cli.output import Column, show
+from odradek.client.configuration import ClientConfig, read_client_properties
 from odradek.testing import Broker
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 pytestmark = pytest.mark.integration
 
@@ -36,15 +41,21 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0
     return capsys.readouterr().out
 
 
-def send_lines(monkeypatch: pytest.MonkeyPatch, topic: str, text: bytes, *options: str) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    assert run(["produce", topic, *options]) == 0
+def send_lines(
+    monkeypatch: pytest.MonkeyPatch, topic: str, text: bytes, *options: str, code: int = 0
+) -> None:
+    with tempfile.TemporaryFile("w+b") as file:
+        file.write(text)
+        file.seek(0)
+        monkeypatch.setattr(sys, "stdin", file)
+        assert run(["produce", topic, *options]) == code
 
 
 def test_topics_are_made_listed_grown_and_deleted(capsys: pytest.CaptureFixture[str]) -> None:
     assert output_of(capsys, "topics", "create", "made", "--partitions", "2") == "Created topic made.\n"
     listed = json.loads(output_of(capsys, "topics", "list", "--json"))
-    assert {"topic": "made", "partitions": 2, "replicas": 1} in listed
+    (made,) = [one for one in listed if one["topic"] == "made"]
+    assert (made["partitions"], made["replicas"], made["internal"]) == (2, 1, False)
     assert "3 partitions" in output_of(capsys, "topics", "alter", "made", "--partitions", "3")
     described = json.loads(output_of(capsys, "topics", "describe", "made", "--json"))
     assert [row["partition"] for row in described] == [0, 1, 2]
@@ -55,13 +66,13 @@ def test_a_table_names_its_columns(capsys: pytest.CaptureFixture[str]) -> None:
     run(["topics", "create", "shown"])
     lines = output_of(capsys, "topics", "list").splitlines()
     header = next(line for line in lines if line.startswith("topic"))
-    assert header.split() == ["topic", "partitions", "replicas"]
-    assert any(line.split() == ["shown", "1", "1"] for line in lines), lines
+    assert header.split() == ["topic", "partitions", "replicas", "id"]
+    assert any(line.split()[:3] == ["shown", "1", "1"] for line in lines), lines
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("[/bold]", "[red]x", ":smile:"):
-        show([{"group": name}], as_json=False, empty="")
+        show([{"group": name}], [Column("group")], as_json=False, empty="")
         assert name in capsys.readouterr().out
 
 
@@ -112,7 +123,7 @@ def test_a_log_is_dumped_from_its_files(
         (["topics", "delete", "nowhere"], 1, "odradek: there is no topic nowhere\n"),
         (["topics", "create", "no good"], 1, "odradek: the topic name 'no good' has characters other than"),
         (
-            ["topics", "create", "t", "--config", "novalue"],
+            ["topics", "create", "t", "--set", "novalue"],
             2,
             "a setting is given as name=value, not 'novalue'",
         ),
@@ -126,8 +137,9 @@ def test_a_log_is_dumped_from_its_files(
         (["describe", "groups", "--admin", "no where"], 1, "the admin listener at no where did not answer"),
         (["describe", "groups", "--admin", "nowhere:x"], 1, "the admin listener at nowhere:x did not answer"),
         (["groups", "describe", "\udcff"], 2, "an argument is not UTF-8: '\\udcff'"),
+        (["configs", "set", "topic", "nowhere", "a=1"], 1, "there is no topic nowhere"),
         (["consume", "nowhere"], 1, "nowhere"),
-        (["bogus"], 2, "No such command"),
+        (["bogus"], 2, "odradek has no command 'bogus'"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence_and_a_code(
@@ -153,12 +165,13 @@ def test_a_table_has_a_row_for_each_thing_whatever_it_is_called(capsys: pytest.C
         {"group": HOSTILE, "of": [HOSTILE], "map": {HOSTILE: 1}, HOSTILE: "x"},
         {"group": "plain"},
     ]
-    show(rows, as_json=False, empty="")
+    columns = [Column("group"), Column("of"), Column("map"), Column(HOSTILE)]
+    show(rows, columns, as_json=False, empty="")
     shown = capsys.readouterr().out
     assert len(shown.splitlines()) == 3
     assert shown.count(SHOWN) == 4
     assert shown.replace("\n", "").isprintable()
-    show(rows, as_json=True, empty="")
+    show(rows, columns, as_json=True, empty="")
     text = capsys.readouterr().out
     assert text.isascii()
     assert text.replace("\n", "").isprintable()
@@ -198,3 +211,185 @@ def test_a_record_steers_no_terminal_and_reaches_a_pipe_as_it_is(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert run(consume) == 0
     assert capfdbinary.readouterr().out == b"\\x1b[2Jhello\n"
+
+
+def test_a_setting_that_there_is_not_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["topics", "create", "set"])
+    assert run(["configs", "set", "topic", "set", "no.such=1"]) == 1
+    assert "no.such" in capsys.readouterr().err
+
+
+def test_a_topic_that_exists_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["topics", "create", "once"])
+    assert run(["topics", "create", "once"]) == 1
+    assert capsys.readouterr().err == "odradek: topic once exists already\n"
+    assert "exists already" in output_of(capsys, "topics", "create", "once", "--if-not-exists")
+    output_of(capsys, "topics", "delete", "once")
+    output_of(capsys, "topics", "delete", "once", "--if-exists")
+
+
+def test_a_topic_is_described_with_its_offsets_and_size(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(["topics", "create", "measured"])
+    send_lines(monkeypatch, "measured", b"a\nb\nc\n")
+    capsys.readouterr()
+    (row,) = json.loads(output_of(capsys, "topics", "describe", "measured", "--json"))
+    assert (row["log_start_offset"], row["log_end_offset"]) == (0, 3)
+    assert row["size_bytes"] > 0
+    assert "id " in output_of(capsys, "topics", "describe", "measured")
+
+
+def test_records_are_deleted_when_that_is_to_be_executed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(["topics", "create", "cut"])
+    send_lines(monkeypatch, "cut", b"a\nb\nc\n")
+    capsys.readouterr()
+    cut = ("topics", "delete-records", "cut", "--before", "2", "--json")
+    assert json.loads(output_of(capsys, *cut)) == [
+        {"partition": 0, "log_start_offset": 0, "new_start_offset": 2}
+    ]
+    assert json.loads(output_of(capsys, *cut, "--execute")) == [{"partition": 0, "log_start_offset": 2}]
+    assert run(["topics", "delete-records", "cut", "--before", "9", "--execute"]) == 1
+    assert capsys.readouterr().err == "odradek: cut-0 ends before offset 9\n"
+
+
+def test_every_file_of_a_log_is_shown_as_a_table_and_as_json(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tables of indexes, snapshots and checkpoints were empty."""
+    with Broker(data_dir=tmp_path, settings={"log.index.interval.bytes": "0"}) as other:
+        monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", other.bootstrap_servers)
+        run(["topics", "create", "filed"])
+        for _ in range(3):
+            send_lines(monkeypatch, "filed", b"a\n")
+    capsys.readouterr()
+    log = tmp_path / "filed-0"
+    expected = {
+        f"{0:020}.log": "base offset",
+        f"{0:020}.index": "position",
+        f"{0:020}.timeindex": "timestamp",
+        f"{3:020}.snapshot": "producer id",
+        "leader-epoch-checkpoint": "start offset",
+        "partition.metadata": "topic id",
+        "../recovery-point-offset-checkpoint": "partition",
+    }
+    for name, column in expected.items():
+        heading, *rows = output_of(capsys, "log", "dump", str(log / name)).splitlines()
+        assert column in heading, name
+        assert rows, name
+        lines = output_of(capsys, "log", "dump", str(log / name), "--json").splitlines()
+        assert [type(json.loads(line)) for line in lines] == [dict] * len(rows), name
+
+
+def test_a_file_that_is_none_of_a_log_or_damaged_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name, content, sentence in (
+        ("notes.txt", b"x", "notes.txt is no file of a log that can be shown"),
+        ("leader-epoch-checkpoint", b"0\n5\n", "is damaged (it announces '5' lines and has 0)"),
+        (f"{7:020}.snapshot", b"x", "a producer snapshot of 1 bytes is cut short"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert run(["log", "dump", str(tmp_path / name)]) == 1
+        assert sentence in capsys.readouterr().err
+
+
+def test_settings_are_explained_when_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["topics", "create", "explained"])
+    command = ("configs", "describe", "topic", "explained", "--all", "--filter", "retention.*")
+    assert "limit" not in output_of(capsys, *command)
+    assert "limit" in output_of(capsys, *command, "--explain")
+    names = [row["setting"] for row in json.loads(output_of(capsys, *command, "--json"))]
+    assert names == ["retention.bytes", "retention.ms"]
+
+
+def test_the_client_is_configured_by_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, broker: Broker, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ODRADEK_BOOTSTRAP_SERVERS")
+    file = tmp_path / "client.properties"
+    file.write_text(f"bootstrap.servers={broker.bootstrap_servers}\n")
+    output_of(capsys, "topics", "list", "--config", str(file))
+    file.write_text("security.protocol=SSL\n")
+    assert run(["topics", "list", "--config", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        "odradek: security.protocol=SSL asks for protection that this client cannot give:"
+        " it speaks PLAINTEXT only\n"
+    )
+
+
+def test_words_are_completed(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["topics", "create", "completed"])
+
+    def offered(*words: str) -> list[str]:
+        capsys.readouterr()
+        assert run(["completion", "words", "--", *words]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    assert "topics" in offered("to")
+    assert offered("topics", "delete-") == ["delete-records"]
+    assert "--partitions" in offered("topics", "create", "--")
+    assert "completed" in offered("topics", "describe", "comp")
+    assert offered("consume", "t", "--isolation-level", "read_c") == ["read_committed"]
+    assert offered("log", "dump", "") == ["<file>"]
+    assert offered("nonsense", "") == []
+
+
+def test_version_and_help_are_given_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert output_of(capsys, "--version").startswith("odradek ")
+    for name in MODULES:
+        assert output_of(capsys, name, "--help").startswith(f"Usage: odradek {name} ")
+        assert output_of(capsys, name, "-h") == output_of(capsys, name, "--help")
+
+
+def test_what_is_no_broker_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """A web server, or a listener for TLS, closes the connection on a request that it does not know."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+
+        def close_one() -> None:
+            with server.accept()[0] as connection:
+                connection.recv(1)
+
+        closer = threading.Thread(target=close_one)
+        closer.start()
+        assert run(["topics", "list", "-b", f"127.0.0.1:{port}"]) == 1
+        closer.join()
+    said = capsys.readouterr().err
+    assert f"127.0.0.1:{port} does not answer as a PLAINTEXT listener of a broker does" in said
+
+
+def test_connections_are_shown_with_who_is_behind_them(
+    capsys: pytest.CaptureFixture[str], broker: Broker, tmp_path: Path
+) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text(f"client.id=auditor\nbootstrap.servers={broker.bootstrap_servers}\n")
+    config, _ = read_client_properties(file, ClientConfig())
+    with config.connect() as connection:
+        names = ApiVersionsRequest(client_software_name="library", client_software_version="1.0")
+        connection.call(names, ApiVersionsResponse, 3)
+        assert broker.admin_address is not None
+        command = ("describe", "connections", "--admin", broker.admin_address, "--json")
+        (shown,) = json.loads(output_of(capsys, *command, "--filter", "audit*"))
+    assert (shown["client_id"], shown["software"]) == ("auditor", "library 1.0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "late"),
+    [
+        (["--help"], ("odradek.client", "odradek.server", "odradek.storage", "asyncio", "sqlite3")),
+        (["topics", "--help"], ("odradek.server", "odradek.storage", "asyncio", "sqlite3", "argparse")),
+        (["consume", "--help"], ("odradek.server", "odradek.storage", "asyncio", "sqlite3", "argparse")),
+        (["import", "--help"], ("odradek.client", "odradek.server", "odradek.storage", "sqlite3")),
+        (["log", "--help"], ("odradek.client", "odradek.server", "asyncio", "sqlite3")),
+    ],
+)
+def test_a_command_loads_nothing_of_the_others(arguments: list[str], late: tuple[str, ...]) -> None:
+    program = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules));"
+        f"from odradek.cli.main import main; main({arguments!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in done.stdout.split() if name in late]

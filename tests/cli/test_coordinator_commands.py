@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from odradek.cli.app import run
+from odradek.cli.main import run
 from odradek.testing import Broker
 from odradek.testing.broker_process import BrokerProcess
 
@@ -82,7 +82,7 @@ def test_a_group_is_shown_moved_and_deleted(
     assert capsys.readouterr().out.startswith(f"Group {group} is stable: 1 member, {protocol} protocol, ")
     (lag,) = rows_of(capsys, "groups", "lag", group)
     assert (lag["lag"], lag["member"]) == (0, member["member"])
-    reset = ["groups", "reset-offsets", group, "--topic", topic, "--to", "4"]
+    reset = ["groups", "reset-offsets", group, "--topic", topic, "--to", "4", "--execute"]
     assert run(reset) == 1
     assert "has members" in capsys.readouterr().err
     assert run(["groups", "delete", group]) == 1
@@ -131,7 +131,54 @@ def test_offsets_are_reset_to_words_numbers_and_times(
     topic, group = broker.create_topic(), f"moved-to-{to}"
     joined(broker, topic, group, 3).close()
     (row,) = rows_of(capsys, "groups", "reset-offsets", group, "--topic", topic, "--to", to)
-    assert row == {"topic": topic, "partition": 0, "committed": offset}
+    assert row == {"topic": topic, "partition": 0, "before": 3, "committed": offset, "executed": False}
+
+
+def test_a_reset_is_clamped_to_the_log_and_done_only_when_executed(
+    broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An offset that a log does not have was committed as it was given."""
+    topic, group = broker.create_topic(), "clamped"
+    joined(broker, topic, group, 3).close()
+
+    def after(*options: str) -> tuple[int, str]:
+        capsys.readouterr()
+        assert run(["groups", "reset-offsets", group, "--topic", topic, *options, "--json"]) == 0
+        printed = capsys.readouterr()
+        return json.loads(printed.out)[0]["committed"], printed.err
+
+    offset, said = after("--to", "999")
+    assert offset == 3
+    assert f"{topic}-0: 999 is beyond the end, 3 is taken instead" in said
+    assert "add --execute" in said
+    assert after("--shift-by", "-2", "--execute") == (1, "")
+    (lag,) = rows_of(capsys, "groups", "lag", group)
+    assert (lag["committed"], lag["lag"]) == (1, 2)
+    offset, said = after("--shift-by", "-5")
+    assert offset == 0
+    assert "-4 is before the start" in said
+    assert after("--to-datetime", "2001-01-01", "--execute")[0] == 0
+    assert after("--to-datetime", "0s", "--execute")[0] == 3
+    assert run(["groups", "lag", group]) == 0
+    assert capsys.readouterr().out.endswith("Total lag: 0 in 1 partition.\n")
+
+
+def test_a_reset_needs_one_target_and_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
+    for options, sentence in (
+        (["--topic", "t"], "needs one of --to, --shift-by and --to-datetime"),
+        (["--topic", "t", "--to", "1", "--shift-by", "1"], "needs one of --to, --shift-by and --to-datetime"),
+        (["--to", "1"], "needs --topic TOPIC, or --all-topics"),
+    ):
+        assert run(["groups", "reset-offsets", "g", *options]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_lists_are_filtered(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    joined(broker, broker.create_topic(), "filtered-1", 1).close()
+    joined(broker, broker.create_topic(), "other-1", 1).close()
+    named = rows_of(capsys, "groups", "list", "--filter", "filtered-*")
+    assert [row["group"] for row in named] == ["filtered-1"]
+    assert rows_of(capsys, "groups", "list", "--filter", "filtered-*", "--state", "Stable") == []
 
 
 def test_a_place_that_is_none_is_refused(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,9 +188,9 @@ def test_a_place_that_is_none_is_refused(broker: Broker, capsys: pytest.CaptureF
     for word in ("soon", "²", "@", "-1"):
         assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", word]) == 2, word
         assert f"not '{word}'" in capsys.readouterr().err
-    for number in (str(1 << 63), f"@{1 << 63}", "9" * 5000):
-        assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", number]) == 2, number
-        assert f"--to is at most {(1 << 63) - 1}" in capsys.readouterr().err
+    for word in (str(1 << 63), f"@{1 << 63}", "9" * 5000):
+        assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", word]) == 2, word
+        assert "--to is earliest, latest, an offset" in capsys.readouterr().err
 
 
 def test_a_transaction_is_shown_while_it_is_open(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,11 +3,13 @@ from pathlib import Path
 import pytest
 
 from odradek.base.errors import SettingError
-from odradek.cli.serve import _parser, collect_properties, run
+from odradek.cli.command_line import parse
+from odradek.cli.main import run
+from odradek.cli.serve import COMMAND, collect_properties
 
 
 def properties_of(*arguments: str) -> dict[str, str]:
-    return collect_properties(_parser().parse_args(arguments))
+    return collect_properties(parse("odradek serve", COMMAND, arguments))
 
 
 def test_options_win_over_set_which_wins_over_the_file(tmp_path: Path) -> None:
@@ -41,7 +43,7 @@ def test_a_port_is_that_of_the_first_listener_for_clients() -> None:
     ("arguments", "sentence"),
     [
         (["--set", "novalue"], "--set takes name=value, not 'novalue'"),
-        (["--port", "70000"], "--port must be between 0 and 65535, not 70000"),
+        (["--port", "70000"], "--port is a whole number from 0 to 65535, not '70000'"),
         (["--config", "no/such/file"], "cannot read the settings file"),
     ],
 )
@@ -51,5 +53,5 @@ def test_wrong_options_are_refused_in_a_sentence(arguments: list[str], sentence:
 
 
 def test_a_bad_setting_ends_with_code_2_and_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--set", "num.partitions=none"]) == 2
+    assert run(["serve", "--set", "num.partitions=none"]) == 2
     assert capsys.readouterr().err == "odradek: num.partitions must be a whole number, not 'none'\n"

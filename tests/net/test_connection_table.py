@@ -7,6 +7,8 @@ from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 class Connection:
     peer_host: str = "10.0.0.1"
     peer_port: int = 1
+    client_id: str = "me"
+    software: str = "library 1.0"
     listener: str = "PLAINTEXT"
     requests: int = 3
     bytes_in: int = 10

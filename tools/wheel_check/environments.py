@@ -65,7 +65,7 @@ class Environment:
 
 
 def lowest_versions(extras: str) -> list[str]:
-    """Each dependency of the package and of its extras (`[cli,admin]`) at the lowest of its range."""
+    """Each dependency of the package and of its extras (`[admin,spark]`) at the lowest of its range."""
     project = tomllib.loads(PYPROJECT.read_text())["project"]
     lines = list(project["dependencies"])
     for extra in re.findall(r"[a-z]+", extras):
@@ -104,13 +104,13 @@ ENVIRONMENTS = (
     ),
     Environment(
         "web application",
-        extras="[cli,admin]",
+        extras="[admin]",
         beside=("pytest", "kafka-python", "fastapi==0.115.*", "httpx", "typer==0.15.4"),
         tried=("test_fixture.py", "test_extras_install.py", "test_fastapi.py"),
     ),
     Environment(
         "lowest versions",
-        extras="[cli,admin]",
+        extras="[admin]",
         beside=("pytest==7.4.0", "kafka-python"),
         tried=("test_fixture.py", "test_extras_install.py"),
         lowest=True,

@@ -6,7 +6,6 @@ from typing import Final
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "admin": ("prometheus_client", "starlette", "uvicorn"),
-    "cli": ("aiokafka", "rich", "typer"),
 }
 """Extra: the modules that it brings and that are imported under `src`."""
 

@@ -1,76 +1,113 @@
 """`odradek configs`: the settings of topics, brokers and groups, and where each value comes from."""
 
 from enum import Enum
-from typing import Annotated
 
-import typer
-
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, say, show
+from odradek.cli.command_line import JSON, Command, Group, Options, flag, positional
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.names import FILTER, matching
+from odradek.cli.output import Column, say, show
 from odradek.cli.topics import assignments
 from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
 
-app = typer.Typer(help="Show and change the settings of topics, brokers and groups.", no_args_is_help=True)
+TYPES = {"topic": TOPIC_RESOURCE, "broker": BROKER_RESOURCE, "group": GROUP_RESOURCE}
+ALL_BROKERS = "all"
+COLUMNS = (Column("setting"), Column("value"), Column("from"))
+
+KIND = positional("kind", "what has the settings", choices=tuple(TYPES))
+NAME = positional(
+    "name", f"the topic's or group's name, or the broker's id ('{ALL_BROKERS}': what holds for all brokers)"
+)
 
 
-class Resource(Enum):
-    """What has settings."""
-
-    topic = "topic"
-    broker = "broker"
-    group = "group"
-
-
-Kind = Annotated[Resource, typer.Argument(help="topic, broker or group")]
-Name = Annotated[str, typer.Argument(help="the topic's or group's name, or the broker's id")]
-
-_TYPES = {Resource.topic: TOPIC_RESOURCE, Resource.broker: BROKER_RESOURCE, Resource.group: GROUP_RESOURCE}
-
-
-@app.command("describe")
-def describe(
-    kind: Kind,
-    name: Name,
-    everything: Annotated[bool, typer.Option("--all", help="also what is at its default")] = False,
-    bootstrap: Bootstrap = BOOTSTRAP,
-    as_json: AsJson = False,
-) -> None:
-    """Show the settings in force and which layer gave each of them."""
-    with Admin(bootstrap) as admin:
-        entries = admin.describe_configs(_TYPES[kind], name)
+def describe(options: Options) -> None:
+    """Show settings."""
+    with Admin(client_config(options)) as admin:
+        entries = admin.describe_configs(TYPES[options.kind], _resource(options))
     rows = [
-        {"setting": one.name, "value": one.value, "from": _layer(one.source), "meaning": one.documentation}
+        {
+            "setting": one.name,
+            "value": one.value,
+            "from": _layer(one.source),
+            "read_only": one.read_only,
+            "meaning": one.documentation,
+        }
         for one in entries
-        if everything or one.source is None or one.source.name != "DEFAULT"
+        if options.all or one.source is None or one.source.name != "DEFAULT"
     ]
-    show(rows, as_json=as_json, empty=f"All settings of {kind.value} {name} are at their defaults (--all).")
+    rows = matching(rows, options.filter, "setting")
+    columns = (*COLUMNS, Column("meaning")) if options.explain else COLUMNS
+    empty = f"All settings of {options.kind} {options.name} are at their defaults; --all shows them."
+    show(rows, columns, as_json=options.json, empty=empty)
 
 
-@app.command("set")
-def set_values(
-    kind: Kind,
-    name: Name,
-    values: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="what to set")],
-    bootstrap: Bootstrap = BOOTSTRAP,
-) -> None:
-    """Set one or more settings; they are in force at once."""
-    changes: dict[str, str | None] = dict(assignments(values))
-    with Admin(bootstrap) as admin:
-        admin.alter_configs(_TYPES[kind], name, changes)
-    say(f"Set {', '.join(changes)} of {kind.value} {name}.")
+def set_values(options: Options) -> None:
+    """Set settings."""
+    changes: dict[str, str | None] = dict(assignments(options.values))
+    with Admin(client_config(options)) as admin:
+        admin.alter_configs(TYPES[options.kind], _resource(options), changes)
+    say(f"Set {', '.join(changes)} of {options.kind} {options.name}.")
 
 
-@app.command("reset")
-def reset(
-    kind: Kind,
-    name: Name,
-    settings: Annotated[list[str], typer.Argument(metavar="NAME...", help="what to take back")],
-    bootstrap: Bootstrap = BOOTSTRAP,
-) -> None:
+def reset(options: Options) -> None:
     """Take settings back to their defaults."""
-    with Admin(bootstrap) as admin:
-        admin.alter_configs(_TYPES[kind], name, dict.fromkeys(settings))
-    say(f"Reset {', '.join(settings)} of {kind.value} {name}.")
+    with Admin(client_config(options)) as admin:
+        admin.alter_configs(TYPES[options.kind], _resource(options), dict.fromkeys(options.settings))
+    say(f"Reset {', '.join(options.settings)} of {options.kind} {options.name}.")
+
+
+def _resource(options: Options) -> str:
+    is_default = options.kind == "broker" and options.name == ALL_BROKERS
+    return "" if is_default else str(options.name)
 
 
 def _layer(source: Enum | None) -> str:
     return "unknown" if source is None else source.name.lower().replace("_", " ")
+
+
+GROUP = Group(
+    "configs",
+    "Show and change the settings of topics, brokers and groups.",
+    (
+        Command(
+            "describe",
+            "Show the settings in force and which layer gave each of them.",
+            describe,
+            (
+                KIND,
+                NAME,
+                flag("--all", help="also settings at their defaults"),
+                flag("--explain", help="also what each setting means"),
+                FILTER,
+                JSON,
+                *CONNECTION,
+            ),
+            examples=(
+                "odradek configs describe topic flights --all --filter 'retention*'",
+                "odradek configs describe broker 0",
+            ),
+        ),
+        Command(
+            "set",
+            "Set one or more settings; they are in force at once.",
+            set_values,
+            (
+                KIND,
+                NAME,
+                positional("values", "what to set", metavar="SETTING=VALUE", many=True),
+                *CONNECTION,
+            ),
+            examples=("odradek configs set topic flights retention.ms=86400000 cleanup.policy=compact",),
+        ),
+        Command(
+            "reset",
+            "Take settings back to their defaults.",
+            reset,
+            (
+                KIND,
+                NAME,
+                positional("settings", "what to take back", metavar="SETTING", many=True),
+                *CONNECTION,
+            ),
+        ),
+    ),
+)

@@ -1,90 +1,219 @@
-"""`odradek consume`: records of a topic as lines, or as JSON."""
+"""`odradek consume`: the records of a topic as lines, in a format of one's own, or as JSON."""
 
-import asyncio
+from __future__ import annotations
+
 import sys
-from typing import Annotated
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import typer
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
-from aiokafka.errors import KafkaError
-
-from odradek.base.errors import OdradekError
+from odradek.base.ids import Offset, TopicPartition
 from odradek.base.visible import visible
-from odradek.cli.output import BOOTSTRAP, Bootstrap, say, say_json
-from odradek.client.admin import Admin
+from odradek.cli.command_line import (
+    Command,
+    Options,
+    UsageError,
+    flag,
+    number,
+    option,
+    positional,
+    seconds,
+)
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
+from odradek.cli.output import say
+from odradek.cli.record_format import as_json, as_value, formatter
+from odradek.client.cluster import EARLIEST, LATEST
+from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.reading_range import Start, starts_of
+from odradek.client.record_deletion import partitions_of
+from odradek.client.record_reader import FetchedRecord, RecordReader
+
+if TYPE_CHECKING:
+    from odradek.client.group_reader import GroupReader
+
+POLL_MS = 500
 
 
-def consume(
-    topic: Annotated[str, typer.Argument(help="the topic")],
-    from_beginning: Annotated[bool, typer.Option("--from-beginning", help="from the first record")] = False,
-    max_messages: Annotated[int | None, typer.Option(help="stop after so many records")] = None,
-    timeout: Annotated[float | None, typer.Option(help="stop after so many seconds without a record")] = None,
-    partition: Annotated[int | None, typer.Option(help="only this partition")] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="one JSON object a record, with everything")
-    ] = False,
-    bootstrap: Bootstrap = BOOTSTRAP,
+def consume(options: Options) -> None:
+    """Print records until the end, a limit, or Ctrl-C."""
+    config = client_config(options)
+    if options.isolation_level is not None:
+        config = replace(config, isolation_level=options.isolation_level)
+    start, group = _start(options), options.group or config.group_id
+    render = _renderer(options)
+    if group is not None:
+        reader: RecordReader | GroupReader = _join(config, options, group, start)
+        until = None
+    else:
+        positions, until = _positions(config, options, start)
+        reader = RecordReader(config, positions)
+    with closing(reader):
+        try:
+            _print_records(reader, render, options, until)
+        except KeyboardInterrupt:
+            pass  # How a person ends it.
+
+
+def _start(options: Options) -> Start | None:
+    given = [
+        one
+        for one in (
+            Start(EARLIEST) if options.from_beginning else None,
+            options.offset,
+            None if options.since is None else Start(options.since),
+        )
+        if one is not None
+    ]
+    if len(given) > 1:
+        raise UsageError("odradek consume takes one of --from-beginning, --offset and --since")
+    return given[0] if given else None
+
+
+def _join(config: ClientConfig, options: Options, group: str, start: Start | None) -> GroupReader:
+    if options.partition or options.offset is not None or options.since is not None:
+        raise UsageError(
+            "with --group, partitions and offsets are the group's: see odradek groups reset-offsets"
+        )
+    from odradek.client.group_reader import GroupReader  # 40 ms that others do not need
+
+    return GroupReader(config, group, options.topic, LATEST if start is None else EARLIEST)
+
+
+def _positions(
+    config: ClientConfig, options: Options, start: Start | None
+) -> tuple[dict[TopicPartition, Offset], dict[TopicPartition, Offset] | None]:
+    """Where reading begins, and where it ends: nowhere when it follows the log."""
+    wanted = partitions_of(config, options.topic, options.partition)
+    positions, ends = starts_of(config, wanted, start or Start(LATEST))
+    return positions, None if options.follow or start is None else ends
+
+
+def _print_records(
+    reader: RecordReader | GroupReader,
+    render: Callable[[FetchedRecord], bytes],
+    options: Options,
+    until: dict[TopicPartition, Offset] | None,
 ) -> None:
-    """Print the values of new records until Ctrl-C."""
-    with Admin(bootstrap) as admin:
-        known = [one.partition for one in admin.list_topics([topic])[0].partitions]
-    asyncio.run(_consume(bootstrap, topic, known, from_beginning, max_messages, timeout, partition, as_json))
-
-
-async def _consume(
-    bootstrap: str,
-    topic: str,
-    known: list[int],
-    from_beginning: bool,
-    max_messages: int | None,
-    timeout_s: float | None,
-    partition: int | None,
-    as_json: bool,
-) -> None:
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)
-    shown = 0
-    try:
-        await consumer.start()
-        _assign(consumer, topic, known, partition)
-        await (consumer.seek_to_beginning if from_beginning else consumer.seek_to_end)()
-        while max_messages is None or shown < max_messages:
-            record = await asyncio.wait_for(consumer.getone(), timeout_s)
-            _print(record, as_json)
+    output = sys.stdout.buffer
+    shown, quiet_since = 0, time.monotonic()
+    while until is None or _is_left(reader, until):
+        for record in reader.poll(POLL_MS):
+            if until is not None and record.offset >= until[TopicPartition(record.topic, record.partition)]:
+                continue  # It came after this command had begun.
+            output.write(render(record))
             shown += 1
-    except TimeoutError:
-        say(f"No record for {timeout_s} s; {shown} were shown.", as_error=True)
-    except KafkaError as error:
-        raise OdradekError(f"cannot read {topic}: {error}") from error
-    finally:
-        await consumer.stop()
+            if shown == options.max_messages:
+                output.flush()
+                return
+            quiet_since = time.monotonic()
+        output.flush()
+        while reader.notes:
+            say(f"odradek: {reader.notes.pop(0)}", as_error=True)
+        if options.timeout is not None and time.monotonic() - quiet_since >= options.timeout:
+            say(f"No record for {options.timeout:g} s; {shown:,} were shown.", as_error=True)
+            return
 
 
-def _assign(consumer: AIOKafkaConsumer, topic: str, known: list[int], partition: int | None) -> None:
-    if partition is not None and partition not in known:
-        raise OdradekError(f"there is no partition {partition} of topic {topic}")
-    consumer.assign([TopicPartition(topic, one) for one in known if partition in (None, one)])
+def _is_left(reader: RecordReader | GroupReader, until: dict[TopicPartition, Offset]) -> bool:
+    assert isinstance(reader, RecordReader), "a group follows its topic"
+    left = {one: at for one, at in reader.positions.items() if at < until[one]}
+    if len(left) < len(reader.positions):
+        reader.keep(left)
+    return bool(left)
 
 
-def _print(record: ConsumerRecord, as_json: bool) -> None:
-    if not as_json:
-        value = record.value or b""
-        if sys.stdout.isatty():  # A person reads, and a record's maker must not steer the terminal.
-            value = visible(_text(value) or "").encode()
-        sys.stdout.buffer.write(value + b"\n")
-        sys.stdout.buffer.flush()
-        return
-    shown = {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "key": _text(record.key),
-        "value": _text(record.value),
-        "headers": [[name, _text(value)] for name, value in record.headers],
-    }
-    say_json(shown)
-    sys.stdout.flush()
+def _renderer(options: Options) -> Callable[[FetchedRecord], bytes]:
+    if sum((options.json, options.format is not None, options.headers or options.keys)) > 1:
+        raise UsageError("odradek consume takes one of --json, --format, and --keys with --headers")
+    if options.json:
+        return lambda record: as_json(record, always_base64=options.base64)
+    shown = (
+        formatter(options.format) if options.format is not None else as_value(options.keys, options.headers)
+    )
+    if not sys.stdout.isatty():
+        return shown
+    return lambda record: _for_a_terminal(shown(record))
 
 
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode(errors="backslashreplace")
+def _for_a_terminal(shown: bytes) -> bytes:
+    """A person reads, and a record's maker must not steer the terminal."""
+    text = shown.decode(errors="backslashreplace")
+    ending = "\n" if text.endswith("\n") else ""
+    lines = text.removesuffix("\n")
+    return (visible(lines) + ending).encode()
+
+
+def _offset(text: str) -> Start:
+    """An offset, one counted from the end, or a word. Raises ValueError."""
+    if text in ("earliest", "latest"):
+        return Start(EARLIEST if text == "earliest" else LATEST)
+    try:
+        count = number(-INT64_MAX)(text)
+    except ValueError:
+        raise ValueError("an offset, -N for the last N, 'earliest' or 'latest'") from None
+    return Start(offset=count)
+
+
+COMMAND = Command(
+    "consume",
+    "Print the records of a topic.",
+    consume,
+    (
+        positional("topic", "the topic's name", completes="topic"),
+        flag("--from-beginning", help="from the first record; the same as --offset earliest"),
+        option(
+            "--offset",
+            "-o",
+            help="from this offset, 'earliest', 'latest', or -N for the last N of each partition",
+            metavar="OFFSET",
+            kind=_offset,
+        ),
+        option(
+            "--since", help=f"from the first record of this time on: {MOMENT}", metavar="TIME", kind=moment_ms
+        ),
+        flag("--follow", "-f", help="wait for more at the end"),
+        option("--max-messages", "-n", help="stop after so many records", metavar="N", kind=number(1)),
+        option(
+            "--timeout", help="stop after so many seconds without a record", metavar="SECONDS", kind=seconds
+        ),
+        option("--partition", "-p", help="only this partition", metavar="N", kind=number(0, (1 << 31) - 1)),
+        option(
+            "--group",
+            "-g",
+            help="read as a member of this group, and commit what was printed",
+            metavar="GROUP",
+            completes="group",
+        ),
+        option(
+            "--isolation-level",
+            help="whether records of open and aborted transactions are shown",
+            metavar="LEVEL",
+            choices=tuple(ISOLATION_LEVELS),
+            shown_default="read_uncommitted",
+        ),
+        flag("--keys", help="print each key and a tab before the value"),
+        flag("--headers", help="print name=value,... and a tab before the value"),
+        option("--format", help="print each record so; see below", metavar="FORMAT"),
+        flag("--json", help="print one JSON object a record, with everything"),
+        flag("--base64", help="with --json: keys and values always in base64"),
+        *CONNECTION,
+    ),
+    details="Without a place to begin, it waits for new records until Ctrl-C. With one, it prints what is"
+    " there and ends; --follow goes on. A group goes on until Ctrl-C; --from-beginning says where it begins"
+    " in partitions of which it has committed nothing."
+    "\n\n"
+    "In a FORMAT, %t is the topic, %p the partition, %o the offset, %T the time in milliseconds, %k the key,"
+    " %s the value, %K and %S their lengths in bytes (-1 for null), %h the headers, %% a percent sign;"
+    r" \n and \t are a newline and a tab."
+    "\n\n"
+    "In JSON, what is not UTF-8 is given as key_base64 and value_base64, without loss."
+    " 'odradek produce --format json' reads the same.",
+    examples=(
+        "odradek consume flights --from-beginning --max-messages 10",
+        "odradek consume flights --since 10m --follow --json",
+        r"odradek consume flights --offset -5 --format '%p@%o %k=%s\n'",
+    ),
+)

@@ -6,94 +6,125 @@ Partitions are also known to Kafka's own API, which is asked where there is no a
 import http.client
 import json
 import urllib.request
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from odradek.base.errors import OdradekError
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
+from odradek.cli.command_line import JSON, Argument, Command, Group, Options, option
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.names import FILTER, matching
+from odradek.cli.output import Column, colour_of_leader, colour_of_state, counted, show, sized
+from odradek.cli.watching import WATCH, watched
 from odradek.client.admin import Admin
 
 TIMEOUT_S = 10.0
-# What fits on a screen; --json has everything.
-PARTITION_COLUMNS = (
-    "topic",
-    "partition",
-    "role",
-    "leader",
-    "in_sync",
-    "isr",
-    "log_start_offset",
-    "high_watermark",
-    "log_end_offset",
-    "size_bytes",
-)
-GROUP_COLUMNS = ("group", "type", "state", "protocol", "offsets", "waits_for")
-TRANSACTION_COLUMNS = ("transactional_id", "state", "producer_id", "producer_epoch", "waits_for")
-
-app = typer.Typer(help="Show what a broker holds and what it is waiting for.", no_args_is_help=True)
-
-AdminAddress = Annotated[
-    str | None,
-    typer.Option(
-        "--admin", envvar="ODRADEK_ADMIN", help="host:port of the admin listener (serve --admin-port)"
+# What is shown of each subject to people; --json has everything. Filters match the first columns.
+COLUMNS = {
+    "purgatories": (
+        Column("purgatory"),
+        Column("kind"),
+        Column("keys"),
+        Column("age_ms", counted),
+        Column("time_left_ms", counted),
+        Column("waits_for"),
     ),
-]
+    "connections": (
+        Column("client"),
+        Column("client_id"),
+        Column("software"),
+        Column("listener"),
+        Column("requests", counted),
+        Column("bytes_in", sized, title="in"),
+        Column("bytes_out", sized, title="out"),
+        Column("is_handling"),
+        Column("waiting_requests", counted),
+        Column("unsent_bytes", sized, title="unsent"),
+    ),
+    "partitions": (
+        Column("topic"),
+        Column("partition"),
+        Column("role"),
+        Column("leader", colour=colour_of_leader),
+        Column("in_sync"),
+        Column("isr", title="in sync"),
+        Column("log_start_offset", counted, title="start"),
+        Column("high_watermark", counted),
+        Column("log_end_offset", counted, title="end"),
+        Column("size_bytes", sized, title="size"),
+    ),
+    "groups": (
+        Column("group"),
+        Column("type"),
+        Column("state", colour=colour_of_state),
+        Column("protocol"),
+        Column("offsets", counted),
+        Column("waits_for"),
+    ),
+    "transactions": (
+        Column("transactional_id"),
+        Column("state", colour=colour_of_state),
+        Column("producer_id"),
+        Column("producer_epoch"),
+        Column("waits_for"),
+    ),
+}
+SUBJECTS = {
+    "purgatories": (
+        "every request that is held back and the condition that it waits for",
+        "Nothing is waiting.",
+    ),
+    "groups": ("the groups that this broker coordinates and what each waits for", "There are no groups."),
+    "transactions": (
+        "the transactional ids that this broker coordinates and what each waits for",
+        "There are no transactional ids.",
+    ),
+    "connections": ("the clients' connections", "There are no connections."),
+    "compaction": (
+        "the compacted logs, how dirty they are, and what keeps each from being cleaned",
+        "No log is compacted.",
+    ),
+    "partitions": ("the partitions with their offsets and replicas", "There are no partitions."),
+}
+_FILTERED = ("topic", "group", "transactional_id", "client", "client_id", "partition", "keys")
+
+ADMIN = option(
+    "--admin",
+    help="the address of the broker's admin listener (odradek serve --admin-port)",
+    metavar="HOST:PORT",
+    variable="ODRADEK_ADMIN",
+)
 
 
-@app.command("purgatories")
-def purgatories(admin: AdminAddress = None, as_json: AsJson = False) -> None:
-    """List every request that is held back and the condition that it waits for."""
-    show(_ask(admin, "purgatories"), as_json=as_json, empty="Nothing is waiting.")
+def describe(subject: str, options: Options) -> None:
+    """Show one subject, again and again with --watch."""
+    watched(options.watch, lambda: _describe_once(subject, options))
 
 
-@app.command("groups")
-def groups(admin: AdminAddress = None, as_json: AsJson = False) -> None:
-    """List the consumer groups that this broker coordinates and what each waits for."""
-    show(_ask(admin, "groups"), as_json=as_json, empty="There are no groups.", columns=GROUP_COLUMNS)
-
-
-@app.command("transactions")
-def transactions(admin: AdminAddress = None, as_json: AsJson = False) -> None:
-    """List the transactional ids that this broker coordinates and what each waits for."""
-    rows = _ask(admin, "transactions")
-    show(rows, as_json=as_json, empty="There are no transactional ids.", columns=TRANSACTION_COLUMNS)
-
-
-@app.command("connections")
-def connections(admin: AdminAddress = None, as_json: AsJson = False) -> None:
-    """List the clients' connections."""
-    show(_ask(admin, "connections"), as_json=as_json, empty="There are no connections.")
-
-
-@app.command("compaction")
-def compaction(admin: AdminAddress = None, as_json: AsJson = False) -> None:
-    """List the compacted logs, how dirty they are, and what keeps each from being cleaned."""
-    show(_ask(admin, "compaction"), as_json=as_json, empty="No log is compacted.")
-
-
-@app.command("partitions")
-def partitions(admin: AdminAddress = None, bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = False) -> None:
-    """List the partitions with their offsets and replicas."""
-    if admin is not None:
-        rows = _ask(admin, "partitions")
+def _describe_once(subject: str, options: Options) -> None:
+    if subject == "partitions" and options.admin is None:
+        rows = _partitions_by_protocol(options)
     else:
-        with Admin(bootstrap) as client:
-            rows = [
-                {"partition": f"{topic.name}-{one.partition}", "leader": one.leader, "in_sync": one.isr}
-                for topic in client.list_topics()
-                for one in topic.partitions
-            ]
-    show(rows, as_json=as_json, empty="There are no partitions.", columns=PARTITION_COLUMNS)
+        rows = _ask(options.admin, subject)
+    rows = matching(rows, options.filter, *_FILTERED)
+    columns = COLUMNS.get(subject) or [Column(name, counted) for name in (rows[0] if rows else ())]
+    show(rows, columns, as_json=options.json, empty=SUBJECTS[subject][1])
 
 
-def _ask(admin: str | None, what: str) -> list[dict[str, Any]]:
+def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
+    with Admin(client_config(options)) as client:
+        return [
+            {"topic": topic.name, "partition": one.partition, "leader": one.leader, "in_sync": one.isr}
+            for topic in client.list_topics()
+            for one in topic.partitions
+        ]
+
+
+def _ask(admin: str | None, subject: str) -> list[dict[str, Any]]:
     if admin is None:
         raise OdradekError(
-            f"{what} are shown by the admin listener: serve with --admin-port, then give it as --admin"
+            f"{subject} are shown by the admin listener: serve with --admin-port, then give it as --admin"
         )
     try:
-        with urllib.request.urlopen(f"http://{admin}/describe/{what}", timeout=TIMEOUT_S) as answer:
+        with urllib.request.urlopen(f"http://{admin}/describe/{subject}", timeout=TIMEOUT_S) as answer:
             rows: list[dict[str, Any]] = json.load(answer)
             return rows
     except (http.client.HTTPException, OSError, ValueError) as error:
@@ -102,4 +133,20 @@ def _ask(admin: str | None, what: str) -> list[dict[str, Any]]:
 
 def _reason(error: Exception) -> object:
     """What lies behind an error of urllib, which wraps it in words for programmers."""
-    return getattr(error, "reason", error)
+    reason = getattr(error, "reason", error)
+    return (reason.strerror or str(reason)).lower() if isinstance(reason, OSError) else reason
+
+
+def _command(subject: str) -> Command:
+    def run(options: Options) -> None:
+        describe(subject, options)
+
+    connection: tuple[Argument, ...] = CONNECTION if subject == "partitions" else ()
+    return Command(subject, f"List {SUBJECTS[subject][0]}.", run, (ADMIN, FILTER, WATCH, JSON, *connection))
+
+
+GROUP = Group(
+    "describe",
+    "Show what a broker holds and what it is waiting for, by its admin listener.",
+    tuple(map(_command, SUBJECTS)),
+)

@@ -6,8 +6,45 @@ from itertools import groupby
 from typing import Any
 
 from odradek.base.ids import TopicPartition
-from odradek.cli.output import say, show
+from odradek.cli.output import Column, colour_of_lag, counted, say, show
+from odradek.client.group_admin import Lag
 from odradek.client.group_description import AWAY_EPOCH, CONSUMER, GroupDescription, MemberDescription
+
+LAG_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("committed", counted, always=True),
+    Column("end", counted),
+    Column("lag", counted, always=True, colour=colour_of_lag),
+    Column("client"),
+    Column("member"),
+)
+
+
+def lag_rows(lags: Sequence[Lag]) -> list[dict[str, Any]]:
+    """A row for each partition."""
+    return [
+        {
+            "topic": one.partition.topic,
+            "partition": one.partition.partition,
+            "committed": one.committed,
+            "end": one.end,
+            "lag": one.records,
+            "client": one.client,
+            "member": one.member,
+        }
+        for one in lags
+    ]
+
+
+def total_of(lags: Sequence[Lag]) -> str:
+    """The sum in a sentence: `Total lag: 1,234 in 3 partitions.`"""
+    known = [one.records for one in lags if one.records is not None]
+    partitions = "1 partition" if len(known) == 1 else f"{len(known):,} partitions"
+    unknown = len(lags) - len(known)
+    return f"Total lag: {sum(known):,} in {partitions}" + (
+        f"; in {unknown:,} more nothing is committed." if unknown else "."
+    )
 
 
 def group_document(group: GroupDescription) -> dict[str, Any]:
@@ -53,7 +90,8 @@ def print_group(group: GroupDescription) -> None:
     columns.append("has")
     if any(one.target is not None and one.target != one.partitions for one in group.members):
         columns.append("is to have")
-    show([_row(one) for one in group.members], as_json=False, empty="", columns=columns)
+    rows = [_row(one) for one in group.members]
+    show(rows, [Column(name) for name in columns], as_json=False, empty="")
 
 
 def in_ranges(partitions: Sequence[TopicPartition]) -> str:

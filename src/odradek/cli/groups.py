@@ -1,112 +1,241 @@
-"""`odradek groups`: list groups, show their members and lag, reset their offsets, delete them."""
+"""`odradek groups`: list groups, show their members and lag, move their offsets, delete them."""
 
-from typing import Annotated
-
-import typer
-
-from odradek.base.errors import SettingError
-from odradek.base.ids import TopicPartition
-from odradek.cli.group_output import group_document, print_group
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, say, say_json, show
-from odradek.client.cluster import EARLIEST, LATEST
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.cli.command_line import (
+    JSON,
+    Command,
+    Group,
+    Options,
+    UsageError,
+    flag,
+    number,
+    option,
+    positional,
+)
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.group_output import LAG_COLUMNS, group_document, lag_rows, print_group, total_of
+from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
+from odradek.cli.names import FILTER, matching
+from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
+from odradek.cli.watching import WATCH, watched
 from odradek.client.group_admin import GroupAdmin
+from odradek.client.offset_reset import At, AtTime, Earliest, Latest, ShiftBy, Target, plan_moves
 
-INT64_MAX = (1 << 63) - 1
+GROUP_NAME = positional("group", "the group's id", completes="group")
+LIST_COLUMNS = (
+    Column("group"),
+    Column("state", colour=colour_of_state),
+    Column("type"),
+    Column("protocol"),
+)
+MOVE_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("before", counted),
+    Column("committed", counted, title="after"),
+)
 
-app = typer.Typer(help="Show, move and delete consumer groups.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="the group")]
-
-
-@app.command("list")
-def list_groups(bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = False) -> None:
-    """List the groups with their states."""
-    with GroupAdmin(bootstrap) as admin:
+def list_groups(options: Options) -> None:
+    """List the groups."""
+    with GroupAdmin(client_config(options)) as admin:
         groups = admin.list_groups()
     rows = [
         {"group": one.group, "state": one.state, "type": one.kind, "protocol": one.protocol_type}
         for one in groups
+        if options.state is None or one.state.lower() == options.state.lower()
+        if options.type is None or one.kind.lower() == options.type.lower()
     ]
-    show(rows, as_json=as_json, empty="There are no groups.")
+    rows = matching(rows, options.filter, "group")
+    show(rows, LIST_COLUMNS, as_json=options.json, empty="There are no groups.")
 
 
-@app.command("describe")
-def describe(name: Name, bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = False) -> None:
-    """Show a group's members and the partitions of each."""
-    with GroupAdmin(bootstrap) as admin:
-        group = admin.describe(name)
-    if as_json:
+def describe(options: Options) -> None:
+    """Show a group's members."""
+    with GroupAdmin(client_config(options)) as admin:
+        group = admin.describe(options.group)
+    if options.json:
         say_json(group_document(group), indent=2)
     else:
         print_group(group)
 
 
-@app.command("lag")
-def lag(name: Name, bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = False) -> None:
-    """Show what a group has yet to read, partition by partition."""
-    with GroupAdmin(bootstrap) as admin:
-        lags = admin.lag(name)
+def lag(options: Options) -> None:
+    """Show what a group has yet to read."""
+    with GroupAdmin(client_config(options)) as admin:
+        watched(options.watch, lambda: _lag_once(admin, options))
+
+
+def _lag_once(admin: GroupAdmin, options: Options) -> None:
+    lags = [one for one in admin.lag(options.group) if options.topic in (None, one.partition.topic)]
+    empty = f"Group {options.group} has no partitions and has committed nothing."
+    show(lag_rows(lags), LAG_COLUMNS, as_json=options.json, empty=empty)
+    if lags and not options.json:
+        say(f"\n{total_of(lags)}".lstrip())
+
+
+def reset_offsets(options: Options) -> None:
+    """Move a group's committed offsets."""
+    target = _target(options)
+    if not options.topic and not options.all_topics:
+        raise UsageError("odradek groups reset-offsets needs --topic TOPIC, or --all-topics")
+    with GroupAdmin(client_config(options)) as admin:
+        _refuse_members(admin, options.group)
+        moves = plan_moves(admin, options.group, options.topic, target, options.partition)
+        if options.execute and moves:
+            admin.commit(options.group, {one.partition: one.after for one in moves})
+    for one in moves:
+        if one.asked != one.after:
+            side = "beyond the end" if one.asked > one.after else "before the start"
+            say(f"{one.partition}: {one.asked:,} is {side}, {one.after:,} is taken instead", as_error=True)
     rows = [
         {
             "topic": one.partition.topic,
             "partition": one.partition.partition,
-            "committed": one.committed,
-            "end": one.end,
-            "lag": one.records,
-            "client": one.client,
-            "member": one.member,
+            "before": one.before,
+            "committed": one.after,
+            "executed": options.execute,
         }
-        for one in lags
+        for one in moves
     ]
-    columns = ["topic", "partition", "committed", "end", "lag"]
-    if any(one.member is not None for one in lags):
-        columns += ["client", "member"]
-    empty = f"Group {name} has no partitions and has committed nothing."
-    show(rows, as_json=as_json, empty=empty, columns=columns)
+    show(rows, MOVE_COLUMNS, as_json=options.json, empty=f"Group {options.group} has committed nothing.")
+    if not options.execute and moves:
+        say("Nothing was committed: add --execute to do it.", as_error=True)
 
 
-@app.command("reset-offsets")
-def reset_offsets(
-    name: Name,
-    topic: Annotated[str, typer.Option(help="the topic whose offsets are set")],
-    to: Annotated[str, typer.Option(help="earliest, latest, an offset, or a time as @milliseconds")],
-    partition: Annotated[int | None, typer.Option(help="only this partition")] = None,
-    bootstrap: Bootstrap = BOOTSTRAP,
-    as_json: AsJson = False,
-) -> None:
-    """Set the committed offsets of a group that has no members."""
-    with GroupAdmin(bootstrap) as admin:
-        offsets = _offsets(admin, topic, to)
-        if partition is not None:
-            wanted = TopicPartition(topic, partition)
-            if wanted not in offsets:
-                raise SettingError(f"there is no partition {partition} of topic {topic}")
-            offsets = {wanted: offsets[wanted]}
-        admin.commit(name, offsets)
-    rows = [
-        {"topic": part.topic, "partition": part.partition, "committed": offset}
-        for part, offset in sorted(offsets.items())
-    ]
-    show(rows, as_json=as_json, empty=f"Topic {topic} has no partitions.")
+def delete(options: Options) -> None:
+    """Delete groups."""
+    with GroupAdmin(client_config(options)) as admin:
+        for group in options.group:
+            admin.delete(group)
+            say(f"Deleted group {group}.")
 
 
-@app.command("delete")
-def delete(name: Name, bootstrap: Bootstrap = BOOTSTRAP) -> None:
-    """Delete a group that has no members, with its offsets."""
-    with GroupAdmin(bootstrap) as admin:
-        admin.delete(name)
-    say(f"Deleted group {name}.")
+def _refuse_members(admin: GroupAdmin, group: str) -> None:
+    try:
+        has_members = bool(admin.describe(group).members)
+    except ApiError as refused:
+        if refused.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+            raise
+        return  # A group may be made by giving it offsets.
+    if has_members:
+        raise ApiError(
+            ErrorCode.NON_EMPTY_GROUP, f"group {group} has members, whose offsets these are: stop them first"
+        )
 
 
-def _offsets(admin: GroupAdmin, topic: str, to: str) -> dict[TopicPartition, int]:
-    if to in ("earliest", "latest"):
-        return admin.offsets_at(topic, EARLIEST if to == "earliest" else LATEST)
-    digits = to.removeprefix("@")
-    if not (digits.isascii() and digits.isdecimal()):
-        raise SettingError(f"--to is earliest, latest, an offset, or a time as @milliseconds, not '{to}'")
-    number = int(digits) if len(digits) <= len(str(INT64_MAX)) else INT64_MAX + 1
-    if number > INT64_MAX:
-        raise SettingError(f"--to is at most {INT64_MAX}, not {digits}")
-    if to.startswith("@"):
-        return admin.offsets_at(topic, number)
-    return dict.fromkeys(admin.offsets_at(topic, LATEST), number)
+def _target(options: Options) -> Target:
+    given = [one for one in (options.to, options.shift_by, options.to_datetime) if one is not None]
+    if len(given) != 1:
+        raise UsageError("odradek groups reset-offsets needs one of --to, --shift-by and --to-datetime")
+    if options.shift_by is not None:
+        return ShiftBy(options.shift_by)
+    if options.to_datetime is not None:
+        return AtTime(options.to_datetime)
+    if options.to in ("earliest", "latest"):
+        return Earliest() if options.to == "earliest" else Latest()
+    return AtTime(moment_ms(options.to)) if options.to.startswith("@") else At(number()(options.to))
+
+
+def _place(text: str) -> str:
+    """The text of --to, if it is one that `_target` reads. Raises ValueError."""
+    if text in ("earliest", "latest"):
+        return text
+    try:
+        (moment_ms if text.startswith("@") else number())(text)
+    except ValueError:
+        raise ValueError("earliest, latest, an offset, or a time as @milliseconds") from None
+    return text
+
+
+GROUP = Group(
+    "groups",
+    "Show, move and delete consumer groups.",
+    (
+        Command(
+            "list",
+            "List the groups of the cluster with their states.",
+            list_groups,
+            (
+                option("--state", help="only groups in this state, as Empty", metavar="STATE"),
+                option(
+                    "--type",
+                    help="only groups of this protocol",
+                    metavar="TYPE",
+                    choices=("classic", "consumer"),
+                ),
+                FILTER,
+                JSON,
+                *CONNECTION,
+            ),
+        ),
+        Command(
+            "describe",
+            "Show a group's members and the partitions of each.",
+            describe,
+            (GROUP_NAME, JSON, *CONNECTION),
+        ),
+        Command(
+            "lag",
+            "Show what a group has yet to read, partition by partition, and in all.",
+            lag,
+            (
+                GROUP_NAME,
+                option("--topic", help="only this topic", metavar="TOPIC", completes="topic"),
+                WATCH,
+                JSON,
+                *CONNECTION,
+            ),
+        ),
+        Command(
+            "reset-offsets",
+            "Move the committed offsets of a group that has no members.",
+            reset_offsets,
+            (
+                GROUP_NAME,
+                option(
+                    "--topic",
+                    help="a topic whose offsets are moved",
+                    metavar="TOPIC",
+                    many=True,
+                    completes="topic",
+                ),
+                flag("--all-topics", help="all topics that the group has committed offsets of"),
+                option("--partition", help="only this partition", metavar="N", kind=number(0, (1 << 31) - 1)),
+                option(
+                    "--to",
+                    help="earliest, latest, an offset, or a time as @milliseconds",
+                    metavar="WHERE",
+                    kind=_place,
+                ),
+                option(
+                    "--shift-by",
+                    help="so many offsets on, or back if negative",
+                    metavar="N",
+                    kind=number(-INT64_MAX),
+                ),
+                option(
+                    "--to-datetime",
+                    help=f"the first record of that time or later: {MOMENT}",
+                    metavar="TIME",
+                    kind=moment_ms,
+                ),
+                flag("--execute", help="do it; without it only show what would be done"),
+                JSON,
+                *CONNECTION,
+            ),
+            details="An offset that a log does not have is replaced by the nearer end of the log.",
+            examples=(
+                "odradek groups reset-offsets readers --topic flights --shift-by -10",
+                "odradek groups reset-offsets readers --all-topics --to earliest --execute",
+            ),
+        ),
+        Command(
+            "delete",
+            "Delete groups that have no members, with their offsets.",
+            delete,
+            (positional("group", "the group's id", many=True, completes="group"), *CONNECTION),
+        ),
+    ),
+)

@@ -1,36 +1,148 @@
-"""The command `odradek`.
+"""The command `odradek`: finds the command, runs it, and turns every error into one sentence and a code.
 
-`serve` starts without the libraries that draw tables and parse options for the other commands: they cost more
-time and memory than the broker itself needs to be up.
+Only the module of the command that is run is loaded. `serve` loads nothing of what the others need.
 """
 
 import gc
+import os
 import sys
-from typing import Final
+from collections.abc import Sequence
+from importlib import import_module
 
-from odradek.base.extras import missing_extra
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, DataDirectoryError, OdradekError, SettingError
+from odradek.cli.command_line import (
+    HELP,
+    Command,
+    Group,
+    HelpWanted,
+    UsageError,
+    command_help,
+    group_help,
+    meant,
+    parse,
+)
 
-EXIT_WRONG_USE: Final = 2
+EXIT_FAILED = 1
+EXIT_WRONG_USE = 2
+EXIT_INTERRUPTED = 130
+
+# Each command or group of commands: its module in this package, and what its help says in one line.
+MODULES = {
+    "serve": ("serve", "Run a broker until SIGTERM or Ctrl-C."),
+    "topics": ("topics", "List, create, describe, alter and delete topics."),
+    "produce": ("produce", "Send lines of the standard input, or of files, as records."),
+    "consume": ("consume", "Print the records of a topic."),
+    "groups": ("groups", "Show, move and delete consumer groups."),
+    "configs": ("configs", "Show and change the settings of topics, brokers and groups."),
+    "transactions": ("transactions", "Show transactional producers and their transactions."),
+    "describe": ("describe", "Show what a broker holds and what it is waiting for."),
+    "log": ("log", "Look into the files of a log."),
+    "import": ("import_logs", "Take over the data directory of an Apache Kafka broker."),
+    "completion": ("completion", "Print the completion script of a shell."),
+}
+SUMMARY = "A Kafka-compatible log for Python people."
+AFTER = """\
+Options:
+  -h, --help      show this help and exit
+  --version       show the version and exit
+
+See odradek COMMAND --help for each. Exit codes: 0 done, 1 failed, 2 wrong use or setting."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exits with 0, 1 when something failed, 2 when a command or setting is wrong."""
     given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["serve"]:
-        gc.disable()  # what is imported stays; `serve` enables it again
-        from odradek.cli.serve import run as run_serve
+    gc.disable()  # What is imported stays; it is enabled again before there is work.
+    sys.exit(run(given))
 
-        sys.exit(run_serve(given[1:]))
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; returns its exit code. Errors are printed as one sentence."""
     try:
-        from odradek.cli.app import run as run_app
-    except ModuleNotFoundError:
-        reason = missing_extra("cli", f"odradek {' '.join(given[:1])}".strip())
-        if not reason:
-            raise
-        print(f"odradek: {reason}", file=sys.stderr)
-        sys.exit(EXIT_WRONG_USE)
+        code = _run(list(arguments))
+        sys.stdout.flush()
+        return code
+    except (SettingError, DataDirectoryError) as error:
+        _complain(error)
+        return EXIT_WRONG_USE
+    except OdradekError as error:
+        _complain(error)
+        if isinstance(error, ApiError) and error.code is ErrorCode.NETWORK_EXCEPTION:
+            print("The broker's address is given with -b, or in a file with --config.", file=sys.stderr)
+        return EXIT_FAILED
+    except BrokenPipeError:
+        # Who read the output has seen enough, as `head` does. Python would complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
 
-    sys.exit(run_app(given))
+
+def find(words: Sequence[str]) -> tuple[str, Command | Group, list[str]]:
+    """The command or group that a command line begins with, the words for it, and what follows.
+
+    Raises UsageError for words that are no command.
+    """
+    name, rest = words[0], list(words[1:])
+    if name not in MODULES:
+        raise UsageError(f"odradek has no command '{name}'{meant(name, list(MODULES))}; see odradek --help")
+    module = import_module(f"odradek.cli.{MODULES[name][0]}")
+    if not hasattr(module, "GROUP"):
+        return f"odradek {name}", module.COMMAND, rest
+    group: Group = module.GROUP
+    if not rest or rest[0].startswith("-"):
+        return f"odradek {name}", group, rest
+    command = group.command(rest[0])
+    if command is None:
+        known = [one.name for one in group.commands]
+        raise UsageError(
+            f"odradek {name} has no command '{rest[0]}'{meant(rest[0], known)}; see odradek {name} --help"
+        )
+    return f"odradek {name} {command.name}", command, rest[1:]
+
+
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in HELP.names:
+        summaries = [(name, summary) for name, (_, summary) in MODULES.items()]
+        print(group_help("odradek", SUMMARY, summaries, AFTER))
+        return 0 if arguments else EXIT_WRONG_USE
+    if arguments[0] == "--version":
+        from importlib.metadata import version
+
+        print(f"odradek {version('odradek')}")
+        return 0
+    if arguments[0] not in ("log", "import", "serve"):  # These take paths, which may be any bytes.
+        _check_text(arguments)
+    path, found, rest = find(arguments)
+    if isinstance(found, Group):
+        if rest and rest[0] not in HELP.names:
+            raise UsageError(f"{path} has no option {rest[0]}; see {path} --help")
+        print(group_help(path, found.summary, [(one.name, one.summary) for one in found.commands]))
+        return 0 if rest else EXIT_WRONG_USE
+    try:
+        options = parse(path, found, rest)
+    except HelpWanted:
+        print(command_help(path, found))
+        return 0
+    if arguments[0] != "serve":  # A broker has more to import, and enables it itself.
+        gc.enable()
+    return found.run(options) or 0
+
+
+def _check_text(arguments: Sequence[str]) -> None:
+    """Names and values travel as UTF-8; bytes of another encoding could not be sent."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise SettingError(f"an argument is not UTF-8: {argument!r}") from error
+
+
+def _complain(error: OdradekError) -> None:
+    from odradek.base.visible import visible
+
+    print(f"odradek: {visible(str(error))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,127 @@
-"""What all commands share: the options for where and how, and how rows are shown to people and to scripts."""
+"""How results are shown: tables and sentences to people, JSON to scripts.
 
+A table has one row for each thing. Its columns fit the first rows, later rows follow as they come, so a table
+may be longer than memory. Colours appear in a terminal alone, and not where NO_COLOR is set.
+"""
+
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Any
 
-import typer
-from rich.console import Console
-from rich.table import Table
-
+from odradek.base.values import value
 from odradek.base.visible import visible, visible_json
 
-Bootstrap = Annotated[
-    str,
-    typer.Option(
-        "--bootstrap-server",
-        "-b",
-        envvar="ODRADEK_BOOTSTRAP_SERVERS",
-        help="host:port of a broker, or several",
-    ),
-]
-BOOTSTRAP = "127.0.0.1:9092"
-PIPED_WIDTH = 400
-AsJson = Annotated[bool, typer.Option("--json", help="one JSON document, for scripts")]
+ROWS_MEASURED = 200
+COLUMN_WIDTH_MIN = 16
+_GAP = "  "
+
+Row = Mapping[str, Any]
+
+
+# --- cells
+
+
+def plain(value: object) -> str:
+    """Text, an id, a small number; a dash for None."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain, value)) or "-"
+    if isinstance(value, dict):
+        return ", ".join(f"{visible(str(key))}={plain(part)}" for key, part in value.items()) or "-"
+    return visible(str(value))
+
+
+def counted(value: object) -> str:
+    """A number that may be large: 498,000."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else plain(value)
+
+
+def sized(value: object) -> str:
+    """Bytes: 1.2 MB."""
+    if not isinstance(value, int) or value < 0:
+        return "-"
+    amount = float(value)
+    for unit in ("B", "KB", "MB", "GB"):
+        if amount < 1000:
+            return f"{value} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:,.1f} TB"
+
+
+def timed(value: object) -> str:
+    """Milliseconds since 1970 as a time in UTC: 2026-03-01 12:00:00.000Z."""
+    if not isinstance(value, int) or value < 0:
+        return "-"
+    second = _second(value // 1000)
+    return f"{second}.{value % 1000:03d}Z" if second else str(value)
+
+
+@lru_cache(1024)
+def _second(seconds: int) -> str:
+    """A second since 1970; "" for one that no calendar has. Records of a log share few."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+@value
+class Column:
+    """One column of a table."""
+
+    name: str
+    """The key of its values, and its title with blanks for underscores."""
+    cell: Callable[[object], str] = plain
+    title: str = ""
+    always: bool = False
+    """Whether it is shown when it is empty in all rows, too."""
+    colour: Callable[[object], str] | None = None
+    """The colour of a value, one of COLOURS, or "" for none."""
+
+    @property
+    def heading(self) -> str:
+        """What stands above the column."""
+        return self.title or visible(self.name.replace("_", " "))
+
+
+COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "": ""}
+
+
+def colour_of_state(value: object) -> str:
+    """Green where things are at rest, yellow where they move, red where they failed."""
+    return {
+        "Stable": "green",
+        "Ongoing": "green",
+        "CompleteCommit": "green",
+        "PreparingRebalance": "yellow",
+        "CompletingRebalance": "yellow",
+        "Assigning": "yellow",
+        "Reconciling": "yellow",
+        "PrepareCommit": "yellow",
+        "PrepareAbort": "yellow",
+        "PrepareEpochFence": "yellow",
+        "Dead": "red",
+    }.get(str(value), "")
+
+
+def colour_of_lag(value: object) -> str:
+    """Green for no lag, yellow for some."""
+    return "" if not isinstance(value, int) else "yellow" if value else "green"
+
+
+def colour_of_leader(value: object) -> str:
+    """Red for no leader."""
+    return "red" if value in (None, -1) else ""
+
+
+# --- printing
 
 
 def say(sentence: str, *, as_error: bool = False) -> None:
@@ -34,41 +134,114 @@ def say_json(value: object, *, indent: int | None = None) -> None:
     print(visible_json(value, indent=indent, default=str))
 
 
-def show(
-    rows: Sequence[Mapping[str, Any]], *, as_json: bool, empty: str, columns: Sequence[str] | None = None
-) -> None:
-    """Print rows as a table, or as JSON; `empty` is what a person reads when there are none.
+def show(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty: str) -> None:
+    """Print rows as a table, or as one JSON array with every field; `empty` is for people, of no rows.
 
-    A table shows `columns`, or all of them; JSON always has everything.
+    A column that is empty in all of the first rows has no place in the table.
     """
     if as_json:
         say_json(list(rows), indent=2)
         return
-    if not rows:
+    is_any = False
+    for line in table_lines(rows, columns):
+        is_any = True
+        print(line)
+    if not is_any:
         say(empty)
+
+
+def show_lines(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty: str) -> None:
+    """`show` of what may be longer than memory: JSON is one object a line."""
+    if not as_json:
+        show(rows, columns, as_json=False, empty=empty)
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    names = [name for name in columns or rows[0] if name in rows[0]]
-    for name in names:
-        value = next((row[name] for row in rows if row.get(name) is not None), None)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        justify: Literal["right", "left"] = "right" if is_number else "left"
-        table.add_column(visible(name.replace("_", " ")), justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(row.get(name)) for name in names))
-    # What is piped elsewhere is read by lines: there a row is one, however long. Names are clients' own: they
-    # are no markup when they look like it, and `_cell` lets none of them steer the terminal.
-    width = None if sys.stdout.isatty() else PIPED_WIDTH
-    Console(width=width, markup=False, emoji=False).print(table)
+        say_json(row)
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(_cell(part) for part in value)
-    if isinstance(value, dict):
-        return ", ".join(f"{visible(str(key))}={_cell(part)}" for key, part in value.items())
-    return visible(str(value))
+def table_lines(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """The lines of a table, without its rows all being held; none without rows."""
+    following = iter(rows)
+    first = list(islice(following, ROWS_MEASURED))
+    if not first:
+        return
+    used = [one for one in columns if one.always or any(row.get(one.name) is not None for row in first)]
+    is_right = [_is_number_column(one, first) for one in used]
+    cells = [[one.cell(row.get(one.name)) for one in used] for row in first]
+    widths = [
+        max(width(one.heading), *(width(line[place]) for line in cells)) for place, one in enumerate(used)
+    ]
+    is_terminal, paints = sys.stdout.isatty(), has_colour()
+    if is_terminal:  # A pipe has no width.
+        _narrow(widths, is_right)
+    heading = _line([one.heading for one in used], widths, is_right)
+    yield f"\x1b[1m{heading}\x1b[0m" if paints else heading
+    for row in chain(first, following):
+        texts = [one.cell(row.get(one.name)) for one in used]
+        colours = [one.colour(row.get(one.name)) if paints and one.colour else "" for one in used]
+        if is_terminal:
+            yield from _folded(texts, widths, is_right, colours)
+        else:
+            yield _line(texts, widths, is_right, colours)
+
+
+def _is_number_column(column: Column, rows: Sequence[Row]) -> bool:
+    value = next((row[column.name] for row in rows if row.get(column.name) is not None), None)
+    return isinstance(value, int | float) and not isinstance(value, bool) and column.cell is not timed
+
+
+def _narrow(widths: list[int], is_right: Sequence[bool]) -> None:
+    """Make the widest columns of text narrower until the table fits the terminal."""
+    import shutil
+
+    room = shutil.get_terminal_size().columns - len(_GAP) * (len(widths) - 1)
+    while sum(widths) > room:
+        texts = [place for place, right in enumerate(is_right) if not right]
+        widest = max(texts, key=lambda place: widths[place], default=None)
+        if widest is None or widths[widest] <= COLUMN_WIDTH_MIN:
+            return
+        widths[widest] = max(COLUMN_WIDTH_MIN, widths[widest] - (sum(widths) - room))
+
+
+def _folded(
+    texts: Sequence[str], widths: Sequence[int], is_right: Sequence[bool], colours: Sequence[str]
+) -> Iterator[str]:
+    """One row; text that is wider than its column goes on in further lines."""
+    if all(len(text) <= size for text, size in zip(texts, widths, strict=True)):
+        yield _line(texts, widths, is_right, colours)
+        return
+    import textwrap
+
+    folded = [
+        textwrap.wrap(text, size) if len(text) > size and not right else [text]
+        for text, size, right in zip(texts, widths, is_right, strict=True)
+    ]
+    for number in range(max(map(len, folded))):
+        parts = [lines[number] if number < len(lines) else "" for lines in folded]
+        yield _line(parts, widths, is_right, colours)
+
+
+def _line(
+    texts: Sequence[str], widths: Sequence[int], is_right: Sequence[bool], colours: Sequence[str] = ()
+) -> str:
+    parts = []
+    for place, text in enumerate(texts):
+        padding = " " * (widths[place] - width(text))
+        colour = COLOURS[colours[place]] if colours[place:] else ""
+        shown = f"\x1b[{colour}m{text}\x1b[0m" if colour else text
+        parts.append(padding + shown if is_right[place] else shown + padding)
+    return _GAP.join(parts).rstrip()
+
+
+def width(text: str) -> int:
+    """How many places a text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
+
+
+def has_colour() -> bool:
+    """Whether to colour the standard output: a terminal that can, of a person who did not say no."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

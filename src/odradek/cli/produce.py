@@ -1,60 +1,165 @@
-"""`odradek produce`: lines of the standard input become records."""
+"""`odradek produce`: lines, JSON objects or whole files become records."""
 
-import asyncio
-import sys
-from typing import Annotated
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 
-import typer
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from odradek.base.errors import ApiError, OdradekError
+from odradek.cli.command_line import Command, Options, UsageError, flag, number, option, positional
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.output import say
+from odradek.cli.record_input import LineRules, lines_of, open_input, record_of_json, record_of_line, whole
+from odradek.client.configuration import ACKS, CODECS
+from odradek.client.record_writer import OutgoingRecord, RecordWriter
 
-from odradek.base.errors import OdradekError
-from odradek.cli.output import BOOTSTRAP, Bootstrap, say
-
-# How many records are sent before their acknowledgements are awaited.
-UNACKNOWLEDGED_MAX = 10_000
-
-
-def produce(
-    topic: Annotated[str, typer.Argument(help="the topic")],
-    key_separator: Annotated[
-        str | None, typer.Option(help="what ends the key at the start of each line; none: no keys")
-    ] = None,
-    partition: Annotated[int | None, typer.Option(help="the partition; none: by key or in turn")] = None,
-    bootstrap: Bootstrap = BOOTSTRAP,
-) -> None:
-    """Send each line of the standard input as a record, acknowledged by all replicas."""
-    sent = asyncio.run(_produce(bootstrap, topic, key_separator, partition))
-    say(f"Sent {sent} records to {topic}.", as_error=True)
+FORMATS = ("lines", "json", "whole")
 
 
-async def _produce(bootstrap: str, topic: str, key_separator: str | None, partition: int | None) -> int:
-    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True, linger_ms=5)
-    sent = 0
-    try:
-        await producer.start()
-        pending = []
-        for line in sys.stdin.buffer:
-            key, value = _split(line.rstrip(b"\r\n"), key_separator)
-            pending.append(await producer.send(topic, value=value, key=key, partition=partition))
-            sent += 1
-            if len(pending) == UNACKNOWLEDGED_MAX:
-                await asyncio.gather(*pending)
-                pending = []
-        await asyncio.gather(*pending)
-    except KafkaError as error:
-        raise OdradekError(f"cannot send to {topic}: {error}") from error
-    finally:
-        await producer.stop()
-    return sent
+def produce(options: Options) -> None:
+    """Send records, and say how many were acknowledged."""
+    config = client_config(options)
+    if options.compression is not None:
+        config = replace(config, compression_type=options.compression)
+    if options.acks is not None:
+        config = replace(config, acks=ACKS[options.acks])
+    rules = _rules(options)
+    with RecordWriter(config, options.topic) as writer:
+        try:
+            for path in options.file or ["-"]:
+                with open_input(path) as descriptor:
+                    for records in _records(descriptor, options.format, rules):
+                        _send(writer, records, options.rate)
+        except OdradekError as error:
+            said = f"{error}; {_sent(writer)} before that"
+            raise (
+                ApiError(error.code, said) if isinstance(error, ApiError) else OdradekError(said)
+            ) from error
+        except KeyboardInterrupt:
+            raise OdradekError(f"interrupted; {_sent(writer)} before that") from None
+    if not options.quiet:
+        say(f"{_sent(writer)} to {options.topic}.".capitalize(), as_error=True)
 
 
-def _split(line: bytes, key_separator: str | None) -> tuple[bytes | None, bytes]:
-    if key_separator is None:
-        return None, line
-    key, found, value = line.partition(key_separator.encode())
-    if not found:
-        raise OdradekError(
-            f"a line has no key separator '{key_separator}': {line[:60].decode(errors='replace')}"
-        )
-    return key, value
+def _records(descriptor: int, form: str, rules: LineRules) -> Iterator[list[OutgoingRecord]]:
+    """The records of the input, in lists of what is there at once."""
+    if form == "whole":
+        whole_rules = replace(rules, key_separator=None)
+        yield [record_of_line(whole(descriptor), whole_rules)]
+        return
+    for lines in lines_of(descriptor):
+        if form == "json":
+            yield [record_of_json(line, rules) for line in lines if line.strip()]
+        else:
+            yield [record_of_line(line, rules) for line in lines]
+
+
+def _send(writer: RecordWriter, records: list[OutgoingRecord], rate: int | None) -> None:
+    """Write and flush; with a rate, no more than so many records in each second."""
+    if rate is None:
+        for record in records:
+            writer.write(record)
+        writer.flush()
+        return
+    at_once = max(1, rate // 10)
+    for begin in range(0, len(records), at_once):
+        started = time.monotonic()
+        part = records[begin : begin + at_once]
+        for record in part:
+            writer.write(record)
+        writer.flush()
+        time.sleep(max(0.0, len(part) / rate - (time.monotonic() - started)))
+
+
+def _sent(writer: RecordWriter) -> str:
+    count = writer.acknowledged
+    return "1 record was sent" if count == 1 else f"{count:,} records were sent"
+
+
+def _rules(options: Options) -> LineRules:
+    if options.key is not None and options.key_separator is not None:
+        raise UsageError("odradek produce takes one of --key and --key-separator")
+    if options.key_separator is not None and options.format != "lines":
+        raise UsageError(f"--key-separator is for lines, not for --format {options.format}")
+    if options.key_separator == "":
+        raise UsageError("--key-separator is a text of at least one character, not ''")
+    return LineRules(
+        _bytes(options.key_separator),
+        _bytes(options.key),
+        _bytes(options.null_marker),
+        tuple(options.header),
+        options.partition,
+    )
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+def _header(text: str) -> tuple[bytes, bytes | None]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ValueError("given as NAME=VALUE")
+    return name.encode(), value.encode()
+
+
+COMMAND = Command(
+    "produce",
+    "Send lines of the standard input, or of files, as records.",
+    produce,
+    (
+        positional("topic", "the topic's name", completes="topic"),
+        option(
+            "--file",
+            help="read this instead of the standard input",
+            metavar="FILE",
+            many=True,
+            completes="file",
+        ),
+        option(
+            "--format",
+            help="what becomes a record: each line, each line of JSON, or a whole file",
+            metavar="FORMAT",
+            choices=FORMATS,
+            default="lines",
+            shown_default="lines",
+        ),
+        option("--key-separator", "-K", help="what ends the key at the start of each line", metavar="TEXT"),
+        option("--key", "-k", help="the key of every record", metavar="KEY"),
+        option(
+            "--header", "-H", help="a header of every record", metavar="NAME=VALUE", kind=_header, many=True
+        ),
+        option(
+            "--null-marker",
+            "-Z",
+            help="a key or value that is this text is null: a tombstone",
+            metavar="TEXT",
+        ),
+        option(
+            "--partition",
+            "-p",
+            help="the partition of every record",
+            metavar="N",
+            kind=number(0, (1 << 31) - 1),
+            shown_default="by key as Kafka's Java client, else in turn",
+        ),
+        option("--compression", "-z", help="how batches are compressed", metavar="CODEC", choices=CODECS),
+        option(
+            "--acks", help="who must have a record", metavar="ACKS", choices=tuple(ACKS), shown_default="all"
+        ),
+        option("--rate", help="at most so many records a second", metavar="N", kind=number(1)),
+        flag("--quiet", "-q", help="do not say how many records were sent"),
+        *CONNECTION,
+    ),
+    details="What comes is sent at once, in batches of what is there. Records are sent exactly once unless"
+    " --acks is 0 or 1. When something fails, the error says how many records were acknowledged."
+    "\n\n"
+    "A line of JSON is an object with key, value, headers, partition and timestamp, all optional, as"
+    " 'odradek consume --json' prints it; key_base64 and value_base64 hold bytes. A value that is null or"
+    " missing makes a tombstone.",
+    examples=(
+        "printf 'JFK=on time\\nLHR=late\\n' | odradek produce flights --key-separator =",
+        "printf 'JFK=\\n' | odradek produce flights --key-separator = --null-marker ''",
+        'echo \'{"key": "JFK", "value": {"delay": 5}}\' | odradek produce flights --format json',
+        "odradek produce pictures --format whole --file cat.png --key cat",
+    ),
+)

@@ -1,34 +1,27 @@
 """`odradek serve`: from a command line and a settings file to the settings of a broker, which is then run."""
 
-import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from odradek.base.errors import DataDirectoryError, SettingError
+from odradek.base.errors import SettingError
 from odradek.base.settings import SettingLayers
 from odradek.base.settings.properties import parse_properties
 from odradek.base.visible import visible
+from odradek.cli.command_line import Command, Options, number, option
 
-EXIT_WRONG_USE = 2
 
-
-def run(arguments: Sequence[str]) -> int:
+def run(options: Options) -> int:
     """Run a broker until a signal stops it or it fails; returns the exit code."""
-    options = _parser().parse_args(arguments)
-    try:
-        layers, _ = SettingLayers.from_static(collect_properties(options))
-        for warning in layers.warnings():
-            print(f"odradek: warning: {visible(warning)}", file=sys.stderr)
-        from odradek.server.process.serve import serve
+    layers, _ = SettingLayers.from_static(collect_properties(options))
+    for warning in layers.warnings():
+        print(f"odradek: warning: {visible(warning)}", file=sys.stderr)
+    from odradek.server.process.serve import serve
 
-        return serve(layers)
-    except (SettingError, DataDirectoryError) as error:
-        print(f"odradek: {visible(str(error))}", file=sys.stderr)
-        return EXIT_WRONG_USE
+    return serve(layers)
 
 
-def collect_properties(options: argparse.Namespace) -> dict[str, str]:
+def collect_properties(options: Options) -> dict[str, str]:
     """--config, overridden by --set, overridden by the other options. Raises SettingError."""
     properties: dict[str, str] = {}
     if options.config is not None:
@@ -53,8 +46,6 @@ def collect_properties(options: argparse.Namespace) -> dict[str, str]:
 
 def _with_port(properties: Mapping[str, str], port: int) -> str:
     """The listeners with the port of the first one for clients replaced; loopback where there are none."""
-    if not 0 <= port <= 65535:
-        raise SettingError(f"--port must be between 0 and 65535, not {port}")
     listeners = [given.strip() for given in properties.get("listeners", "").split(",") if given.strip()]
     if not listeners:
         return f"PLAINTEXT://127.0.0.1:{port}"
@@ -68,22 +59,45 @@ def _with_port(properties: Mapping[str, str], port: int) -> str:
     return ",".join(listeners)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="odradek serve",
-        description="Run a Kafka-compatible broker on this machine until SIGTERM or Ctrl-C.",
-    )
-    parser.add_argument("--port", type=int, help="port to listen on, 0 for any free one (9092)")
-    parser.add_argument("--data-dir", type=Path, help="directory of the logs (data)")
-    parser.add_argument("--config", type=Path, help="a server.properties as Kafka has them")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="one setting by Kafka's name; may be given again",
-    )
-    parser.add_argument(
-        "--admin-port", type=int, help="loopback port of /metrics, /healthz and /describe, 0 for any free one"
-    )
-    return parser
+PORT_MAX = 65535
+
+COMMAND = Command(
+    "serve",
+    "Run a Kafka-compatible broker on this machine until SIGTERM or Ctrl-C.",
+    run,
+    (
+        option(
+            "--port",
+            help="port to listen on, 0 for any free one",
+            metavar="PORT",
+            kind=number(0, PORT_MAX),
+            shown_default="9092",
+        ),
+        option(
+            "--data-dir",
+            help="directory of the logs",
+            metavar="DIR",
+            kind=Path,
+            shown_default="data",
+            completes="file",
+        ),
+        option(
+            "--config",
+            help="a server.properties as Kafka has them",
+            metavar="FILE",
+            kind=Path,
+            completes="file",
+        ),
+        option("--set", help="one setting by Kafka's name", metavar="NAME=VALUE", many=True),
+        option(
+            "--admin-port",
+            help="loopback port of /metrics, /healthz and /describe, 0 for any free one",
+            metavar="PORT",
+            kind=number(0, PORT_MAX),
+        ),
+    ),
+    examples=(
+        "odradek serve --data-dir /var/lib/odradek --port 9092",
+        "odradek serve --config server.properties --set log.retention.hours=24",
+    ),
+)

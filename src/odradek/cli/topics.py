@@ -1,101 +1,169 @@
-"""`odradek topics`: list, create, describe, alter and delete."""
+"""`odradek topics`: list, create, describe, alter, delete, and delete records."""
 
-from typing import Annotated
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError, SettingError
+from odradek.base.ids import TopicPartition
+from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.names import FILTER, matching
+from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
+from odradek.client.admin import TOPIC_RESOURCE, Admin
+from odradek.client.record_deletion import TO_THE_END, delete_records, partitions_of
+from odradek.client.topic_figures import figures_of
 
-import typer
+LIST_COLUMNS = (
+    Column("topic"),
+    Column("partitions", counted),
+    Column("replicas"),
+    Column("topic_id", title="id"),
+)
+DESCRIBE_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("leader", lambda value: "none" if value == -1 else str(value), colour=colour_of_leader),
+    Column("leader_epoch"),
+    Column("replicas"),
+    Column("in_sync"),
+    Column("log_start_offset", counted, title="start"),
+    Column("log_end_offset", counted, title="end"),
+    Column("size_bytes", sized, title="size"),
+)
+TOPIC = positional("topic", "the topic's name", completes="topic")
+PARTITIONS_MAX = (1 << 31) - 1
 
-from odradek.base.errors import SettingError
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, say, show
-from odradek.client.admin import Admin
 
-app = typer.Typer(help="List, create, describe, alter and delete topics.", no_args_is_help=True)
-
-Name = Annotated[str, typer.Argument(help="the topic")]
-
-
-@app.command("list")
-def list_topics(
-    bootstrap: Bootstrap = BOOTSTRAP,
-    as_json: AsJson = False,
-    internal: Annotated[bool, typer.Option("--internal", help="with the broker's own topics")] = False,
-) -> None:
-    """List the topics with their numbers of partitions and replicas."""
-    with Admin(bootstrap) as admin:
-        topics = [topic for topic in admin.list_topics() if internal or not topic.internal]
+def list_topics(options: Options) -> None:
+    """List the topics."""
+    with Admin(client_config(options)) as admin:
+        topics = [topic for topic in admin.list_topics() if options.internal or not topic.internal]
     rows = [
         {
             "topic": topic.name,
             "partitions": len(topic.partitions),
             "replicas": len(topic.partitions[0].replicas) if topic.partitions else 0,
+            "topic_id": topic.topic_id,
+            "internal": topic.internal,
         }
         for topic in topics
     ]
-    show(rows, as_json=as_json, empty="There are no topics.")
+    rows = matching(rows, options.filter, "topic")
+    show(rows, LIST_COLUMNS, as_json=options.json, empty="There are no topics.")
 
 
-@app.command("create")
-def create(
-    name: Name,
-    partitions: Annotated[int, typer.Option(help="how many; -1: the broker's default")] = -1,
-    replication_factor: Annotated[int, typer.Option(help="how many; -1: the broker's default")] = -1,
-    config: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="a setting; may be given again")
-    ] = None,
-    bootstrap: Bootstrap = BOOTSTRAP,
-) -> None:
+def create(options: Options) -> None:
     """Create a topic."""
-    with Admin(bootstrap) as admin:
-        admin.create_topic(
-            name,
-            partitions=partitions,
-            replication_factor=replication_factor,
-            configs=assignments(config or []),
-        )
-    say(f"Created topic {name}.")
+    with Admin(client_config(options)) as admin:
+        try:
+            admin.create_topic(
+                options.topic,
+                partitions=options.partitions,
+                replication_factor=options.replication_factor,
+                configs=assignments(options.set),
+            )
+        except ApiError as refused:
+            if refused.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+            if not options.if_not_exists:
+                raise ApiError(refused.code, f"topic {options.topic} exists already") from refused
+            say(f"Topic {options.topic} exists already; nothing was changed.")
+            return
+        admin.wait_until_known(options.topic, options.partitions)
+    say(f"Created topic {options.topic}.")
 
 
-@app.command("describe")
-def describe(
-    name: Annotated[str | None, typer.Argument(help="the topic; none: all of them")] = None,
-    bootstrap: Bootstrap = BOOTSTRAP,
-    as_json: AsJson = False,
-) -> None:
-    """Show each partition's leader, replicas and in-sync replicas."""
-    with Admin(bootstrap) as admin:
-        topics = admin.list_topics(None if name is None else [name])
-    rows = [
-        {
-            "topic": topic.name,
-            "partition": one.partition,
-            "leader": one.leader,
-            "leader_epoch": one.leader_epoch,
-            "replicas": one.replicas,
-            "in_sync": one.isr,
-        }
-        for topic in topics
-        for one in topic.partitions
-    ]
-    show(rows, as_json=as_json, empty="There are no topics.")
+def describe(options: Options) -> None:
+    """Show a topic's partitions, or those of all topics."""
+    config = client_config(options)
+    with Admin(config) as admin:
+        topics = admin.list_topics(None if options.topic is None else [options.topic])
+        settings = [] if options.topic is None else admin.describe_configs(TOPIC_RESOURCE, options.topic)
+    figures = figures_of(config, [topic.name for topic in topics])
+    rows = []
+    for topic in topics:
+        for one in topic.partitions:
+            held = figures.get(TopicPartition(topic.name, one.partition))
+            rows.append(
+                {
+                    "topic": topic.name,
+                    "topic_id": topic.topic_id,
+                    "partition": one.partition,
+                    "leader": one.leader,
+                    "leader_epoch": one.leader_epoch,
+                    "replicas": one.replicas,
+                    "in_sync": one.isr,
+                    "log_start_offset": held and held.log_start_offset,
+                    "log_end_offset": held and held.log_end_offset,
+                    "size_bytes": held and held.size_bytes,
+                }
+            )
+    rows = matching(rows, options.filter, "topic")
+    if options.topic is not None and not options.json:
+        own = [
+            f"{one.name}={one.value}" for one in settings if one.source and one.source.name == "DYNAMIC_TOPIC"
+        ]
+        said = f"with {', '.join(own)}" if own else "all settings at their defaults"
+        say(f"Topic {options.topic}, id {topics[0].topic_id}, {said}.")
+        print()
+        rows = [{name: value for name, value in row.items() if name != "topic"} for row in rows]
+    show(rows, DESCRIBE_COLUMNS, as_json=options.json, empty="There are no topics.")
 
 
-@app.command("alter")
-def alter(
-    name: Name,
-    partitions: Annotated[int, typer.Option(help="the new number of partitions")],
-    bootstrap: Bootstrap = BOOTSTRAP,
-) -> None:
+def alter(options: Options) -> None:
     """Raise the number of partitions."""
-    with Admin(bootstrap) as admin:
-        admin.create_partitions(name, partitions)
-    say(f"Topic {name} has {partitions} partitions.")
+    with Admin(client_config(options)) as admin:
+        admin.create_partitions(options.topic, options.partitions)
+        admin.wait_until_known(options.topic, options.partitions)
+    say(f"Topic {options.topic} has {options.partitions:,} partitions.")
 
 
-@app.command("delete")
-def delete(name: Name, bootstrap: Bootstrap = BOOTSTRAP) -> None:
-    """Delete a topic with everything in it."""
-    with Admin(bootstrap) as admin:
-        admin.delete_topic(name)
-    say(f"Deleted topic {name}.")
+def delete(options: Options) -> None:
+    """Delete topics."""
+    with Admin(client_config(options)) as admin:
+        for topic in options.topic:
+            try:
+                admin.delete_topic(topic)
+            except ApiError as refused:
+                if refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    if options.if_exists:
+                        continue
+                    raise ApiError(refused.code, f"there is no topic {topic}") from refused
+                raise
+            say(f"Deleted topic {topic}.")
+
+
+def delete_topic_records(options: Options) -> None:
+    """Delete the records below an offset."""
+    config = client_config(options)
+    wanted = partitions_of(config, options.topic, options.partition)
+    below = dict.fromkeys(wanted, TO_THE_END if options.before == "latest" else options.before)
+    if not options.execute:
+        figures = figures_of(config, [options.topic])
+        rows = [
+            {
+                "partition": one.partition,
+                "log_start_offset": figures[one].log_start_offset,
+                "new_start_offset": figures[one].log_end_offset if offset == TO_THE_END else offset,
+            }
+            for one, offset in below.items()
+            if one in figures
+        ]
+        _show_starts(options, rows)
+        say("Nothing was deleted: add --execute to do it.", as_error=True)
+        return
+    rows = [
+        {"partition": one.partition, "log_start_offset": start}
+        for one, start in sorted(delete_records(config, below).items())
+    ]
+    _show_starts(options, rows)
+
+
+def _show_starts(options: Options, rows: list[dict[str, int]]) -> None:
+    columns = (
+        Column("partition"),
+        Column("log_start_offset", counted, title="start"),
+        Column("new_start_offset", counted, title="new start"),
+    )
+    show(rows, columns, as_json=options.json, empty=f"Topic {options.topic} has no partitions.")
 
 
 def assignments(texts: list[str]) -> dict[str, str]:
@@ -107,3 +175,117 @@ def assignments(texts: list[str]) -> dict[str, str]:
             raise SettingError(f"a setting is given as name=value, not '{text}'")
         found[name] = value
     return found
+
+
+def offset_or_latest(text: str) -> int | str:
+    """An offset, or "latest". Raises ValueError."""
+    if text == "latest":
+        return text
+    try:
+        return number()(text)
+    except ValueError:
+        raise ValueError("an offset or 'latest'") from None
+
+
+GROUP = Group(
+    "topics",
+    "List, create, describe, alter and delete topics.",
+    (
+        Command(
+            "list",
+            "List the topics with their numbers of partitions and replicas.",
+            list_topics,
+            (flag("--internal", help="also the cluster's own topics"), FILTER, JSON, *CONNECTION),
+        ),
+        Command(
+            "create",
+            "Create a topic.",
+            create,
+            (
+                TOPIC,
+                option(
+                    "--partitions",
+                    help="how many partitions",
+                    metavar="N",
+                    kind=number(1, PARTITIONS_MAX),
+                    default=-1,
+                    shown_default="the broker's num.partitions",
+                ),
+                option(
+                    "--replication-factor",
+                    help="how many replicas of each",
+                    metavar="N",
+                    kind=number(1, 32767),
+                    default=-1,
+                    shown_default="the broker's default.replication.factor",
+                ),
+                option("--set", help="a setting of the topic", metavar="NAME=VALUE", many=True),
+                flag("--if-not-exists", help="succeed when the topic exists already"),
+                *CONNECTION,
+            ),
+            examples=("odradek topics create flights --partitions 3 --set retention.ms=86400000",),
+        ),
+        Command(
+            "describe",
+            "Show each partition's leader, replicas, offsets and size, of one topic or of all.",
+            describe,
+            (
+                positional(
+                    "topic", "the topic's name; all topics without it", required=False, completes="topic"
+                ),
+                FILTER,
+                JSON,
+                *CONNECTION,
+            ),
+        ),
+        Command(
+            "alter",
+            "Raise the number of partitions.",
+            alter,
+            (
+                TOPIC,
+                option(
+                    "--partitions",
+                    help="the new number of partitions",
+                    metavar="N",
+                    kind=number(1, PARTITIONS_MAX),
+                    required=True,
+                ),
+                *CONNECTION,
+            ),
+            details="Records with keys may go to other partitions afterwards. Settings are changed by"
+            " 'odradek configs set'.",
+        ),
+        Command(
+            "delete",
+            "Delete topics with everything in them.",
+            delete,
+            (
+                positional("topic", "the topic's name", many=True, completes="topic"),
+                flag("--if-exists", help="succeed when there is no such topic"),
+                *CONNECTION,
+            ),
+        ),
+        Command(
+            "delete-records",
+            "Delete the records of a topic below an offset.",
+            delete_topic_records,
+            (
+                TOPIC,
+                option(
+                    "--before",
+                    help="the first offset that stays, or 'latest' for none",
+                    metavar="OFFSET",
+                    kind=offset_or_latest,
+                    required=True,
+                ),
+                option(
+                    "--partition", help="only this partition", metavar="N", kind=number(0, PARTITIONS_MAX)
+                ),
+                flag("--execute", help="do it; without it only show what would be done"),
+                JSON,
+                *CONNECTION,
+            ),
+        ),
+    ),
+)

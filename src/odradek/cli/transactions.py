@@ -1,36 +1,39 @@
 """`odradek transactions`: which transactional ids are known, and what they have open."""
 
-from typing import Annotated
-
-import typer
-
-from odradek.cli.output import BOOTSTRAP, AsJson, Bootstrap, show
+from odradek.cli.command_line import JSON, Command, Group, Options, option, positional
+from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.names import FILTER, matching
+from odradek.cli.output import Column, colour_of_state, counted, show, timed
 from odradek.client.transaction_admin import TransactionAdmin
 
-app = typer.Typer(help="Show transactional producers and their transactions.", no_args_is_help=True)
+COLUMNS = (
+    Column("transactional_id"),
+    Column("state", colour=colour_of_state),
+    Column("producer_id"),
+    Column("producer_epoch"),
+    Column("timeout_ms", counted, title="timeout ms"),
+    Column("started_ms", timed, title="started"),
+    Column("partitions"),
+)
 
 
-@app.command("list")
-def list_transactions(bootstrap: Bootstrap = BOOTSTRAP, as_json: AsJson = False) -> None:
-    """List the transactional ids with their states."""
-    with TransactionAdmin(bootstrap) as admin:
+def list_transactions(options: Options) -> None:
+    """List the transactional ids."""
+    with TransactionAdmin(client_config(options)) as admin:
         found = admin.list_transactions()
     rows = [
         {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.state}
         for one in found
+        if options.state is None or one.state.lower() == options.state.lower()
     ]
-    show(rows, as_json=as_json, empty="There are no transactional ids.")
+    rows = matching(rows, options.filter, "transactional_id")
+    show(rows, COLUMNS, as_json=options.json, empty="There are no transactional ids.")
 
 
-@app.command("describe")
-def describe(
-    name: Annotated[str, typer.Argument(help="the transactional id")],
-    bootstrap: Bootstrap = BOOTSTRAP,
-    as_json: AsJson = False,
-) -> None:
-    """Show a transactional id's producer and the partitions of its open transaction."""
-    with TransactionAdmin(bootstrap) as admin:
-        found = admin.describe(name)
+def describe(options: Options) -> None:
+    """Show one transactional id."""
+    with TransactionAdmin(client_config(options)) as admin:
+        found = admin.describe(options.name)
     row = {
         "transactional_id": found.transactional_id,
         "state": found.state,
@@ -40,4 +43,29 @@ def describe(
         "started_ms": found.started_ms,
         "partitions": [str(partition) for partition in found.partitions],
     }
-    show([row], as_json=as_json, empty="")
+    show([row], COLUMNS, as_json=options.json, empty="")
+
+
+GROUP = Group(
+    "transactions",
+    "Show transactional producers and their transactions.",
+    (
+        Command(
+            "list",
+            "List the transactional ids with their states.",
+            list_transactions,
+            (
+                option("--state", help="only those in this state, as Ongoing", metavar="STATE"),
+                FILTER,
+                JSON,
+                *CONNECTION,
+            ),
+        ),
+        Command(
+            "describe",
+            "Show a transactional id's producer and the partitions of its open transaction.",
+            describe,
+            (positional("name", "the transactional id", metavar="TRANSACTIONAL_ID"), JSON, *CONNECTION),
+        ),
+    ),
+)

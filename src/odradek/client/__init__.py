@@ -1,1 +1,1 @@
-"""The admin clients, over blocking connections: topics, settings, offsets, groups and transactions."""
+"""The clients, over blocking connections: admin of topics, settings, groups and transactions; records."""

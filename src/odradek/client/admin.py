@@ -4,10 +4,17 @@ It sends each request to the first bootstrap address that answers; a broker that
 forwards it. Every refusal is an ApiError with the broker's error code and message.
 """
 
+from __future__ import annotations
+
+import re
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from odradek.base.settings import Source
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.uuids import render_uuid
 from odradek.client.admin_connection import AdminConnection
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.create_partitions import (
@@ -35,7 +42,12 @@ from odradek.wire.messages.incremental_alter_configs import (
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
+if TYPE_CHECKING:
+    from odradek.base.settings import Source
+
 TIMEOUT_MS = 30_000
+KNOWN_MAX_S = 5.0
+_RETRY_S = 0.05
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
@@ -86,6 +98,8 @@ class Admin(AdminConnection):
         answer = self._connection.ask(request, MetadataResponse, version_max=12)
         described = []
         for topic in answer.topics:
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic.name}")
             raise_for(topic.error_code, about=f"topic {topic.name}")
             partitions = [
                 PartitionDescription(
@@ -94,7 +108,7 @@ class Admin(AdminConnection):
                 for one in sorted(topic.partitions, key=lambda one: one.partition_index)
             ]
             described.append(
-                TopicDescription(topic.name or "", str(topic.topic_id), topic.is_internal, partitions)
+                TopicDescription(topic.name or "", render_uuid(topic.topic_id), topic.is_internal, partitions)
             )
         return sorted(described, key=lambda topic: topic.name)
 
@@ -132,6 +146,24 @@ class Admin(AdminConnection):
         for one in self._connection.ask(request, CreatePartitionsResponse).results:
             raise_for(one.error_code, one.error_message)
 
+    def wait_until_known(self, topic: str, partitions: int) -> None:
+        """Return when the broker knows so many partitions of a topic, each with a leader; or after a while.
+
+        A broker of Apache Kafka learns what the controller has decided a moment after that was answered.
+        """
+        deadline = time.monotonic() + KNOWN_MAX_S
+        while time.monotonic() < deadline:
+            try:
+                (found,) = self.list_topics([topic])
+            except ApiError as unknown:
+                if not unknown.code.is_retriable:
+                    raise
+            else:
+                led = [one for one in found.partitions if one.leader >= 0]
+                if len(led) >= max(1, partitions):
+                    return
+            time.sleep(_RETRY_S)
+
     def describe_configs(self, resource_type: int, name: str) -> list[ConfigEntry]:
         """The settings of a topic, broker or group (one of the RESOURCE types), by its name."""
         resource = DescribeConfigsResource(
@@ -146,7 +178,7 @@ class Admin(AdminConnection):
                 None if one.is_sensitive else one.value,
                 _source(one.config_source),
                 one.read_only,
-                one.documentation,
+                None if one.documentation is None else _without_markup(one.documentation),
             )
             for one in result.configs
         ]
@@ -167,7 +199,16 @@ class Admin(AdminConnection):
             raise_for(one.error_code, one.error_message)
 
 
+def _without_markup(text: str) -> str:
+    """Documentation as plain text: Apache Kafka writes HTML."""
+    import html
+
+    return " ".join(html.unescape(re.sub(r"<[^<>]*>", " ", text)).split())
+
+
 def _source(number: int) -> Source | None:
+    from odradek.base.settings import Source  # 25 ms that few commands need
+
     try:
         return Source(number)
     except ValueError:

@@ -1,16 +1,26 @@
 """The common base of all admin clients: a connection to the first bootstrap address that answers."""
 
+import time
+from collections.abc import Iterator
 from enum import IntEnum
 from types import TracebackType
 from typing import Self
 
-from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
+from odradek.base.error_codes import ErrorCode
+from odradek.client.cluster import METADATA_VERSION_MAX
+from odradek.client.configuration import ClientConfig
 from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 # The last version whose layout names one coordinator.
 _FIND_COORDINATOR_VERSION_MAX = 3
+
+
+# How long the first group of a cluster waits for the topic of the offsets.
+COORDINATOR_MAX_S = 15.0
+_RETRY_S = 0.2
 
 
 class CoordinatorKey(IntEnum):
@@ -23,8 +33,10 @@ class CoordinatorKey(IntEnum):
 class AdminConnection:
     """Raises SettingError for malformed bootstrap servers, ConnectionFailed when no broker answers."""
 
-    def __init__(self, bootstrap_servers: str) -> None:
-        self._connection = connect_any(parse_bootstrap_servers(bootstrap_servers))
+    def __init__(self, config: ClientConfig | str) -> None:
+        """`config` may be the bootstrap servers alone."""
+        self.config = config if isinstance(config, ClientConfig) else ClientConfig(config)
+        self._connection = self.config.connect()
 
     def close(self) -> None:
         """End the connection."""
@@ -38,10 +50,24 @@ class AdminConnection:
     ) -> None:
         self.close()
 
+    def _brokers(self) -> Iterator[BrokerConnection]:
+        """A connection to each broker of the cluster, in turn."""
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        answer = self._connection.ask(request, MetadataResponse, METADATA_VERSION_MAX)
+        for broker in answer.brokers:
+            with self.config.connect((broker.host, broker.port)) as connection:
+                yield connection
+
     def _coordinator(self, kind: CoordinatorKey, key: str) -> BrokerConnection:
         """Open a separate connection to the coordinator of a group or transactional id."""
         request = FindCoordinatorRequest(key=key, key_type=kind)
-        answer = self._connection.ask(request, FindCoordinatorResponse, _FIND_COORDINATOR_VERSION_MAX)
+        deadline = time.monotonic() + COORDINATOR_MAX_S
+        while True:
+            answer = self._connection.ask(request, FindCoordinatorResponse, _FIND_COORDINATOR_VERSION_MAX)
+            is_coming = answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+            if not is_coming or time.monotonic() > deadline:
+                break
+            time.sleep(_RETRY_S)
         about = f"no coordinator of {kind.name.lower()} {key!r}"
         raise_for(answer.error_code, answer.error_message, about=about)
-        return BrokerConnection(answer.host, answer.port)
+        return self.config.connect((answer.host, answer.port))

@@ -1,12 +1,15 @@
 """Queries of a reader about the cluster: topics, their leaders, and their first and last offsets."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import TopicId, TopicPartition
+from odradek.client.bootstrap import Address
+from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.refusal import known_code, raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -16,15 +19,19 @@ from odradek.wire.messages.list_offsets import (
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
-METADATA_VERSION_MAX = 9
-LIST_OFFSETS_VERSION_MAX = 6
-ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
+METADATA_VERSION_MAX = 12
+LIST_OFFSETS_VERSION_MAX = 7
 
 # The timestamps that ask for a log's end and for its start.
 LATEST = -1
 EARLIEST = -2
+# And the one that asks for the record with the largest timestamp (KIP-734).
+MAX_TIMESTAMP = -3
 
-Address = tuple[str, int]
+Connect = Callable[[Address], BrokerConnection]
+_DEFAULTS = ClientConfig()
+# Of a topic that waiting does not help.
+_NEVER = {ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 # An offset for each of some partitions.
 Offsets = dict[TopicPartition, int]
 
@@ -37,20 +44,31 @@ class Leaders:
     counts: dict[str, int]
     # Partition to the address of its leader; partitions without a leader are missing.
     addresses: dict[TopicPartition, Address]
+    # Topic to its id; zero where the broker does not know ids.
+    topic_ids: dict[str, TopicId] = field(default_factory=dict)
 
 
-def fetch_leaders(connection: BrokerConnection, topics: Sequence[str] | None) -> Leaders:
-    """Returns the leaders of `topics`, or of all topics; unknown ones are left out."""
+def fetch_leaders(
+    connection: BrokerConnection, topics: Sequence[str] | None, *, may_create: bool = False
+) -> Leaders:
+    """Returns the leaders of `topics`, or of all topics; unknown ones are left out.
+
+    `may_create` lets the broker make those that are missing, where its settings allow it. Raises ApiError for
+    a name that no topic may have.
+    """
     version = connection.version_of(MetadataRequest, METADATA_VERSION_MAX)
     wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
-    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
+    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=may_create)
     answer = connection.call(request, MetadataResponse, version)
     brokers = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
     leaders = Leaders({}, {})
     for topic in answer.topics:
+        if known_code(topic.error_code) in _NEVER:
+            raise_for(topic.error_code, about=f"topic {topic.name}")
         if topic.error_code != ErrorCode.NONE or topic.name is None:
             continue
         leaders.counts[topic.name] = len(topic.partitions)
+        leaders.topic_ids[topic.name] = topic.topic_id
         for partition in topic.partitions:
             if partition.leader_id in brokers:
                 key = TopicPartition(topic.name, partition.partition_index)
@@ -59,9 +77,15 @@ def fetch_leaders(connection: BrokerConnection, topics: Sequence[str] | None) ->
 
 
 def list_offsets(
-    leaders: Leaders, timestamp: int, partitions: Sequence[TopicPartition], isolation: str
+    leaders: Leaders,
+    timestamp: int,
+    partitions: Sequence[TopicPartition],
+    isolation: str,
+    connect: Connect = _DEFAULTS.connect,
 ) -> Offsets:
     """The offset of `timestamp` (or EARLIEST, LATEST) in each partition, requested from its leader.
+
+    -1 in a partition that has no record of that time or later.
 
     Raises OdradekError for a partition without a leader, or when a leader refuses.
     """
@@ -71,8 +95,8 @@ def list_offsets(
             raise OdradekError(f"{partition} has no leader")
         by_address[leaders.addresses[partition]].append(partition)
     found: Offsets = {}
-    for (host, port), asked in by_address.items():
-        with BrokerConnection(host, port) as connection:
+    for address, asked in by_address.items():
+        with connect(address) as connection:
             found.update(list_offsets_of_leader(connection, timestamp, asked, isolation))
     return found
 
@@ -95,6 +119,6 @@ def list_offsets_of_leader(
         for answer in one.partitions:
             key = TopicPartition(one.name, answer.partition_index)
             if answer.error_code != ErrorCode.NONE:
-                raise OdradekError(f"no offsets of {key}: {ErrorCode(answer.error_code).name}")
+                raise OdradekError(f"no offsets of {key}: {known_code(answer.error_code).name}")
             found[key] = answer.offset
     return found

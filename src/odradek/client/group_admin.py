@@ -5,7 +5,7 @@ the bootstrap address.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from odradek.base.error_codes import ErrorCode
@@ -14,7 +14,7 @@ from odradek.base.ids import TopicPartition
 from odradek.client.admin_connection import AdminConnection, CoordinatorKey
 from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
-from odradek.client.refusal import raise_for
+from odradek.client.refusal import known_code, raise_for
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -70,13 +70,15 @@ class GroupAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     def list_groups(self) -> list[GroupListing]:
-        """The groups that this broker coordinates, by name."""
-        answer = self._connection.ask(ListGroupsRequest(), ListGroupsResponse)
-        raise_for(answer.error_code, about="listing groups")
-        found = [
-            GroupListing(one.group_id, one.group_state, one.group_type, one.protocol_type)
-            for one in answer.groups
-        ]
+        """The groups of the cluster, by name: each broker lists those that it coordinates."""
+        found = []
+        for connection in self._brokers():
+            answer = connection.ask(ListGroupsRequest(), ListGroupsResponse)
+            raise_for(answer.error_code, about="listing groups")
+            found += [
+                GroupListing(one.group_id, one.group_state, one.group_type, one.protocol_type)
+                for one in answer.groups
+            ]
         return sorted(found, key=lambda one: one.group)
 
     def describe(self, group: str) -> GroupDescription:
@@ -106,7 +108,7 @@ class GroupAdmin(AdminConnection):
         wanted = sorted(committed.keys() | members.keys())
         leaders = fetch_leaders(self._connection, sorted({partition.topic for partition in wanted}))
         led = [partition for partition in wanted if partition in leaders.addresses]
-        ends = list_offsets(leaders, LATEST, led, "read_uncommitted")
+        ends = list_offsets(leaders, LATEST, led, "read_uncommitted", self.config.connect)
         rows = []
         for partition in led:
             member = members.get(partition)
@@ -114,18 +116,27 @@ class GroupAdmin(AdminConnection):
             rows.append(Lag(partition, committed.get(partition), ends[partition], name, client))
         return rows
 
-    def offsets_at(self, topic: str, timestamp: int) -> Offsets:
-        """For each partition of a topic the offset of EARLIEST, LATEST or a time in ms (LATEST when none)."""
-        leaders = fetch_leaders(self._connection, [topic])
-        if topic not in leaders.counts:
-            raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
-        partitions = [TopicPartition(topic, number) for number in range(leaders.counts[topic])]
-        found = list_offsets(leaders, timestamp, partitions, "read_uncommitted")
-        late = [partition for partition, offset in found.items() if offset < 0]
-        return {**found, **(list_offsets(leaders, LATEST, late, "read_uncommitted") if late else {})}
+    def partitions_of(self, topics: Sequence[str]) -> list[TopicPartition]:
+        """All partitions of these topics. Raises ApiError for a topic that does not exist."""
+        leaders = fetch_leaders(self._connection, topics)
+        for topic in topics:
+            if topic not in leaders.counts:
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
+        return [TopicPartition(topic, number) for topic in topics for number in range(leaders.counts[topic])]
 
-    def commit(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Set a group's committed offsets; only while it has no members."""
+    def offsets_of(self, partitions: Sequence[TopicPartition], timestamp: int) -> Offsets:
+        """For each partition the offset of EARLIEST, LATEST or a time in ms; -1 for no record so late."""
+        leaders = fetch_leaders(self._connection, sorted({one.topic for one in partitions}))
+        return list_offsets(leaders, timestamp, partitions, "read_uncommitted", self.config.connect)
+
+    def coordinator_of(self, group: str) -> BrokerConnection:
+        """A connection of the caller's own to the group's coordinator."""
+        return self._coordinator(CoordinatorKey.GROUP, group)
+
+    def commit(
+        self, group: str, offsets: Mapping[TopicPartition, int], *, member: str = "", epoch: int = -1
+    ) -> None:
+        """Set a group's committed offsets: as a member in its epoch, or while the group has no members."""
         by_topic: dict[str, list[OffsetCommitRequestPartition]] = defaultdict(list)
         for (topic, number), offset in sorted(offsets.items()):
             by_topic[topic].append(
@@ -135,6 +146,8 @@ class GroupAdmin(AdminConnection):
             )
         request = OffsetCommitRequest(
             group_id=group,
+            member_id=member,
+            generation_id_or_member_epoch=epoch,
             topics=[
                 OffsetCommitRequestTopic(name=name, partitions=parts) for name, parts in by_topic.items()
             ],
@@ -143,8 +156,8 @@ class GroupAdmin(AdminConnection):
             answer = connection.ask(request, OffsetCommitResponse, _OFFSET_COMMIT_VERSION_MAX)
         for answered in answer.topics:
             for one in answered.partitions:
-                refused = ErrorCode(one.error_code)
-                if refused is ErrorCode.UNKNOWN_MEMBER_ID:
+                refused = known_code(one.error_code)
+                if refused is ErrorCode.UNKNOWN_MEMBER_ID and not member:
                     raise ApiError(refused, f"group {group} has members: its offsets are theirs to set")
                 raise_for(refused, about=f"{answered.name}-{one.partition_index}")
 

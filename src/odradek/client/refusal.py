@@ -4,6 +4,14 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 
 
+def known_code(error_code: int) -> ErrorCode:
+    """The code of that number; UNKNOWN_SERVER_ERROR for one that a later protocol has."""
+    try:
+        return ErrorCode(error_code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def raise_for(error_code: int, message: str | None = None, *, about: str = "") -> None:
     """Raise ApiError unless the code is NONE.
 
@@ -11,6 +19,8 @@ def raise_for(error_code: int, message: str | None = None, *, about: str = "") -
     """
     if error_code == ErrorCode.NONE:
         return
-    code = ErrorCode(error_code)
+    code = known_code(error_code)
     words = message or code.name.lower().replace("_", " ")
+    if code is ErrorCode.UNKNOWN_SERVER_ERROR and error_code != code and not message:
+        words = f"error code {error_code}, which is not known here"
     raise ApiError(code, f"{about}: {words}" if about else words)

@@ -41,13 +41,15 @@ class TransactionAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     def list_transactions(self) -> list[TransactionListing]:
-        """The transactional ids that this broker coordinates, by name."""
-        answer = self._connection.ask(ListTransactionsRequest(), ListTransactionsResponse)
-        raise_for(answer.error_code, about="listing transactional ids")
-        found = [
-            TransactionListing(one.transactional_id, one.producer_id, one.transaction_state)
-            for one in answer.transaction_states
-        ]
+        """The transactional ids of the cluster, by name: each broker lists those that it coordinates."""
+        found = []
+        for connection in self._brokers():
+            answer = connection.ask(ListTransactionsRequest(), ListTransactionsResponse)
+            raise_for(answer.error_code, about="listing transactional ids")
+            found += [
+                TransactionListing(one.transactional_id, one.producer_id, one.transaction_state)
+                for one in answer.transaction_states
+            ]
         return sorted(found, key=lambda one: one.transactional_id)
 
     def describe(self, transactional_id: str) -> TransactionDescription:

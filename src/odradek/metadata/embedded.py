@@ -21,6 +21,9 @@ from odradek.metadata import codec, paths
 from odradek.metadata.store import ROOT, NodeStat
 from odradek.metadata.tree import Node, TableFailed, TreeEngine, name_of, parent_of
 
+METADATA_FILE = "metadata.db"
+"""Its name, in the first log directory unless a setting says otherwise."""
+
 SCHEMA_VERSION = 1
 # Marks the file as Odradek's for file(1) and for `open`: the letters "odra".
 APPLICATION_ID = 0x6F647261

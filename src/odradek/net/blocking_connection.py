@@ -36,7 +36,8 @@ class BrokerConnection:
         try:
             self._socket = socket.create_connection((host, port), timeout=timeout_s)
         except OSError as error:
-            raise ConnectionFailed(f"cannot connect to {self.address}: {error}") from error
+            reason = (error.strerror or str(error)).lower()
+            raise ConnectionFailed(f"cannot connect to {self.address}: {reason}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._timeout_ms = int(timeout_s * 1000)
         self._clock = SystemClock()
@@ -45,6 +46,10 @@ class BrokerConnection:
         self._outcomes: deque[Outcome] = deque()
         try:
             self._pipeline.learn_versions(self.call(ApiVersionsRequest(), ApiVersionsResponse, 0))
+        except ConnectionFailed as failed:
+            self._socket.close()
+            said = f"{self.address} does not answer as a PLAINTEXT listener of a broker does: {failed}"
+            raise ConnectionFailed(said, failed.code) from failed
         except BaseException:
             self._socket.close()
             raise
@@ -65,6 +70,11 @@ class BrokerConnection:
         except OSError as error:
             self._outcomes.extend(self._pipeline.lost(str(error)))
             raise ConnectionFailed(f"the connection to {self.address} broke: {error}") from error
+
+    def send_unanswered(self, request: Message, version: int) -> None:
+        """Send a request that the broker does not answer, as a produce with acks=0."""
+        self.send(request, version)
+        self._pipeline.forget_last()
 
     def receive(self, response: type[R]) -> R:
         """The answer to the oldest request without one; byte fields are views into its frame."""

@@ -31,6 +31,8 @@ class TrackedConnection(Protocol):
 
     peer_host: str
     peer_port: int
+    client_id: str
+    software: str
     listener: str
     requests: int
     bytes_in: int
@@ -149,6 +151,8 @@ class ConnectionTable:
         return [
             {
                 "client": f"{connection.peer_host}:{connection.peer_port}",
+                "client_id": connection.client_id,
+                "software": connection.software,
                 "listener": connection.listener,
                 "requests": connection.requests,
                 "bytes_in": connection.bytes_in,

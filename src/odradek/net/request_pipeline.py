@@ -1,6 +1,7 @@
 """Requests on one connection to a broker, without I/O: the bytes to write, and the meaning of those received.
 
-Invariant: each request that was sent has exactly one outcome, an answer or a failure, in their order.
+Invariant: each request that was sent has exactly one outcome, an answer or a failure, in their order, but for
+those that a broker does not answer (`forget_last`).
 A broker answers the requests of one connection in their order, so an answer belongs to the oldest request;
 one that carries another correlation id means that the two sides disagree, and ends everything.
 
@@ -160,6 +161,10 @@ class RequestPipeline:
         self._in_flight.append(sent)
         header = RequestHeader(sent.api_key, version, sent.correlation_id, self._client_id)
         return sent, framed(request.encode_parts(version, encode_request_header(header)))
+
+    def forget_last(self) -> None:
+        """The request sent last has no answer: a produce with acks=0."""
+        self._in_flight.pop()
 
     # --- in
 

@@ -65,6 +65,10 @@ class FrameHandler(Protocol):
         """The connection is being closed: the peer breaks the protocol, or its answer cannot be sent."""
 
 
+NAME_CHARACTERS_MAX = 250
+"""What is kept of a client's names for itself."""
+
+
 class ServerConnection(asyncio.BufferedProtocol):
     """A protocol for `loop.create_server`; everything after `connection_made` is on one thread."""
 
@@ -87,11 +91,13 @@ class ServerConnection(asyncio.BufferedProtocol):
         "_write_buffer_bytes",
         "bytes_in",
         "bytes_out",
+        "client_id",
         "idle_since_ms",
         "listener",
         "peer_host",
         "peer_port",
         "requests",
+        "software",
         "was_active",
     )
 
@@ -111,6 +117,10 @@ class ServerConnection(asyncio.BufferedProtocol):
         """The name of the listener that took the connection."""
         self.peer_host = ""
         self.peer_port = 0
+        self.client_id = ""
+        """As its ApiVersions request gave it, cut to NAME_CHARACTERS_MAX; empty before."""
+        self.software = ""
+        """The client's library and its version (KIP-511), likewise."""
         self.requests = 0
         """How many frames were handed to the handler."""
         self.bytes_in = 0
@@ -280,6 +290,11 @@ class ServerConnection(asyncio.BufferedProtocol):
             abandon()
         else:
             self._abandon = abandon
+
+    def identify(self, client_id: str, software: str) -> None:
+        """Remember who the peer says that it is, for descriptions."""
+        self.client_id = client_id[:NAME_CHARACTERS_MAX]
+        self.software = software[:NAME_CHARACTERS_MAX]
 
     def close(self) -> None:
         """Handle no more frames; what was answered is still sent."""

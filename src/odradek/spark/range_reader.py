@@ -3,9 +3,8 @@
 The next fetch is under way while an answer is decoded.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,23 +13,18 @@ import pyarrow as pa
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
-from odradek.client.bootstrap import connect_any
-from odradek.client.cluster import (
-    EARLIEST,
-    ISOLATION_LEVELS,
-    Address,
-    fetch_leaders,
-    list_offsets_of_leader,
-)
+from odradek.client.bootstrap import Address, connect_any
+from odradek.client.cluster import EARLIEST, fetch_leaders, list_offsets_of_leader
+from odradek.client.configuration import ISOLATION_LEVELS
+from odradek.client.fetched_batches import AbortedTransactions, whole_batches
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.compression import decompress
 from odradek.records.control import is_abort_marker
-from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES, BatchHeader, read_header
+from odradek.records.header import HEADER_BYTES, BatchHeader
 from odradek.spark.columns import RecordColumns, Section, decode_sections
 from odradek.spark.offset_ranges import OffsetRange
 from odradek.wire.messages.fetch import (
-    AbortedTransaction,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -71,41 +65,13 @@ class DataLost(OdradekError):
     """Records that a range covers are no longer there."""
 
 
-@dataclass(slots=True)
-class _Aborted:
-    """Tracks which producers are inside an aborted transaction, in the order of offsets (read_committed)."""
-
-    # First offsets of aborted transactions still ahead, per producer, ascending.
-    ahead: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    # Producers whose current transaction is aborted.
-    open: set[int] = field(default_factory=set)
-
-    def learn(self, transactions: Sequence[AbortedTransaction]) -> None:
-        for one in transactions:
-            if one.first_offset not in self.ahead[one.producer_id]:
-                self.ahead[one.producer_id].append(one.first_offset)
-                self.ahead[one.producer_id].sort()
-
-    def hides(self, header: BatchHeader, is_abort: bool) -> bool:
-        """Whether this batch is a marker or part of an aborted transaction; call once per batch, in order."""
-        starts = self.ahead.get(header.producer_id)
-        while starts and starts[0] <= header.last_offset:
-            starts.pop(0)
-            self.open.add(header.producer_id)
-        if header.is_control:
-            if is_abort:
-                self.open.discard(header.producer_id)
-            return True
-        return header.is_transactional and header.producer_id in self.open
-
-
 def read_range(wanted: OffsetRange, options: ReadOptions) -> Iterator[Any]:
     """Yield the rows of `wanted` as pyarrow record batches in the schema of the source.
 
     Raises OdradekError when the range cannot be read, DataLost when part of it is gone unless allowed.
     """
     position = wanted.start
-    aborted = _Aborted()
+    aborted = AbortedTransactions()
     attempts = 0
     while position < wanted.end:
         connection: BrokerConnection | None = None
@@ -141,7 +107,11 @@ def _connect_to_leader(wanted: OffsetRange, options: ReadOptions) -> BrokerConne
 
 
 def _fetch_all(
-    connection: BrokerConnection, wanted: OffsetRange, position: int, aborted: _Aborted, options: ReadOptions
+    connection: BrokerConnection,
+    wanted: OffsetRange,
+    position: int,
+    aborted: AbortedTransactions,
+    options: ReadOptions,
 ) -> Iterator[tuple[int, Any]]:
     version = connection.version_of(FetchRequest, FETCH_VERSION_MAX)
     connection.send(_request(wanted, position, options), version)
@@ -152,7 +122,7 @@ def _fetch_all(
             yield position, None
             connection.send(_request(wanted, position, options), version)
             continue
-        headers = _whole_batches(answer.records or b"")
+        headers = whole_batches(answer.records or b"")
         if not headers:
             raise _Retry(
                 f"nothing came although the range goes on; the high watermark is {answer.high_watermark}"
@@ -213,23 +183,10 @@ def _answer(response: FetchResponse, wanted: OffsetRange) -> PartitionData | Non
     return found
 
 
-def _whole_batches(records: Buffer) -> list[tuple[int, BatchHeader]]:
-    """(position, header) of the batches that are complete; a response may end within one."""
-    found = []
-    position, size = 0, len(records)
-    while size - position >= HEADER_BYTES:
-        header = read_header(records, position)
-        if header.batch_length + OVERHEAD_BYTES > size - position:
-            break
-        found.append((position, header))
-        position += header.size_bytes
-    return found
-
-
 def _decode(
     records: Buffer,
     headers: list[tuple[int, BatchHeader]],
-    aborted: _Aborted,
+    aborted: AbortedTransactions,
     options: ReadOptions,
 ) -> RecordColumns | None:
     """Decode the batches that are to be seen; compressed ones are laid out uncompressed first."""

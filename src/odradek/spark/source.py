@@ -15,7 +15,8 @@ from pyspark.sql.types import StructType
 
 from odradek.base.errors import SettingError
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
-from odradek.client.cluster import ISOLATION_LEVELS, fetch_leaders, list_offsets
+from odradek.client.cluster import fetch_leaders, list_offsets
+from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.spark.offset_ranges import OffsetRange, Subscription, bounds, plan, resolve
 from odradek.spark.range_reader import ReadOptions, read_range
 

@@ -361,7 +361,9 @@ class LogManager:
             if size_bytes >= 0:
                 continue
             partition = file_names.topic_partition_of(name)
-            if file_names.is_deleted_directory(name):
+            if partition is not None and partition.topic == file_names.KRAFT_METADATA_TOPIC:
+                pass  # Left as Kafka wrote it: it may be started here again.
+            elif file_names.is_deleted_directory(name):
                 directory.removals.add(f"{path}/{name}", 0)
             elif file_names.partition_of_stray(name) is not None:
                 back = None if expected is None else take_back(directory, name, expected)

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.ids import BrokerId
+from odradek.base.uuids import parse_uuid, render_uuid
 from odradek.base.values import value
 from odradek.storage import file_names
 from odradek.storage.files import FileSystem, write_atomically
-from odradek.storage.partition_metadata import parse_uuid, render_uuid
 
 
 @value

@@ -102,8 +102,7 @@ def _refuse_logs_of_nobody(file_system: FileSystem, path: str) -> None:
     if logs:
         raise DataDirectoryError(
             f"{path} holds {some_of(logs)} but no {file_names.META_PROPERTIES} that says whose they are: put"
-            " that file back, or name an empty directory; taking over the logs of Apache Kafka comes with a"
-            " later version"
+            " that file back, or name an empty directory"
         )
 
 

@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import shutil
+import struct
 from collections.abc import Callable
 from weakref import ReferenceType, ref
 
@@ -319,10 +320,24 @@ class OsFileSystem:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            _lock_for_kafka(descriptor)
+        except (BlockingIOError, PermissionError):
             os.close(descriptor)
             return None
         except OSError:
             os.close(descriptor)
             raise
         return OsDirectoryLock(descriptor)
+
+
+def _lock_for_kafka(descriptor: int) -> None:
+    """Take the lock that a JVM takes, which `flock` neither sees nor keeps out. Raises OSError if it is held.
+
+    On Linux it belongs to the open file; elsewhere to the process, which loses it with any descriptor of the
+    file that it closes.
+    """
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        # struct flock: type, whence, start, length (0: all), pid.
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+    else:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

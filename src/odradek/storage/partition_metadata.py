@@ -4,28 +4,11 @@ version: 0
 topic_id: kLtQrzhAQF2QbFeMyfaFQg
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from uuid import UUID
 
+from odradek.base.uuids import parse_uuid, render_uuid
 from odradek.storage.checkpoint import Damage
 from odradek.storage.files import FileSystem, write_atomically
-
-_UUID_CHARACTERS = 22
-
-
-def render_uuid(value: UUID) -> str:
-    """A UUID as Kafka writes it: URL-safe base 64 without padding."""
-    return urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
-
-
-def parse_uuid(text: str) -> UUID | None:
-    """The UUID of such a text, or None."""
-    if len(text) != _UUID_CHARACTERS or not text.isascii():
-        return None
-    try:
-        return UUID(bytes=urlsafe_b64decode(text + "=="))
-    except ValueError:
-        return None
 
 
 def read_topic_id(file_system: FileSystem, path: str) -> tuple[UUID | None, Damage | None]:

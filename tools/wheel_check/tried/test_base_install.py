@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from odradek.cli.main import MODULES
+from odradek.testing import Broker
+
 ODRADEK = Path(sys.executable).parent / "odradek"
 
 
@@ -24,11 +27,19 @@ def test_the_package_is_the_wheels() -> None:
     assert Path(odradek.__file__).with_name("py.typed").exists()
 
 
-def test_a_command_of_an_extra_names_the_extra() -> None:
-    done = subprocess.run([ODRADEK, "topics", "list"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "pip install 'odradek[cli]'" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_command_line_needs_no_extra(odradek_broker: Broker) -> None:
+    server = ("--bootstrap-server", odradek_broker.bootstrap_servers)
+    for arguments in (("create", "payments", "--partitions", "3"), ("describe", "payments")):
+        done = subprocess.run(
+            [ODRADEK, "topics", *arguments, *server], capture_output=True, text=True, check=True
+        )
+        assert "payments" in done.stdout
+
+
+def test_every_command_has_help() -> None:
+    for command in MODULES:
+        done = subprocess.run([ODRADEK, command, "--help"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith(f"Usage: odradek {command} ")
 
 
 def test_the_admin_listener_names_its_extra(tmp_path: Path) -> None:

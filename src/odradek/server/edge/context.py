@@ -34,6 +34,9 @@ class Client(Protocol):
     def close(self) -> None:
         """Handle no more of its requests."""
 
+    def identify(self, client_id: str, software: str) -> None:
+        """Remember who the client says that it is, for descriptions of the connection."""
+
     def when_lost(self, abandon: Callable[[], None]) -> None:
         """Call `abandon` when the connection is lost before the request at work is answered."""
 

@@ -44,6 +44,8 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
     elif not _is_meant_here(core, request):
         response.error_code = ErrorCode.REBOOTSTRAP_REQUIRED
     else:
+        software = f"{request.client_software_name} {request.client_software_version}".strip()
+        context.client.identify(context.client_id or "", software)
         response.api_keys = _served()
         if context.api_version >= _FIRST_WITH_FEATURES_FROM_0:
             response.supported_features = [

@@ -9,12 +9,10 @@ from pathlib import Path
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import BrokerSettings
-from odradek.metadata.embedded import EmbeddedEngine, peek_cluster_id
+from odradek.metadata.embedded import METADATA_FILE, EmbeddedEngine, peek_cluster_id
 from odradek.metadata.store import StoreEngine
 from odradek.storage.opening import stored_cluster_id
 from odradek.storage.os_files import OsFileSystem
-
-METADATA_FILE = "metadata.db"
 
 
 def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> StoreEngine:
@@ -53,6 +51,7 @@ def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
     if not file.exists():
         raise DataDirectoryError(
             f"{directories} belongs to cluster {stored}, whose metadata file {file} does not exist"
+            f" (what Apache Kafka left is taken over by: odradek import {' '.join(settings.log_dirs)})"
         )
     named = peek_cluster_id(file)
     if named is not None and named != stored:

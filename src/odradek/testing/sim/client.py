@@ -71,6 +71,9 @@ class SimClient:
         """See `Client.close`."""
         self.is_closed = True
 
+    def identify(self, client_id: str, software: str) -> None:
+        """See `Client.identify`."""
+
     def when_lost(self, abandon: Callable[[], None]) -> None:
         """See `Client.when_lost`."""
         self.abandon = abandon

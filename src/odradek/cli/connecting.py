@@ -1,0 +1,40 @@
+"""The options that all commands share: which broker, how to speak to it, and JSON."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from odradek.cli.command_line import Options, option
+from odradek.cli.output import say
+from odradek.client.configuration import ClientConfig, read_client_properties
+
+SERVERS_VARIABLE = "ODRADEK_BOOTSTRAP_SERVERS"
+BOOTSTRAP = option(
+    "--bootstrap-server",
+    "-b",
+    help=f"addresses of one or several brokers of the cluster, else ${SERVERS_VARIABLE}",
+    metavar="HOST:PORT[,...]",
+    shown_default=ClientConfig().bootstrap_servers,
+)
+CONFIG = option(
+    "--config",
+    help="a file of client properties with Kafka's names: bootstrap.servers, client.id, ...",
+    metavar="FILE",
+    variable="ODRADEK_CLIENT_CONFIG",
+    completes="file",
+)
+
+CONNECTION = (BOOTSTRAP, CONFIG)
+
+
+def client_config(options: Options) -> ClientConfig:
+    """What the option, else the properties file, else the environment says. Raises SettingError."""
+    config = ClientConfig(os.environ.get(SERVERS_VARIABLE) or ClientConfig().bootstrap_servers)
+    warnings: list[str] = []
+    if options.config is not None:
+        config, warnings = read_client_properties(Path(options.config), config)
+    for warning in warnings:
+        say(f"odradek: {options.config}: {warning}", as_error=True)
+    if options.bootstrap_server is not None:
+        config = replace(config, bootstrap_servers=options.bootstrap_server)
+    return config

@@ -1,0 +1,82 @@
+"""How a record is written: its value alone, in a format as kcat's, or as JSON without loss."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from odradek.base.visible import visible_json
+from odradek.cli.bytes_in_json import bytes_fields
+from odradek.cli.command_line import UsageError
+from odradek.client.record_reader import FetchedRecord
+
+Render = Callable[[FetchedRecord], bytes]
+
+_FIELDS: Mapping[str, Render] = {
+    "t": lambda record: record.topic.encode(),
+    "p": lambda record: b"%d" % record.partition,
+    "o": lambda record: b"%d" % record.offset,
+    "T": lambda record: b"%d" % record.timestamp_ms,
+    "k": lambda record: record.key or b"",
+    "s": lambda record: record.value or b"",
+    "K": lambda record: b"%d" % _length(record.key),
+    "S": lambda record: b"%d" % _length(record.value),
+    "h": lambda record: _headers(record),
+    "%": lambda record: b"%",
+}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\"}
+_PARTS = re.compile(r"%(?P<field>.?)|\\(?P<escape>.)|(?P<text>[^%\\]+|\\$)", re.DOTALL)
+
+
+def formatter(template: str) -> Render:
+    """Renders records by a template of %-fields. Raises UsageError for one that is not known."""
+    parts: list[bytes | Render] = []
+    for part in _PARTS.finditer(template):
+        if part["field"] is not None:
+            if part["field"] not in _FIELDS:
+                known = " ".join(f"%{one}" for one in _FIELDS)
+                raise UsageError(f"--format has no %{part['field']}: it knows {known}")
+            parts.append(_FIELDS[part["field"]])
+        elif part["escape"] is not None:
+            parts.append(_ESCAPES.get(part["escape"], f"\\{part['escape']}").encode())
+        else:
+            parts.append(part["text"].encode())
+    return lambda record: b"".join(part if isinstance(part, bytes) else part(record) for part in parts)
+
+
+def as_value(with_keys: bool, with_headers: bool) -> Render:
+    """Renders the value as a line, after headers and key if they are wanted; null as an empty one."""
+
+    def render(record: FetchedRecord) -> bytes:
+        parts = [_headers(record)] if with_headers else []
+        if with_keys:
+            parts.append(record.key or b"")
+        return b"\t".join([*parts, record.value or b""]) + b"\n"
+
+    return render
+
+
+def as_json(record: FetchedRecord, *, always_base64: bool = False) -> bytes:
+    """One line of JSON with everything; what is not UTF-8 in base64, under a name that says so."""
+    shown: dict[str, Any] = {
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp_ms,
+        "timestamp_type": record.timestamp_type,
+        "leader_epoch": record.leader_epoch,
+        **bytes_fields("key", record.key, always_base64),
+        **bytes_fields("value", record.value, always_base64),
+        "headers": [
+            {"name": name.decode(errors="backslashreplace"), **bytes_fields("value", value, always_base64)}
+            for name, value in record.headers
+        ],
+    }
+    return visible_json(shown).encode() + b"\n"
+
+
+def _length(content: bytes | None) -> int:
+    return -1 if content is None else len(content)
+
+
+def _headers(record: FetchedRecord) -> bytes:
+    return b",".join(name + b"=" + (b"" if value is None else value) for name, value in record.headers)

@@ -1,0 +1,156 @@
+"""Reads what is to be produced: lines, JSON objects or whole files.
+
+Input comes in chunks of what is there at once: what a slow program writes is sent when it comes, what a fast
+one writes in large batches.
+"""
+
+import base64
+import binascii
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from odradek.base.errors import OdradekError
+from odradek.client.record_writer import OutgoingRecord
+from odradek.records.framing import RecordHeaders
+
+CHUNK_BYTES = 64 << 10
+LINE_SHOWN_MAX = 60
+_JSON_FIELDS = {"key", "key_base64", "value", "value_base64", "headers", "partition", "timestamp"}
+# What `odradek consume --json` adds, and what does not matter here.
+_JSON_IGNORED = {"topic", "offset", "timestamp_type", "leader_epoch"}
+
+
+@dataclass(frozen=True, slots=True)
+class LineRules:
+    """What a line means."""
+
+    key_separator: bytes | None = None
+    """What ends the key at the start of each line; None: there are no keys in the lines."""
+    key: bytes | None = None
+    """The key of every record, without a separator."""
+    null_marker: bytes | None = None
+    """The text that stands for null."""
+    headers: RecordHeaders = ()
+    partition: int | None = None
+
+
+@contextmanager
+def open_input(path: str | None) -> Iterator[int]:
+    """The descriptor of a file, or of the standard input for "-" and None. Raises OdradekError."""
+    if path in (None, "-"):
+        yield sys.stdin.fileno()
+        return
+    assert path is not None
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise OdradekError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def lines_of(descriptor: int) -> Iterator[list[bytes]]:
+    """The lines, without their ends, that are there at once; blocks for the first of each list."""
+    rest = b""
+    while chunk := _read(descriptor):
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield [line.removesuffix(b"\r") for line in lines]
+    if rest:
+        yield [rest.removesuffix(b"\r")]
+
+
+def whole(descriptor: int) -> bytes:
+    """Everything up to the end."""
+    chunks = []
+    while chunk := _read(descriptor):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, CHUNK_BYTES)
+    except OSError as error:
+        raise OdradekError(f"cannot read the input: {(error.strerror or str(error)).lower()}") from error
+
+
+def record_of_line(line: bytes, rules: LineRules) -> OutgoingRecord:
+    """The record that a line stands for. Raises OdradekError for a line without the separator."""
+    key, value = rules.key, line
+    if rules.key_separator is not None:
+        key, found, value = line.partition(rules.key_separator)
+        if not found:
+            separator = rules.key_separator.decode(errors="replace")
+            raise OdradekError(f"a line has no key separator '{separator}': {_shown(line)}")
+    return OutgoingRecord(
+        _unless_null(key, rules), _unless_null(value, rules), rules.headers, None, rules.partition
+    )
+
+
+def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
+    """The record that a JSON object describes, as `odradek consume --json` prints it. Raises OdradekError."""
+    try:
+        given = json.loads(line)
+    except ValueError as error:
+        raise OdradekError(f"a line is no JSON ({error}): {_shown(line)}") from error
+    if not isinstance(given, dict):
+        raise OdradekError(f"a line is no JSON object: {_shown(line)}")
+    unknown = sorted(given.keys() - _JSON_FIELDS - _JSON_IGNORED)
+    if unknown:
+        known = ", ".join(sorted(_JSON_FIELDS))
+        raise OdradekError(f"a JSON object has the field {unknown[0]}; known are {known}: {_shown(line)}")
+    try:
+        key = _bytes(given, "key")
+        headers = tuple(_header(one) for one in given.get("headers") or ())
+        partition = given.get("partition", rules.partition)
+        if not isinstance(partition, int | None) or isinstance(partition, bool):
+            raise ValueError("its partition is no number")
+        timestamp_ms = given.get("timestamp")
+        if not isinstance(timestamp_ms, int | None) or isinstance(timestamp_ms, bool):
+            raise ValueError("its timestamp is no number of milliseconds")
+        value = _bytes(given, "value")
+    except ValueError as error:
+        raise OdradekError(f"a JSON object cannot be sent, {error}: {_shown(line)}") from error
+    return OutgoingRecord(
+        rules.key if key is None else key, value, (*rules.headers, *headers), timestamp_ms, partition
+    )
+
+
+def _bytes(given: dict[str, Any], name: str) -> bytes | None:
+    """Text as UTF-8, base64 as its bytes, other JSON values as JSON. Raises ValueError."""
+    if f"{name}_base64" in given:
+        try:
+            return base64.b64decode(given[f"{name}_base64"], validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            raise ValueError(f"its {name}_base64 is no base64") from None
+    value = given.get(name)
+    if value is None:
+        return None
+    try:
+        return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"its {name} is no Unicode text") from None
+
+
+def _header(given: object) -> tuple[bytes, bytes | None]:
+    if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
+        given = {"name": given[0], "value": given[1]}
+    if not isinstance(given, dict) or not isinstance(given.get("name"), str):
+        raise ValueError('its headers are no list of {"name": ..., "value": ...}')
+    return given["name"].encode(), _bytes(given, "value")
+
+
+def _unless_null(content: bytes | None, rules: LineRules) -> bytes | None:
+    return None if rules.null_marker is not None and content == rules.null_marker else content
+
+
+def _shown(line: bytes) -> str:
+    return line[:LINE_SHOWN_MAX].decode(errors="replace")

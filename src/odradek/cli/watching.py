@@ -1,0 +1,29 @@
+"""`--watch`: a command that shows something, again and again until Ctrl-C."""
+
+import sys
+import time
+from collections.abc import Callable
+
+from odradek.cli.command_line import option, seconds
+from odradek.cli.output import say, timed
+
+WATCH = option(
+    "--watch", help="show it again every so many seconds until Ctrl-C", metavar="SECONDS", kind=seconds
+)
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def watched(every_s: float | None, show_once: Callable[[], None]) -> None:
+    """Run `show_once`, and again every `every_s` seconds if that is given."""
+    if every_s is None:
+        show_once()
+        return
+    try:
+        while True:
+            print(_CLEAR if sys.stdout.isatty() else "", end="")
+            say(timed(int(time.time() * 1000)))
+            show_once()
+            print(flush=True)
+            time.sleep(every_s)
+    except KeyboardInterrupt:
+        pass

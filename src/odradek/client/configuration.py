@@ -1,0 +1,130 @@
+"""The configuration of a client, also from a properties file with Kafka's names.
+
+A name that promises protection which this client does not give is refused: a person who wrote
+`security.protocol=SSL` must not send in the clear. Other names without effect are reported and ignored.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from odradek.base.errors import SettingError
+from odradek.client.bootstrap import Address, connect_any, parse_bootstrap_servers
+from odradek.net.blocking_connection import BrokerConnection
+
+ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+ACKS = {"0": 0, "1": 1, "all": -1, "-1": -1}
+
+_PROTECTION = ("sasl.", "ssl.", "security.")
+_TIMEOUT_MS_MAX = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """What a client is told; each field has Kafka's name and default unless it says otherwise."""
+
+    bootstrap_servers: str = "127.0.0.1:9092"
+    client_id: str = "odradek"
+    request_timeout_ms: int = 30_000
+    group_id: str | None = None
+    isolation_level: str = "read_uncommitted"
+    compression_type: str = "none"
+    acks: int = -1
+    enable_idempotence: bool = True
+    batch_size: int = 128 * 1024
+    """Bytes of uncompressed records after which a batch is sent; Kafka's default is 16384."""
+
+    def connect(self, address: Address | None = None) -> BrokerConnection:
+        """A connection to `address`, or to the first bootstrap server that answers.
+
+        Raises SettingError for malformed bootstrap servers, ConnectionFailed when no broker answers.
+        """
+        addresses = parse_bootstrap_servers(self.bootstrap_servers) if address is None else [address]
+        return connect_any(addresses, client_id=self.client_id, timeout_s=self.request_timeout_ms / 1000)
+
+
+def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
+    """The configuration in a properties file, and a warning for each name without effect.
+
+    What the file does not say is as `otherwise` has it.
+
+    Raises SettingError for a file that cannot be read, a bad value, or protection that is not served.
+    """
+    from odradek.base.settings.properties import parse_properties  # 25 ms that few commands need
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise SettingError(f"the properties file {path} is not UTF-8") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SettingError(f"cannot read the properties file {path}: {reason}") from None
+    return from_properties(parse_properties(text), otherwise)
+
+
+def from_properties(properties: Mapping[str, str], otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
+    """`read_client_properties` of properties that were read already."""
+    values: dict[str, Any] = {}
+    warnings = []
+    for name, text in properties.items():
+        if name.startswith(_PROTECTION):
+            if (name, text.strip().upper()) != ("security.protocol", "PLAINTEXT"):
+                raise SettingError(_unprotected(name, text))
+        elif name in _READERS:
+            values[name.replace(".", "_")] = _READERS[name](name, text.strip())
+        else:
+            warnings.append(f"{name} has no effect in these commands and is ignored")
+    return replace(otherwise, **values), warnings
+
+
+def _unprotected(name: str, text: str) -> str:
+    shown = f"{name}={text}" if name == "security.protocol" else name  # others may be secrets
+    return f"{shown} asks for protection that this client cannot give: it speaks PLAINTEXT only"
+
+
+def _text(name: str, text: str) -> str:
+    if not text:
+        raise SettingError(f"{name} has no value")
+    return text
+
+
+def _number(lowest: int, highest: int) -> Callable[[str, str], int]:
+    def read(name: str, text: str) -> int:
+        digits = text.isascii() and text.isdecimal() and len(text) <= len(str(highest))
+        if not digits or not lowest <= int(text) <= highest:
+            raise SettingError(f"{name} is a number from {lowest} to {highest}, not '{text}'")
+        return int(text)
+
+    return read
+
+
+def _one_of(*choices: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        if text not in choices:
+            raise SettingError(f"{name} is one of {', '.join(choices)}, not '{text}'")
+        return text
+
+    return read
+
+
+def _acks(name: str, text: str) -> int:
+    return ACKS[_one_of(*ACKS)(name, text)]
+
+
+def _bool(name: str, text: str) -> bool:
+    return _one_of("true", "false")(name, text.lower()) == "true"
+
+
+_READERS: Mapping[str, Callable[[str, str], Any]] = {
+    "bootstrap.servers": _text,
+    "client.id": _text,
+    "request.timeout.ms": _number(1, _TIMEOUT_MS_MAX),
+    "group.id": _text,
+    "isolation.level": _one_of(*ISOLATION_LEVELS),
+    "compression.type": _one_of(*CODECS),
+    "acks": _acks,
+    "enable.idempotence": _bool,
+    "batch.size": _number(1, 1 << 20),
+}

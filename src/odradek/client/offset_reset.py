@@ -1,0 +1,114 @@
+"""Where a group's committed offsets are to be moved, partition by partition, before anything is committed.
+
+A target outside a log is moved to its nearer end, as Kafka's tool does it: an offset that a log does not have
+would leave the choice to each member's `auto.offset.reset`.
+
+    At(999) in a log of offsets 5 to 10      10, moved
+    ShiftBy(-3) of a committed 7             4, which the log no longer has: 5, moved
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import Offset, TopicPartition
+from odradek.client.cluster import EARLIEST, LATEST
+from odradek.client.group_admin import GroupAdmin
+
+
+@dataclass(frozen=True, slots=True)
+class Earliest:
+    """The first offset of each log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The end of each log."""
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """One offset for all partitions."""
+
+    offset: Offset
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftBy:
+    """So many offsets after what is committed; negative for before."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    """The first record of that time or later; the end where there is none."""
+
+    timestamp_ms: int
+
+
+Target: TypeAlias = Earliest | Latest | At | ShiftBy | AtTime
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What becomes of one partition's committed offset."""
+
+    partition: TopicPartition
+    before: Offset | None
+    """None while nothing is committed."""
+    after: Offset
+    asked: Offset
+    """What the target says; other than `after` where the log does not have it."""
+
+
+def plan_moves(
+    admin: GroupAdmin, group: str, topics: Sequence[str], target: Target, partition: int | None = None
+) -> list[Move]:
+    """The moves, in order of the partitions. Without `topics`: of all that the group has committed.
+
+    Raises ApiError when a topic or partition does not exist, or nothing is committed that could be shifted.
+    """
+    committed = admin.committed(group)
+    names = list(topics) or sorted({one.topic for one in committed})
+    wanted = admin.partitions_of(names)
+    if not topics:
+        wanted = [one for one in wanted if one in committed]
+    if partition is not None:
+        wanted = [one for one in wanted if one.partition == partition]
+        if not wanted:
+            raise ApiError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"there is no partition {partition} of topic {', '.join(names)}",
+            )
+    if isinstance(target, ShiftBy):
+        _refuse_uncommitted(group, [one for one in wanted if one not in committed])
+    starts, ends = admin.offsets_of(wanted, EARLIEST), admin.offsets_of(wanted, LATEST)
+    times = admin.offsets_of(wanted, target.timestamp_ms) if isinstance(target, AtTime) else {}
+    moves = []
+    for one in wanted:
+        match target:
+            case Earliest():
+                asked = starts[one]
+            case Latest():
+                asked = ends[one]
+            case At(offset):
+                asked = offset
+            case ShiftBy(count):
+                asked = committed[one] + count
+            case AtTime():
+                asked = times[one] if times[one] >= 0 else ends[one]
+        after = max(starts[one], min(asked, ends[one]))
+        moves.append(Move(one, committed.get(one), after, asked))
+    return moves
+
+
+def _refuse_uncommitted(group: str, partitions: Sequence[TopicPartition]) -> None:
+    if partitions:
+        raise ApiError(
+            ErrorCode.INVALID_REQUEST,
+            f"group {group} has committed nothing for {partitions[0]} that could be shifted;"
+            " use --to or --to-datetime",
+        )

@@ -1,0 +1,62 @@
+"""Deletes the records of partitions below given offsets (DeleteRecords, KIP-107)."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import Offset, TopicPartition
+from odradek.client.configuration import ClientConfig
+from odradek.client.leader_connections import LeaderConnections
+from odradek.client.refusal import raise_for
+from odradek.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+
+TO_THE_END: Offset = -1
+"""Stands for the high watermark: everything."""
+_TIMEOUT_MS = 30_000
+
+
+def partitions_of(config: ClientConfig, topic: str, number: int | None) -> list[TopicPartition]:
+    """The partitions of a topic, or the one of that number. Raises ApiError for those that are not there."""
+    with LeaderConnections(config, [topic]) as leaders:
+        found = leaders.partitions_of(topic)
+    wanted = [one for one in found if number in (None, one.partition)]
+    if not wanted:
+        raise ApiError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"there is no partition {number} of topic {topic}: it has {len(found)}",
+        )
+    return wanted
+
+
+def delete_records(
+    config: ClientConfig, offsets: Mapping[TopicPartition, Offset]
+) -> dict[TopicPartition, Offset]:
+    """Delete the records below each offset; the first offset that each log has now. Raises ApiError."""
+    starts: dict[TopicPartition, Offset] = {}
+    with LeaderConnections(config, sorted({one.topic for one in offsets})) as leaders:
+        missing = [one for one in offsets if one not in leaders.leaders.addresses]
+        if missing:
+            raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"{missing[0]} has no leader")
+        for connection, led in leaders.by_broker(offsets):
+            by_topic: dict[str, list[DeleteRecordsPartition]] = defaultdict(list)
+            for one in led:
+                asked = DeleteRecordsPartition(partition_index=one.partition, offset=offsets[one])
+                by_topic[one.topic].append(asked)
+            topics = [DeleteRecordsTopic(name=name, partitions=parts) for name, parts in by_topic.items()]
+            request = DeleteRecordsRequest(topics=topics, timeout_ms=_TIMEOUT_MS)
+            for topic in connection.ask(request, DeleteRecordsResponse).topics:
+                for part in topic.partitions:
+                    named = TopicPartition(topic.name, part.partition_index)
+                    if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                        raise ApiError(
+                            ErrorCode.OFFSET_OUT_OF_RANGE, f"{named} ends before offset {offsets[named]}"
+                        )
+                    raise_for(part.error_code, about=str(named))
+                    starts[named] = part.low_watermark
+    return starts

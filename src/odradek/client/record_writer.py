@@ -1,0 +1,238 @@
+"""Writes records to one topic: batches by partition, acknowledged in order, each exactly once.
+
+The writer is idempotent (KIP-98): a batch that is sent again after a lost answer is not stored twice.
+
+    with RecordWriter(config, "flights") as writer:
+        writer.write(OutgoingRecord(b"key", b"value"))
+        writer.flush()
+    writer.acknowledged     how many records the brokers have; also after an error
+"""
+
+import time
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import NO_PRODUCER_ID, ProducerId, TopicPartition
+from odradek.client.configuration import CODECS, ClientConfig
+from odradek.client.leader_connections import LeaderConnections
+from odradek.client.partitioning import partition_of_key
+from odradek.client.refusal import known_code, raise_for
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.records.builder import BatchBuilder
+from odradek.records.framing import RecordHeaders
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+# The last version that names topics by name.
+_PRODUCE_VERSION_MAX = 12
+# How long a batch may go unacknowledged: `delivery.timeout.ms` of Kafka's producer.
+DELIVERY_MAX_S = 120.0
+# How long a topic that is just made may be without a leader.
+CREATION_MAX_S = 10.0
+_RETRY_S = 0.1
+_SEQUENCES = 1 << 31
+
+
+class OutgoingRecord(NamedTuple):
+    """One record to be written; without a time the writer's clock gives it, without a partition its key."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: RecordHeaders = ()
+    timestamp_ms: int | None = None
+    partition: int | None = None
+
+
+class RecordWriter:
+    """Raises ApiError for what a broker refuses, ConnectionFailed when brokers stay away."""
+
+    def __init__(self, config: ClientConfig, topic: str) -> None:
+        self._config = config
+        self._topic = topic
+        self._codec = CODECS.index(config.compression_type)
+        self._connections = LeaderConnections(config, [topic], may_create=True)
+        self._wait_for_topic()
+        self._is_idempotent = config.enable_idempotence and config.acks == -1
+        self._producer: tuple[ProducerId, int] = (NO_PRODUCER_ID, -1)
+        # The next sequence number of each partition.
+        self._sequences: dict[int, int] = {}
+        # What is not sent yet, by partition; none is empty.
+        self._open: dict[int, BatchBuilder] = {}
+        # Where records without a key go: to one partition until its batch is sent.
+        self._sticky = 0
+        self.acknowledged = 0
+        """How many records were acknowledged (with acks=0: sent)."""
+
+    @property
+    def partition_count(self) -> int:
+        """The number of the topic's partitions."""
+        return self._connections.leaders.counts[self._topic]
+
+    def write(self, record: OutgoingRecord) -> None:
+        """Add a record; sends its batch when that is full."""
+        number = self._partition_of(record)
+        batch = self._open.get(number)
+        if batch is None:
+            batch = self._open[number] = self._new_builder(number)
+        timestamp_ms = int(time.time() * 1000) if record.timestamp_ms is None else record.timestamp_ms
+        batch.append(timestamp_ms, record.key, record.value, record.headers)
+        if batch.size_bytes >= self._config.batch_size:
+            self._send([number])
+            self._sticky = (self._sticky + 1) % self.partition_count
+
+    def flush(self) -> None:
+        """Send what waits, and return when all of it is acknowledged."""
+        if self._open:
+            self._send(list(self._open))
+            self._sticky = (self._sticky + 1) % self.partition_count
+
+    def close(self) -> None:
+        """End the connections; what was not flushed is dropped."""
+        self._connections.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _partition_of(self, record: OutgoingRecord) -> int:
+        count = self.partition_count
+        if record.partition is not None:
+            if not 0 <= record.partition < count:
+                existing = "partition 0 only" if count == 1 else f"partitions 0 to {count - 1}"
+                raise ApiError(
+                    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                    f"there is no partition {record.partition} of topic {self._topic}: it has {existing}",
+                )
+            return record.partition
+        return self._sticky if record.key is None else partition_of_key(record.key, count)
+
+    def _new_builder(self, number: int) -> BatchBuilder:
+        if not self._is_idempotent:
+            return BatchBuilder(codec=self._codec)
+        if self._producer[0] == NO_PRODUCER_ID:
+            self._producer = self._new_producer()
+        producer_id, epoch = self._producer
+        sequence = self._sequences.get(number, 0)
+        return BatchBuilder(
+            codec=self._codec, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+        )
+
+    def _new_producer(self) -> tuple[ProducerId, int]:
+        deadline = time.monotonic() + CREATION_MAX_S
+        request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=2**31 - 1)
+        while True:
+            with self._config.connect() as connection:
+                answer = connection.ask(request, InitProducerIdResponse)
+            if not known_code(answer.error_code).is_retriable or time.monotonic() > deadline:
+                break
+            time.sleep(_RETRY_S)
+        raise_for(answer.error_code, about="the broker gives no producer id")
+        return answer.producer_id, answer.producer_epoch
+
+    def _send(self, numbers: list[int]) -> None:
+        """Send the batches of these partitions until each is acknowledged."""
+        batches = {number: self._open.pop(number) for number in numbers}
+        data = {number: bytes(builder.build()) for number, builder in batches.items()}
+        deadline = time.monotonic() + DELIVERY_MAX_S
+        while data:
+            failure = self._attempt(data, batches)
+            if failure is None:
+                continue
+            if time.monotonic() > deadline:
+                raise failure
+            time.sleep(_RETRY_S)
+            try:
+                self._connections.refresh()
+            except ConnectionFailed as unreachable:
+                if time.monotonic() > deadline:
+                    raise unreachable from failure
+
+    def _attempt(self, data: dict[int, bytes], batches: dict[int, BatchBuilder]) -> ApiError | None:
+        """Send each batch once, and take those out that were acknowledged; what failed and may be retried."""
+        wanted = [TopicPartition(self._topic, number) for number in data]
+        failure: ApiError | None = None
+        try:
+            asked = self._connections.by_broker(wanted)
+        except ConnectionFailed as failed:
+            return failed
+        if not asked:
+            return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"no partition of {self._topic} has a leader")
+        for connection, partitions in asked:
+            try:
+                answers = self._produce(
+                    connection, {one.partition: data[one.partition] for one in partitions}
+                )
+            except ConnectionFailed as failed:
+                self._connections.drop(connection)
+                failure = failed
+                continue
+            for answer in answers:
+                failure = self._judge(answer) or failure
+                if answer.error_code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+                    del data[answer.index]
+                    self._acknowledge(answer.index, batches[answer.index])
+        return failure
+
+    def _produce(
+        self, connection: BrokerConnection, data: dict[int, bytes]
+    ) -> list[PartitionProduceResponse]:
+        parts = [PartitionProduceData(index=number, records=records) for number, records in data.items()]
+        request = ProduceRequest(
+            acks=self._config.acks,
+            timeout_ms=self._config.request_timeout_ms,
+            topic_data=[TopicProduceData(name=self._topic, partition_data=parts)],
+        )
+        version = connection.version_of(ProduceRequest, _PRODUCE_VERSION_MAX)
+        if self._config.acks == 0:  # The broker does not answer.
+            connection.send_unanswered(request, version)
+            return [PartitionProduceResponse(index=number) for number in data]
+        answer = connection.call(request, ProduceResponse, version)
+        return [part for topic in answer.responses for part in topic.partition_responses]
+
+    def _judge(self, answer: PartitionProduceResponse) -> ApiError | None:
+        """What kept a batch from being stored, if it may be sent again. Raises ApiError if not."""
+        code = known_code(answer.error_code)
+        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            return None
+        words = answer.error_message or code.name.lower().replace("_", " ")
+        error = ApiError(code, f"{self._topic}-{answer.index} refuses the records: {words}")
+        if not code.is_retriable:
+            raise error
+        return error
+
+    def _acknowledge(self, number: int, builder: BatchBuilder) -> None:
+        self.acknowledged += builder.record_count
+        self._sequences[number] = (self._sequences.get(number, 0) + builder.record_count) % _SEQUENCES
+
+    def _wait_for_topic(self) -> None:
+        """Return when the topic has a leader for each partition; a topic may just have been made."""
+        deadline = time.monotonic() + CREATION_MAX_S
+        while True:
+            leaders = self._connections.leaders
+            if self._topic in leaders.counts:
+                partitions = self._connections.partitions_of(self._topic)
+                if partitions and all(one in leaders.addresses for one in partitions):
+                    return
+            if time.monotonic() > deadline:
+                self._connections.close()
+                if self._topic not in leaders.counts:
+                    raise ApiError(
+                        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        f"there is no topic {self._topic}, and the broker does not create it by itself",
+                    )
+                raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {self._topic} has no leader")
+            time.sleep(_RETRY_S)
+            self._connections.refresh()

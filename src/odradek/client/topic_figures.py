@@ -1,0 +1,61 @@
+"""What the partitions of topics hold: their first and last offsets, and their leaders' bytes on disk."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from odradek.base.ids import Offset, TopicPartition
+from odradek.client.cluster import EARLIEST, LATEST, list_offsets_of_leader
+from odradek.client.configuration import ClientConfig
+from odradek.client.leader_connections import LeaderConnections
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.wire.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one partition; None for its size where the broker does not say."""
+
+    log_start_offset: Offset
+    log_end_offset: Offset
+    size_bytes: int | None
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets the log covers: records, and what compaction and transactions leave."""
+        return self.log_end_offset - self.log_start_offset
+
+
+def figures_of(config: ClientConfig, topics: Sequence[str]) -> dict[TopicPartition, Figures]:
+    """The figures of every partition of these topics that has a leader."""
+    found: dict[TopicPartition, Figures] = {}
+    with LeaderConnections(config, topics) as leaders:
+        wanted = [partition for topic in topics for partition in leaders.partitions_of(topic)]
+        for connection, led in leaders.by_broker(wanted):
+            starts = list_offsets_of_leader(connection, EARLIEST, led, "read_uncommitted")
+            ends = list_offsets_of_leader(connection, LATEST, led, "read_uncommitted")
+            sizes = _sizes(connection, led)
+            for one in led:
+                found[one] = Figures(starts[one], ends[one], sizes.get(one))
+    return found
+
+
+def _sizes(connection: BrokerConnection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    if not connection.serves(DescribeLogDirsRequest):
+        return {}
+    by_topic: dict[str, list[int]] = defaultdict(list)
+    for topic, number in partitions:
+        by_topic[topic].append(number)
+    asked = [DescribableLogDirTopic(topic=topic, partitions=numbers) for topic, numbers in by_topic.items()]
+    answer = connection.ask(DescribeLogDirsRequest(topics=asked), DescribeLogDirsResponse)
+    return {
+        TopicPartition(topic.name, one.partition_index): one.partition_size
+        for directory in answer.results
+        for topic in directory.topics
+        for one in topic.partitions
+        if not one.is_future_key
+    }

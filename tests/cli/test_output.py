@@ -1,0 +1,62 @@
+"""Tables, cells and colours."""
+
+import itertools
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.cli.output import Column, colour_of_lag, counted, show, sized, table_lines, timed
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0, "0 B"), (999, "999 B"), (1200, "1.2 KB"), (5 * 10**9, "5.0 GB"), (None, "-")]
+)
+def test_sizes_have_units(value: int | None, shown: str) -> None:
+    assert sized(value) == shown
+
+
+def test_numbers_and_times_are_for_people() -> None:
+    assert counted(498000) == "498,000"
+    assert timed(1_772_366_400_123) == "2026-03-01 12:00:00.123Z"
+    assert timed(-1) == timed(None) == "-"
+    assert timed(1 << 62) == str(1 << 62)
+
+
+def test_a_table_is_printed_while_its_rows_come() -> None:
+    """Of an endless row of rows the first ones are shown; nothing waits for the last."""
+    taken = []
+
+    def rows() -> Iterator[dict[str, int]]:
+        for value in itertools.count():
+            taken.append(value)
+            yield {"offset": value}
+
+    lines = table_lines(rows(), [Column("offset", counted)])
+    assert list(itertools.islice(lines, 1000))[-1].strip() == "998"
+    assert len(taken) <= 1000
+
+
+def test_a_column_that_is_never_filled_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    show([{"a": 1, "b": None}], [Column("a"), Column("b"), Column("c")], as_json=False, empty="")
+    assert capsys.readouterr().out == "a\n1\n"
+
+
+def test_colours_are_for_terminals_whose_people_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [Column("lag", counted, colour=colour_of_lag)]
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b" not in "".join(table_lines([{"lag": 5}], columns))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "\x1b[33m5\x1b[0m" in "".join(table_lines([{"lag": 5}], columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in "".join(table_lines([{"lag": 5}], columns))
+
+
+def test_text_that_is_wider_than_the_terminal_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = list(table_lines([{"name": "n", "text": "word " * 30}], [Column("name"), Column("text")]))
+    assert len(lines) > 3
+    assert max(map(len, lines)) <= 40

@@ -1,0 +1,229 @@
+"""`odradek produce` and `odradek consume` against a broker in this process."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.base.ids import TopicPartition
+from odradek.cli.main import run
+from odradek.client.group_admin import GroupAdmin
+from odradek.testing import Broker
+
+pytestmark = pytest.mark.integration
+
+NOT_UTF8 = b"a\xff\xfeb"
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def where(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", broker.bootstrap_servers)
+
+
+@pytest.fixture
+def topic(broker: Broker) -> str:
+    return broker.create_topic(partitions=2)
+
+
+def produce(tmp_path: Path, topic: str, text: bytes, *options: str, code: int = 0) -> None:
+    file = tmp_path / "input"
+    file.write_bytes(text)
+    assert run(["produce", topic, "--file", str(file), *options]) == code
+
+
+def output(capfdbinary: pytest.CaptureFixture[bytes], *arguments: str) -> bytes:
+    capfdbinary.readouterr()
+    assert run(["consume", *arguments]) == 0, capfdbinary.readouterr().err
+    return capfdbinary.readouterr().out
+
+
+def records(capfdbinary: pytest.CaptureFixture[bytes], *arguments: str) -> list[dict[str, Any]]:
+    lines = output(capfdbinary, *arguments, "--json").splitlines()
+    return sorted((json.loads(line) for line in lines), key=lambda one: (one["partition"], one["offset"]))
+
+
+def test_keys_headers_and_tombstones_go_in_and_come_out(
+    tmp_path: Path, topic: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    options = ("--key-separator", "=", "--null-marker", "", "--header", "from=test")
+    produce(tmp_path, topic, b"k=v\nk=\nempty= \n", *options)
+    shown = records(capfdbinary, topic, "--from-beginning")
+    assert sorted((one["key"], one["value"] or "") for one in shown) == [
+        ("empty", " "),
+        ("k", ""),
+        ("k", "v"),
+    ]
+    assert [one["value"] for one in shown if one["key"] == "k"] == ["v", None]
+    assert all(one["headers"] == [{"name": "from", "value": "test"}] for one in shown)
+    assert b"from=test\tk\tv\n" in output(capfdbinary, topic, "--from-beginning", "--keys", "--headers")
+
+
+def test_json_loses_no_byte_and_is_read_again(
+    tmp_path: Path, broker: Broker, topic: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    produce(tmp_path, topic, NOT_UTF8, "--format", "whole", "--key", "k", "--header", "h=1")
+    printed = output(capfdbinary, topic, "--from-beginning", "--json")
+    (shown,) = (json.loads(line) for line in printed.splitlines())
+    assert base64.b64decode(shown["value_base64"]) == NOT_UTF8
+    assert "value" not in shown
+    other = broker.create_topic(partitions=2)
+    produce(tmp_path, other, printed, "--format", "json")
+    (again,) = records(capfdbinary, other, "--from-beginning")
+    assert {**again, "topic": topic} == shown
+    (always,) = records(capfdbinary, other, "--from-beginning", "--base64")
+    assert always["key_base64"] == base64.b64encode(b"k").decode()
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_every_codec_is_written_and_read(
+    tmp_path: Path, topic: str, capfdbinary: pytest.CaptureFixture[bytes], codec: str
+) -> None:
+    produce(tmp_path, topic, b"a\n" * 3000, "--compression", codec, "--partition", "1")
+    assert output(capfdbinary, topic, "--from-beginning") == b"a\n" * 3000
+
+
+def test_reading_begins_where_it_is_told(
+    tmp_path: Path, topic: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    lines = b'{"value": "old", "timestamp": 1000}\n{"value": "new", "timestamp": 3000}\n{"value": "last"}\n'
+    produce(tmp_path, topic, lines, "--format", "json", "--partition", "0")
+    assert output(capfdbinary, topic, "--offset", "1") == b"new\nlast\n"
+    assert output(capfdbinary, topic, "--offset", "-1") == b"last\n"
+    assert output(capfdbinary, topic, "--since", "@2000") == b"new\nlast\n"
+    assert output(capfdbinary, topic, "--since", "1970-01-01T00:00:02Z", "-n", "1") == b"new\n"
+    assert output(capfdbinary, topic, "--from-beginning", "--partition", "1") == b""
+    assert output(
+        capfdbinary, topic, "--from-beginning", "-n", "1", "--format", r"%p@%o %T %k %K %s %S%%\n"
+    ) == (b"0@0 1000  -1 old 3%\n")
+
+
+def test_a_place_that_is_none_is_refused(topic: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments, code, sentence in (
+        (["--partition", "99"], 1, f"there is no partition 99 of topic {topic}: it has 2"),
+        (["--offset", "5"], 1, "there is no offset 5"),
+        (
+            ["--offset", "soon"],
+            2,
+            "--offset is an offset, -N for the last N, 'earliest' or 'latest', not 'soon'",
+        ),
+        (["--since", "soon"], 2, "--since is a time as"),
+        (["--offset", "1", "--from-beginning"], 2, "one of --from-beginning, --offset and --since"),
+        (["--group", "g", "--partition", "1"], 2, "partitions and offsets are the group's"),
+        (["--format", "%q"], 2, "--format has no %q"),
+    ):
+        assert run(["consume", topic, *arguments]) == code
+        printed = capfd.readouterr().err
+        assert sentence in printed
+        assert len(printed.splitlines()) == 1, printed
+
+
+def test_a_group_reads_on_where_it_ended(
+    tmp_path: Path, broker: Broker, topic: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    produce(tmp_path, topic, b"1\n2\n3\n", "--partition", "0")
+    group = ("--group", f"readers of {topic}")
+    assert output(capfdbinary, topic, *group, "--from-beginning", "-n", "2") == b"1\n2\n"
+    with GroupAdmin(broker.bootstrap_servers) as admin:
+        assert admin.committed(group[1])[TopicPartition(topic, 0)] == 2
+        assert admin.describe(group[1]).members == []
+    assert output(capfdbinary, topic, *group, "-n", "1") == b"3\n"
+
+
+def test_records_of_aborted_transactions_are_hidden_from_readers_of_committed_ones(
+    broker: Broker, topic: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"of {topic}"})
+    producer.init_transactions(20)
+    for value, ends in ((b"no", producer.abort_transaction), (b"yes", producer.commit_transaction)):
+        producer.begin_transaction()
+        producer.produce(topic, value, partition=0)
+        producer.flush(20)
+        ends()
+    committed = ("--isolation-level", "read_committed")
+    assert output(capfdbinary, topic, "--from-beginning", *committed) == b"yes\n"
+    assert output(capfdbinary, topic, "--from-beginning") == b"no\nyes\n"
+
+
+def test_a_produce_that_fails_says_what_was_sent(
+    tmp_path: Path, broker: Broker, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    topic = broker.create_topic()
+    file = tmp_path / "input"
+    file.write_bytes(b"k=v\n" * 3)
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"no separator\n")
+    files = ["--file", str(file), "--file", str(bad)]
+    assert run(["produce", topic, *files, "--key-separator", "="]) == 1
+    said = capfdbinary.readouterr().err.decode()
+    assert said == "odradek: a line has no key separator '=': no separator; 3 records were sent before that\n"
+    assert output(capfdbinary, topic, "--from-beginning") == b"v\n" * 3
+
+
+def test_a_record_that_the_topic_refuses_is_named(
+    tmp_path: Path, broker: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    topic = broker.create_topic()
+    assert run(["configs", "set", "topic", topic, "max.message.bytes=100"]) == 0
+    produce(tmp_path, topic, b"x" * 1000, code=1)
+    said = capfd.readouterr().err
+    assert f"{topic}-0 refuses the records" in said
+    assert said.endswith("; 0 records were sent before that\n")
+
+
+def test_nothing_is_left_after_a_closed_pipe(tmp_path: Path, topic: str) -> None:
+    """`| head` ends the command quietly."""
+    produce(tmp_path, topic, b"line\n" * 50_000)
+    command = [sys.executable, "-m", "odradek", "consume", topic, "--from-beginning"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as reader:
+        assert reader.stdout is not None
+        assert reader.stderr is not None
+        assert reader.stdout.readline() == b"line\n"
+        reader.stdout.close()
+        said = reader.stderr.read()
+    assert (reader.returncode, said) == (0, b"")
+
+
+def test_ctrl_c_ends_a_reader_well(tmp_path: Path, topic: str) -> None:
+    command = [sys.executable, "-m", "odradek", "consume", topic, "--from-beginning", "--follow"]
+    produce(tmp_path, topic, b"line\n", "--partition", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as reader:
+        assert reader.stdout is not None
+        assert reader.stderr is not None
+        assert reader.stdout.readline() == b"line\n"
+        reader.send_signal(signal.SIGINT)
+        said = reader.stderr.read()
+    assert (reader.returncode, said) == (0, b"")
+
+
+def test_what_a_slow_program_writes_is_sent_when_it_comes(
+    topic: str, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second line is not written before the first was read back."""
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end) as source:
+        monkeypatch.setattr(sys, "stdin", source)
+        sender = threading.Thread(target=run, args=(["produce", topic, "--quiet", "--partition", "0"],))
+        sender.start()
+        os.write(write_end, b"first\n")
+        assert output(capfdbinary, topic, "--offset", "0", "--follow", "-n", "1") == b"first\n"
+        os.write(write_end, b"second")
+        os.close(write_end)
+        sender.join(30)
+        assert not sender.is_alive()
+    assert output(capfdbinary, topic, "--offset", "-1") == b"second\n"

@@ -1,0 +1,62 @@
+"""Client properties with Kafka's names."""
+
+from pathlib import Path
+
+import pytest
+
+from odradek.base.errors import SettingError
+from odradek.client.configuration import ClientConfig, from_properties, read_client_properties
+
+DEFAULTS = ClientConfig()
+
+
+def test_names_are_kafkas() -> None:
+    found, warnings = from_properties(
+        {"bootstrap.servers": "a:1", "client.id": "me", "acks": "all", "security.protocol": "PLAINTEXT"},
+        DEFAULTS,
+    )
+    assert (found.bootstrap_servers, found.client_id, found.acks, warnings) == ("a:1", "me", -1, [])
+
+
+def test_what_has_no_effect_is_reported() -> None:
+    _, warnings = from_properties({"receive.buffer.bytes": "1"}, DEFAULTS)
+    assert warnings == ["receive.buffer.bytes has no effect in these commands and is ignored"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("security.protocol", "SSL"),
+        ("security.protocol", "SASL_PLAINTEXT"),
+        ("sasl.mechanism", "PLAIN"),
+        ("sasl.jaas.config", "username=u password=secret"),
+        ("ssl.truststore.location", "/x"),
+    ],
+)
+def test_protection_that_is_not_given_is_refused(name: str, value: str) -> None:
+    with pytest.raises(SettingError, match="asks for protection that this client cannot give") as refused:
+        from_properties({name: value}, DEFAULTS)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("acks", "2", "acks is one of 0, 1, all, -1, not '2'"),
+        ("request.timeout.ms", "soon", "request.timeout.ms is a number from 1 to"),
+        ("isolation.level", "none", "isolation.level is one of read_uncommitted, read_committed, not 'none'"),
+        ("bootstrap.servers", "", "bootstrap.servers has no value"),
+    ],
+)
+def test_a_bad_value_is_a_sentence(name: str, value: str, sentence: str) -> None:
+    with pytest.raises(SettingError, match=sentence):
+        from_properties({name: value}, DEFAULTS)
+
+
+def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"cannot read the properties file .*: no such file or directory"):
+        read_client_properties(tmp_path / "none", DEFAULTS)
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"\xff")
+    with pytest.raises(SettingError, match="is not UTF-8"):
+        read_client_properties(bad, DEFAULTS)
