@@ -198,7 +198,11 @@ class Bench:
 
         def begin() -> int:
             call_soon = asyncio.get_running_loop().call_soon
-            self.transport.on_written = lambda: call_soon(send)
+
+            def send_soon() -> None:
+                call_soon(send)
+
+            self.transport.on_written = send_soon
             call_soon(send)
             return time.thread_time_ns()
 

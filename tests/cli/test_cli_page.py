@@ -56,7 +56,7 @@ def test_the_page_says_what_is_printed(tmp_path: Path, kafka_directory_at: Calla
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "ODRADEK_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
-            "ODRADEK_ADMIN": broker.admin_address,
+            "ODRADEK_ADMIN": broker.admin_address or "",
             "COLUMNS": "100",
         }
         wrong = []

@@ -187,7 +187,7 @@ def test_a_failure_half_way_changes_nothing(
     def fails(source: object, target: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(takeover.os, "replace", fails)
+    monkeypatch.setattr(os, "replace", fails)
     assert "metadata.db: no space left on device" in refused(kafka, capsys, "--execute")
 
 

@@ -278,6 +278,9 @@ class _Connection:
         """See `Client.close`."""
         self.break_off()
 
+    def identify(self, client_id: str, software: str) -> None:
+        """See `Client.identify`."""
+
     def when_lost(self, abandon: Callable[[], None]) -> None:
         """See `Client.when_lost`."""
         self._abandon = abandon
