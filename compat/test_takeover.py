@@ -141,7 +141,7 @@ def test_a_kafka_is_taken_over_and_taken_back(
             }
         )
         everything.assign([TopicPartition("flights", number, 0) for number in (0, 1)])
-        values: set[bytes] = set()
+        values: set[bytes | None] = set()
         while len(values) < 122:
             message = everything.poll(WAIT_S)
             assert message is not None, f"only {len(values)} records came"
