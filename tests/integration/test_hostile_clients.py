@@ -308,7 +308,7 @@ def test_a_batch_that_lies_is_refused_and_nothing_is_stored(
     """R6"""
     topic = broker.create_topic()
     version = 9 if lie != "an unknown codec" else 7
-    answer = client.produce(topic, LIES[lie](batch_of(b"one", b"two")), version=version)
+    answer = client.produce(topic, LIES[lie](bytearray(batch_of(b"one", b"two"))), version=version)
     assert (answer.error_code in REFUSALS, answer.base_offset) == (True, -1), ErrorCode(answer.error_code)
     assert client.values(topic) == []
     assert client.produce(topic, batch_of(b"sound")).base_offset == 0

@@ -1,23 +1,12 @@
 """A whole broker without a loop, in a world of its own."""
 
-from collections.abc import Callable
-
 import pytest
 
 from odradek.base.clock import ManualClock
-from odradek.records.builder import BatchBuilder
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.testing.sim import SimClient, SimNode, World
-
-
-class ShortClock:
-    """A clock for short times that stands still until the test moves it."""
-
-    def __init__(self) -> None:
-        self.now_ns = 0
-
-    def __call__(self) -> int:
-        return self.now_ns
+from tests.batches import BatchOf, make_batch
+from tests.server.nodes import NewNode, ShortClock
 
 
 @pytest.fixture
@@ -37,22 +26,14 @@ def node() -> SimNode:
 
 
 @pytest.fixture
-def new_node() -> Callable[..., SimNode]:
-    """Makes one with settings, by their names with underscores."""
+def new_node() -> NewNode:
     return lambda **settings: World().node(**settings)
 
 
 @pytest.fixture
-def batch() -> Callable[..., bytes]:
+def batch() -> BatchOf:
     """A batch with these values."""
-
-    def make(*values: bytes, timestamp_ms: int = 1_700_000_000_000) -> bytes:
-        builder = BatchBuilder()
-        for value in values:
-            builder.append(timestamp_ms, None, value)
-        return bytes(builder.build())
-
-    return make
+    return make_batch
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import errno
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple, TypeVar
 
 import pytest
 
@@ -17,10 +17,22 @@ from odradek.records.header import iter_headers
 from odradek.server.cleaning.cleaner_host import CleanerHost, InlineCleaner
 from odradek.storage import Log, LogManager
 from odradek.storage.compaction.cleaning import REPLACED_AT_ONCE_MAX
+from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
 from odradek.storage.memory_files import MemoryFileSystem
 
 FACTS = TopicPartition("facts", 0)
 SETTINGS = BrokerSettings(log_dirs=("/data",))
+T = TypeVar("T")
+
+
+class HeldJob(NamedTuple):
+    """A job that nobody has done yet, and where its reports go."""
+
+    job: CleaningJob
+    bytes_per_second: float
+    on_segment: Callable[[CleanedSegment], None]
+    done: Callable[[CleaningReport], None]
+    failed: Callable[[Exception], None]
 
 
 class Runner:
@@ -28,11 +40,19 @@ class Runner:
 
     def __init__(self, disk: MemoryFileSystem) -> None:
         self.inline = InlineCleaner(disk)
-        self.jobs: list[tuple[Any, dict[str, Any]]] = []
+        self.jobs: list[HeldJob] = []
         self.dropped = 0
 
-    def run(self, job: Any, **reports: Any) -> Callable[[], None]:
-        self.jobs.append((job, reports))
+    def run(
+        self,
+        job: CleaningJob,
+        *,
+        bytes_per_second: float,
+        on_segment: Callable[[CleanedSegment], None],
+        done: Callable[[CleaningReport], None],
+        failed: Callable[[Exception], None],
+    ) -> Callable[[], None]:
+        self.jobs.append(HeldJob(job, bytes_per_second, on_segment, done, failed))
 
         def drop() -> None:
             self.dropped += 1
@@ -40,14 +60,20 @@ class Runner:
         return drop
 
     def work(self) -> None:
-        job, reports = self.jobs.pop(0)
-        self.inline.run(job, **reports)
+        held = self.jobs.pop(0)
+        self.inline.run(
+            held.job,
+            bytes_per_second=held.bytes_per_second,
+            on_segment=held.on_segment,
+            done=held.done,
+            failed=held.failed,
+        )
 
     def fail(self, error: Exception) -> None:
-        self.jobs.pop(0)[1]["failed"](error)
+        self.jobs.pop(0).failed(error)
 
 
-class Bench:
+class CleaningBench:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.disk = MemoryFileSystem(now_ms=self.clock.wall_ms)
@@ -79,7 +105,7 @@ class Bench:
         )
 
     def submit(
-        self, call: Callable[[], Any], done: Callable[[Any], None], failed: Callable[[Exception], None]
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> None:
         try:
             result = call()
@@ -120,11 +146,11 @@ def offsets(log: Log) -> list[int]:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def bench() -> CleaningBench:
+    return CleaningBench()
 
 
-def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: Any) -> None:
+def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: CleaningBench) -> None:
     """L5"""
     log = bench.log()
     bench.host.look()
@@ -139,7 +165,7 @@ def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: Any) -> 
     assert bench.waits() == {"facts-0": "the active segment, from offset 3 on, to be rolled"}
 
 
-def test_it_says_how_far_a_cleaning_is(bench: Any) -> None:
+def test_it_says_how_far_a_cleaning_is(bench: CleaningBench) -> None:
     bench.log()
     assert bench.waits() == {"facts-0": "a cleaner"}
     bench.host.look()
@@ -148,7 +174,7 @@ def test_it_says_how_far_a_cleaning_is(bench: Any) -> None:
     assert bench.host.counts() == (1, 0)
 
 
-def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(bench: Any) -> None:
+def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(bench: CleaningBench) -> None:
     bench.log(segments=1)
     bench.log(TopicPartition("facts", 1), segments=3).mark_cleaned(2)
     bench.config = replace(bench.config, cleanup_policy=frozenset({"delete"}))
@@ -159,7 +185,7 @@ def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(b
     assert rows[1]["cleaned_offset"] == 2
 
 
-def test_the_checkpoint_is_taken_up_at_the_next_start(bench: Any) -> None:
+def test_the_checkpoint_is_taken_up_at_the_next_start(bench: CleaningBench) -> None:
     """L5"""
     bench.log()
     bench.host.look()
@@ -171,7 +197,7 @@ def test_the_checkpoint_is_taken_up_at_the_next_start(bench: Any) -> None:
     assert (log.cleaned_offset, offsets(log)) == (3, [2])
 
 
-def test_each_segment_is_swapped_in_on_a_turn_of_its_own(bench: Any) -> None:
+def test_each_segment_is_swapped_in_on_a_turn_of_its_own(bench: CleaningBench) -> None:
     """L5: slices of a millisecond."""
     log = bench.log(segments=3 * REPLACED_AT_ONCE_MAX)
     bench.host.look()
@@ -180,7 +206,7 @@ def test_each_segment_is_swapped_in_on_a_turn_of_its_own(bench: Any) -> None:
     assert len(list(log.segments)) == 4
 
 
-def test_as_many_logs_are_cleaned_at_once_as_there_are_threads(bench: Any) -> None:
+def test_as_many_logs_are_cleaned_at_once_as_there_are_threads(bench: CleaningBench) -> None:
     """L5: log.cleaner.threads, which share the buffer and the rate."""
     for number in range(3):
         bench.log(TopicPartition("facts", number))
@@ -190,22 +216,24 @@ def test_as_many_logs_are_cleaned_at_once_as_there_are_threads(bench: Any) -> No
     )  # fmt: skip
     bench.host.look()
     assert len(bench.runner.jobs) == 2
-    job, reports = bench.runner.jobs[0]
-    assert (job.map_bytes_max, reports["bytes_per_second"]) == (500_000, 250.0)
+    held = bench.runner.jobs[0]
+    assert (held.job.map_bytes_max, held.bytes_per_second) == (500_000, 250.0)
     bench.runner.work()
     bench.turn()
     assert len(bench.runner.jobs) == 2, "the third takes the place of the first"
 
 
-@pytest.mark.parametrize("changed", [{"log_cleaner_enable": False}, {"log_cleaner_threads": 0}])
-def test_nothing_is_cleaned_where_the_cleaner_is_off(bench: Any, changed: Any) -> None:
+@pytest.mark.parametrize(
+    "settings", [replace(SETTINGS, log_cleaner_enable=False), replace(SETTINGS, log_cleaner_threads=0)]
+)
+def test_nothing_is_cleaned_where_the_cleaner_is_off(bench: CleaningBench, settings: BrokerSettings) -> None:
     bench.log()
-    bench.settings = replace(SETTINGS, **changed)
+    bench.settings = settings
     bench.host.look()
     assert bench.runner.jobs == []
 
 
-def test_a_damaged_log_is_left_alone_and_named(bench: Any) -> None:
+def test_a_damaged_log_is_left_alone_and_named(bench: CleaningBench) -> None:
     """L5"""
     bench.log()
     bench.host.look()
@@ -221,7 +249,7 @@ def test_a_damaged_log_is_left_alone_and_named(bench: Any) -> None:
     assert len(bench.runner.jobs) == 1, "a log made anew under that name is another one"
 
 
-def test_a_disk_that_fails_takes_its_directory_offline(bench: Any) -> None:
+def test_a_disk_that_fails_takes_its_directory_offline(bench: CleaningBench) -> None:
     """L7"""
     bench.log()
     bench.host.look()
@@ -230,7 +258,7 @@ def test_a_disk_that_fails_takes_its_directory_offline(bench: Any) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), OdradekError("it was killed")])
-def test_a_full_disk_or_a_killed_process_is_tried_again_later(bench: Any, error: Exception) -> None:
+def test_a_full_disk_or_a_killed_process_is_tried_again_later(bench: CleaningBench, error: Exception) -> None:
     """L5: the log itself has lost nothing."""
     bench.log()
     bench.host.look()
@@ -240,7 +268,7 @@ def test_a_full_disk_or_a_killed_process_is_tried_again_later(bench: Any, error:
     assert len(bench.runner.jobs) == 1
 
 
-def test_a_log_deleted_meanwhile_is_forgotten(bench: Any) -> None:
+def test_a_log_deleted_meanwhile_is_forgotten(bench: CleaningBench) -> None:
     """L5"""
     bench.log()
     bench.host.look()
@@ -250,7 +278,7 @@ def test_a_log_deleted_meanwhile_is_forgotten(bench: Any) -> None:
     assert (bench.host.describe(), bench.host.counts()) == ([], (0, 0))
 
 
-def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
+def test_a_log_truncated_meanwhile_is_begun_anew(bench: CleaningBench) -> None:
     """L5"""
     log = bench.log()
     bench.host.look()
@@ -265,7 +293,7 @@ def test_a_log_truncated_meanwhile_is_begun_anew(bench: Any) -> None:
     assert len(bench.runner.jobs) == 1, "it was taken for damaged"
 
 
-def test_a_closed_host_drops_what_runs(bench: Any) -> None:
+def test_a_closed_host_drops_what_runs(bench: CleaningBench) -> None:
     log = bench.log()
     bench.host.look()
     bench.host.close()

@@ -1,6 +1,6 @@
 import logging
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +16,7 @@ from odradek.server.edge.dispatch import Dispatcher, Handler
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.registry import Handlers
+from odradek.server.node.core import BrokerCore
 from odradek.testing.sim import CountedTime, SimClient, SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
@@ -25,6 +26,8 @@ from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.batches import BatchOf
+from tests.server.nodes import NewNode, ShortClock
 
 INIT_PRODUCER_ID, API_VERSIONS = 22, 18
 
@@ -39,7 +42,7 @@ class Handled:
         self.error: Exception | None = None
         self.answers_first = False
 
-    def handle(self, core: Any, context: RequestContext, request: Any, respond: Respond) -> None:
+    def handle(self, core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> None:
         self.contexts.append(context)
         self.requests.append(request)
         self.responds.append(respond)
@@ -230,11 +233,11 @@ def test_a_request_that_holds_the_loop_is_named(
     dispatcher: Dispatcher[Any],
     handled: Handled,
     fake_client: SimClient,
-    short_clock: Any,
+    short_clock: ShortClock,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def slow(core: Any, context: RequestContext, request: Any, respond: Respond) -> None:
+    def slow(core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> None:
         short_clock.now_ns += 130_000_000
         respond(InitProducerIdResponse(producer_id=1))
 
@@ -248,7 +251,7 @@ def test_a_request_that_holds_the_loop_is_named(
 
 @pytest.mark.slow
 def test_whatever_comes_is_answered_once_or_ends_its_connection(
-    new_node: Callable[..., SimNode], batch: Callable[..., bytes], fake_client: SimClient, stalls: LoopStalls
+    new_node: NewNode, batch: BatchOf, fake_client: SimClient, stalls: LoopStalls
 ) -> None:
     """Mutated frames of every API against the whole core; `./dev fuzz` is this at length, over sockets."""
     node, client_class = new_node(), type(fake_client)
@@ -302,7 +305,7 @@ class SlicedHandler:
         self.answers_in_steps = answers_in_steps
         self.fails = fails
 
-    def handle(self, core: Any, context: RequestContext, request: Any, respond: Respond) -> Any:
+    def handle(self, core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> Any:
         if self.answers_in_steps:
             respond(self._answering())
             return None

@@ -1,6 +1,5 @@
 """DeleteRecords, against what Apache Kafka 4.1 answers to the same requests."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from odradek.wire.messages.delete_records import (
     DeleteRecordsTopic,
 )
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.batches import BatchOf
 
 ALL_COMMITTED = -1
 
@@ -24,7 +24,7 @@ def create(node: SimNode, name: str, **settings: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def flights(node: SimNode, batch: Callable[..., bytes]) -> None:
+def flights(node: SimNode, batch: BatchOf) -> None:
     """Three records in flights-0."""
     create(node, "flights")
     part = PartitionProduceData(0, batch(b"a", b"b", b"c"))

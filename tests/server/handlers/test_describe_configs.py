@@ -13,6 +13,7 @@ from odradek.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from tests.server.nodes import NewNode
 
 TOPIC, BROKER, BROKER_LOGGER, GROUP = 2, 4, 8, 32
 DYNAMIC_TOPIC, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC, DEFAULT = range(1, 6)
@@ -102,7 +103,7 @@ def test_what_a_value_hides_is_listed_behind_it(node: SimNode) -> None:
     )
 
 
-def test_coarser_units_are_hidden_until_the_finest_is_given(new_node: Any) -> None:
+def test_coarser_units_are_hidden_until_the_finest_is_given(new_node: NewNode) -> None:
     node = new_node(log_retention_hours="1")
     create(node)
     assert shown(node, TOPIC, "flights", "retention.ms") == ("3600000", DEFAULT, [])

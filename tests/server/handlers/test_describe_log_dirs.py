@@ -1,7 +1,6 @@
 """DescribeLogDirs, against what Apache Kafka 4.1 answers to the same requests."""
 
 import errno
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,9 +11,11 @@ from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.batches import BatchOf
+from tests.server.nodes import NewNode
 
 
-def create(node: SimNode, batch: Callable[..., bytes]) -> None:
+def create(node: SimNode, batch: BatchOf) -> None:
     """One record in flights-0, none in flights-1."""
     node.ask(CreateTopicsRequest([CreatableTopic("flights", 2, 1)], timeout_ms=1000))
     part = PartitionProduceData(0, batch(b"a"))
@@ -22,7 +23,7 @@ def create(node: SimNode, batch: Callable[..., bytes]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def flights(node: SimNode, batch: Callable[..., bytes]) -> None:
+def flights(node: SimNode, batch: BatchOf) -> None:
     create(node, batch)
 
 
@@ -35,7 +36,7 @@ def sizes(node: SimNode, *topics: DescribableLogDirTopic, **more: Any) -> dict[t
     }
 
 
-def test_null_asks_for_all_partitions(node: SimNode, batch: Callable[..., bytes]) -> None:
+def test_null_asks_for_all_partitions(node: SimNode, batch: BatchOf) -> None:
     (directory,) = node.ask(DescribeLogDirsRequest(None)).results
     assert (directory.error_code, directory.log_dir) == (0, "/data")
     (topic,) = directory.topics
@@ -61,7 +62,7 @@ def test_the_space_of_the_disk_is_shown(node: SimNode) -> None:
     assert (directory.total_bytes, directory.usable_bytes) == (1_000_000, node.disk.space("/data")[1])
 
 
-def test_an_offline_directory_says_so_and_shows_nothing(new_node: Any, batch: Callable[..., bytes]) -> None:
+def test_an_offline_directory_says_so_and_shows_nothing(new_node: NewNode, batch: BatchOf) -> None:
     node = new_node(log_dirs="/data,/more")
     create(node, batch)
     node.logs.directories[0].fail("broken")

@@ -13,6 +13,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     TopicRequest,
 )
+from tests.server.nodes import NewNode
 
 PARTITIONS = {"a": 2, "b": 3, "c": 2}
 
@@ -77,7 +78,7 @@ def test_topics_asked_for_come_once_and_in_order(node: SimNode) -> None:
     assert page(node, "b", "a", "b", limit=4) == ({"a": [0, 1], "b": [0, 1]}, ("b", 2))
 
 
-def test_a_page_is_never_longer_than_the_broker_allows(new_node: Any) -> None:
+def test_a_page_is_never_longer_than_the_broker_allows(new_node: NewNode) -> None:
     node = new_node(max_request_partition_size_limit="3")
     create(node)
     assert page(node) == ({"a": [0, 1], "b": [0]}, ("b", 1))

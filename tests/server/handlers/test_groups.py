@@ -38,7 +38,7 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 
 
 @pytest.fixture
-def groups(node: SimNode) -> Any:
+def groups(node: SimNode) -> SimNode:
     """A node with a topic `t` of two partitions, and somewhere to keep groups."""
     node.ask(CreateTopicsRequest([CreatableTopic("t", 2, 1)], timeout_ms=1000))
     assert node.ask(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators[0].error_code == 0

@@ -31,6 +31,7 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.batches import BatchOf
 
 Batch = Callable[..., bytes]
 UNKNOWN = uuid.UUID(int=5)
@@ -313,9 +314,7 @@ def test_transactional_ids_find_their_coordinators(node: SimNode) -> None:
     assert len(node.topic("__transaction_state").partitions) == 50
 
 
-def test_records_checked_for_a_topic_do_not_go_to_its_successor(
-    node: SimNode, batch: Callable[..., bytes]
-) -> None:
+def test_records_checked_for_a_topic_do_not_go_to_its_successor(node: SimNode, batch: BatchOf) -> None:
     """Their check may take turns of the loop, in which the topic is deleted and made again."""
     key = TopicPartition("u", 0)
     node.ask(CreateTopicsRequest([CreatableTopic("u", 1, 1)], timeout_ms=1000))

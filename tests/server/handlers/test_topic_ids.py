@@ -1,7 +1,6 @@
 """Offsets of topics named by id: OffsetCommit and OffsetFetch 10 (KIP-848), TxnOffsetCommit 6 (KIP-1319)."""
 
 import uuid
-from typing import Any
 
 import pytest
 
@@ -32,7 +31,7 @@ UNKNOWN = ErrorCode.UNKNOWN_TOPIC_ID
 
 
 @pytest.fixture
-def groups(node: SimNode) -> Any:
+def groups(node: SimNode) -> SimNode:
     topics = [CreatableTopic("t", 1, 1), CreatableTopic("u", 1, 1)]
     node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
     assert node.ask(FindCoordinatorRequest(coordinator_keys=["g"])).coordinators[0].error_code == 0

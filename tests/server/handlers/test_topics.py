@@ -23,6 +23,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.server.nodes import NewNode
 
 ALL_TOPIC_OPERATIONS = 3576
 NOT_ASKED_FOR = -(1 << 31)
@@ -130,7 +131,7 @@ def test_metadata_names_brokers_leaders_and_the_controller(node: SimNode) -> Non
     assert topic.topic_authorized_operations == NOT_ASKED_FOR
 
 
-def test_metadata_makes_topics_only_when_client_and_broker_agree(node: SimNode, new_node: Any) -> None:
+def test_metadata_makes_topics_only_when_client_and_broker_agree(node: SimNode, new_node: NewNode) -> None:
     assert metadata(node, "a").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert metadata(node, "a", may_create=True).topics[0].error_code == 0
     unwilling = new_node(auto_create_topics_enable="false")

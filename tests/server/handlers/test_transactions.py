@@ -39,13 +39,14 @@ from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from tests.server.nodes import NewNode
 
 ID = "payments"
 READ_COMMITTED = 1
 
 
 @pytest.fixture
-def ready(new_node: Any) -> Any:
+def ready(new_node: NewNode) -> SimNode:
     """A broker with a topic of two partitions, where the id's and the group's coordinators are found."""
     node = new_node(transaction_state_log_num_partitions="3", offsets_topic_num_partitions="3")
     node.ask(CreateTopicsRequest([CreatableTopic("t", 2, 1)], timeout_ms=1000))
@@ -56,7 +57,7 @@ def ready(new_node: Any) -> Any:
 
 
 @pytest.fixture
-def producer(ready: Any) -> tuple[int, int]:
+def producer(ready: SimNode) -> tuple[int, int]:
     """The id's owner."""
     answer = ready.ask(InitProducerIdRequest(ID, 60_000))
     assert answer.error_code == 0
@@ -113,7 +114,7 @@ def fetch(node: SimNode) -> Any:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_partitions_are_added_by_request(ready: Any, producer: tuple[int, int], version: int) -> None:
+def test_partitions_are_added_by_request(ready: SimNode, producer: tuple[int, int], version: int) -> None:
     assert add(ready, producer, ("t", [0, 1]), version=version) == {("t", 0): 0, ("t", 1): 0}
     assert produce(ready, batch(producer), version=9) == 0
     answer = fetch(ready)
@@ -123,7 +124,7 @@ def test_partitions_are_added_by_request(ready: Any, producer: tuple[int, int], 
     assert (answer.high_watermark, answer.last_stable_offset, answer.aborted_transactions) == (2, 2, [])
 
 
-def test_an_abort_is_told_to_readers(ready: Any, producer: tuple[int, int]) -> None:
+def test_an_abort_is_told_to_readers(ready: SimNode, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [0]))
     produce(ready, batch(producer), version=9)
     end(ready, producer, committed=False, version=1)
@@ -131,7 +132,7 @@ def test_an_abort_is_told_to_readers(ready: Any, producer: tuple[int, int]) -> N
     assert (aborted.producer_id, aborted.first_offset) == (producer[0], 0)
 
 
-def test_all_partitions_are_added_or_none(ready: Any, producer: tuple[int, int]) -> None:
+def test_all_partitions_are_added_or_none(ready: SimNode, producer: tuple[int, int]) -> None:
     assert add(ready, producer, ("t", [0, 9]), ("u", [0])) == {
         ("t", 0): ErrorCode.OPERATION_NOT_ATTEMPTED,
         ("t", 9): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -143,32 +144,32 @@ def test_all_partitions_are_added_or_none(ready: Any, producer: tuple[int, int])
 
 @pytest.mark.parametrize("version", [3, 9, 10, 11])
 def test_a_write_without_its_partition_is_refused(
-    ready: Any, producer: tuple[int, int], version: int
+    ready: SimNode, producer: tuple[int, int], version: int
 ) -> None:
     """KIP-890: it would hang, for no marker would ever end it."""
     expected = ErrorCode.TRANSACTION_ABORTABLE if version >= 11 else ErrorCode.INVALID_TXN_STATE
     assert produce(ready, batch(producer), version=version) == expected
 
 
-def test_a_write_without_its_partition_is_taken_where_nobody_verifies(new_node: Any) -> None:
+def test_a_write_without_its_partition_is_taken_where_nobody_verifies(new_node: NewNode) -> None:
     node = new_node(transaction_partition_verification_enable="false")
     node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
     assert produce(node, batch((7, 0)), version=9) == 0
 
 
-def test_transactional_batches_of_nobody_are_refused(ready: Any, producer: tuple[int, int]) -> None:
+def test_transactional_batches_of_nobody_are_refused(ready: SimNode, producer: tuple[int, int]) -> None:
     code = produce(ready, batch(producer), version=12, transactional_id=None)
     assert code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def test_batches_of_several_producers_are_refused(ready: Any, producer: tuple[int, int]) -> None:
+def test_batches_of_several_producers_are_refused(ready: SimNode, producer: tuple[int, int]) -> None:
     parts = [PartitionProduceData(0, batch(producer)), PartitionProduceData(1, batch((99, 0)))]
     request = ProduceRequest(ID, -1, 1000, [TopicProduceData("t", partition_data=parts)])
     answers = ready.ask(request, 12).responses[0].partition_responses
     assert [one.error_code for one in answers] == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
 
 
-def test_one_refused_partition_does_not_hold_up_another(ready: Any, producer: tuple[int, int]) -> None:
+def test_one_refused_partition_does_not_hold_up_another(ready: SimNode, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [1]))
     parts = [PartitionProduceData(0, batch(producer)), PartitionProduceData(1, batch(producer))]
     request = ProduceRequest(ID, -1, 1000, [TopicProduceData("t", partition_data=parts)])
@@ -179,7 +180,7 @@ def test_one_refused_partition_does_not_hold_up_another(ready: Any, producer: tu
 # --- transactions v2
 
 
-def test_v2_adds_partitions_by_writing_and_counts_epochs(ready: Any, producer: tuple[int, int]) -> None:
+def test_v2_adds_partitions_by_writing_and_counts_epochs(ready: SimNode, producer: tuple[int, int]) -> None:
     """KIP-890"""
     for epoch in range(3):
         assert produce(ready, batch(producer), version=12) == 0
@@ -192,7 +193,7 @@ def test_v2_adds_partitions_by_writing_and_counts_epochs(ready: Any, producer: t
 
 
 def test_a_partition_of_a_v2_transaction_begins_with_the_first_sequence(
-    ready: Any, producer: tuple[int, int]
+    ready: SimNode, producer: tuple[int, int]
 ) -> None:
     """KIP-890; else what was told to come again would find its successor written already."""
     assert produce(ready, batch(producer, 5), version=12) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -204,7 +205,7 @@ def test_a_partition_of_a_v2_transaction_begins_with_the_first_sequence(
     assert late == ErrorCode.INVALID_PRODUCER_EPOCH, "the fence is told before the sequence"
 
 
-def test_brokers_ask_for_several_transactions_at_once(ready: Any, producer: tuple[int, int]) -> None:
+def test_brokers_ask_for_several_transactions_at_once(ready: SimNode, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [0]))
     topics = [AddPartitionsToTxnTopic("t", [0, 1])]
     request = AddPartitionsToTxnRequest(
@@ -224,7 +225,7 @@ def test_brokers_ask_for_several_transactions_at_once(ready: Any, producer: tupl
 
 
 def test_every_api_names_a_fenced_producer_as_its_clients_know_it(
-    ready: Any, producer: tuple[int, int]
+    ready: SimNode, producer: tuple[int, int]
 ) -> None:
     """KIP-588: INVALID_PRODUCER_EPOCH was fatal to older clients where PRODUCER_FENCED is now."""
     old, new = ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED
@@ -254,7 +255,7 @@ def commit_offset(node: SimNode, producer: tuple[int, int], *, version: int, top
     return code
 
 
-def test_a_group_without_a_name_is_refused_before_the_transaction_is_looked_at(ready: Any) -> None:
+def test_a_group_without_a_name_is_refused_before_the_transaction_is_looked_at(ready: SimNode) -> None:
     part = TxnOffsetCommitRequestPartition(0, 42)
     request = TxnOffsetCommitRequest(
         ID, "", 7, 0, topics=[TxnOffsetCommitRequestTopic("t", partitions=[part])]
@@ -273,7 +274,7 @@ def committed_offset(node: SimNode, *, require_stable: bool = False) -> tuple[in
 @pytest.mark.parametrize("version", range(5))
 @pytest.mark.parametrize("committed", [True, False])
 def test_offsets_count_when_the_transaction_does(
-    ready: Any, producer: tuple[int, int], version: int, committed: bool
+    ready: SimNode, producer: tuple[int, int], version: int, committed: bool
 ) -> None:
     assert ready.ask(AddOffsetsToTxnRequest(ID, *producer, "g"), 3).error_code == 0
     assert commit_offset(ready, producer, version=version) == 0
@@ -283,14 +284,14 @@ def test_offsets_count_when_the_transaction_does(
     assert committed_offset(ready, require_stable=True) == (0, 42 if committed else -1)
 
 
-def test_v2_offsets_add_their_group_by_themselves(ready: Any, producer: tuple[int, int]) -> None:
+def test_v2_offsets_add_their_group_by_themselves(ready: SimNode, producer: tuple[int, int]) -> None:
     """KIP-890"""
     assert commit_offset(ready, producer, version=5) == 0
     end(ready, producer, committed=True, version=5)
     assert committed_offset(ready) == (0, 42)
 
 
-def test_offsets_outside_of_the_transaction_are_refused(ready: Any, producer: tuple[int, int]) -> None:
+def test_offsets_outside_of_the_transaction_are_refused(ready: SimNode, producer: tuple[int, int]) -> None:
     assert commit_offset(ready, producer, version=3) == ErrorCode.INVALID_TXN_STATE
     assert commit_offset(ready, producer, version=4) == ErrorCode.TRANSACTION_ABORTABLE
     assert commit_offset(ready, (producer[0], 9), version=5) == ErrorCode.INVALID_PRODUCER_EPOCH
@@ -300,7 +301,7 @@ def test_offsets_outside_of_the_transaction_are_refused(ready: Any, producer: tu
 # --- what hangs, and what is known
 
 
-def test_a_hanging_transaction_is_found_and_ended(new_node: Any) -> None:
+def test_a_hanging_transaction_is_found_and_ended(new_node: NewNode) -> None:
     """KIP-664: one that its coordinator knows nothing of."""
     node = new_node(transaction_partition_verification_enable="false")
     node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
@@ -317,7 +318,7 @@ def test_a_hanging_transaction_is_found_and_ended(new_node: Any) -> None:
     assert node.ask(WriteTxnMarkersRequest()).markers == []
 
 
-def test_transactions_are_listed_by_every_filter(ready: Any, producer: tuple[int, int]) -> None:
+def test_transactions_are_listed_by_every_filter(ready: SimNode, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [0]))
     ready.clock.advance(5_000)
 
@@ -338,7 +339,7 @@ def test_transactions_are_listed_by_every_filter(ready: Any, producer: tuple[int
     assert listed(transactional_id_pattern="pay") == [], "the whole id has to match"
 
 
-def test_filters_that_say_nothing_are_named(ready: Any, producer: tuple[int, int]) -> None:
+def test_filters_that_say_nothing_are_named(ready: SimNode, producer: tuple[int, int]) -> None:
     answer = ready.ask(ListTransactionsRequest(state_filters=["Open", "Empty"]))
     assert answer.unknown_state_filters == ["Open"]
     assert [one.transactional_id for one in answer.transaction_states] == [ID]
@@ -346,7 +347,7 @@ def test_filters_that_say_nothing_are_named(ready: Any, producer: tuple[int, int
     assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
-def test_transactions_are_described(ready: Any, producer: tuple[int, int]) -> None:
+def test_transactions_are_described(ready: SimNode, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [1, 0]))
     known, unknown, nobody = ready.ask(DescribeTransactionsRequest([ID, "zzz", ""])).transaction_states
     assert (known.error_code, known.transaction_state, known.transaction_timeout_ms) == (0, "Ongoing", 60_000)
@@ -358,7 +359,7 @@ def test_transactions_are_described(ready: Any, producer: tuple[int, int]) -> No
     assert [one["transactional_id"] for one in ready.core.transactions.describe()] == [ID]
 
 
-def test_a_deleted_topic_needs_no_marker(ready: Any, producer: tuple[int, int]) -> None:
+def test_a_deleted_topic_needs_no_marker(ready: SimNode, producer: tuple[int, int]) -> None:
     add(ready, producer, ("t", [0, 1]))
     ready.ask(DeleteTopicsRequest(topics=[DeleteTopicState("t")], timeout_ms=1000))
     assert end(ready, producer, committed=True, version=1).error_code == 0
@@ -367,7 +368,7 @@ def test_a_deleted_topic_needs_no_marker(ready: Any, producer: tuple[int, int]) 
 
 
 def test_markers_wait_for_a_group_partition_that_is_being_loaded(
-    ready: Any, producer: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    ready: SimNode, producer: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ready.ask(AddOffsetsToTxnRequest(ID, *producer, "g"), 3)
     commit_offset(ready, producer, version=3)
@@ -382,7 +383,7 @@ def test_markers_wait_for_a_group_partition_that_is_being_loaded(
     assert committed_offset(ready) == (0, 42)
 
 
-def test_every_partition_of_the_topic_is_led_and_loaded(ready: Any) -> None:
+def test_every_partition_of_the_topic_is_led_and_loaded(ready: SimNode) -> None:
     led = list(ready.core.transactions.coordinator.store.led())
     assert len(led) == 3
     assert all(partition.is_loaded for partition in led)

@@ -32,6 +32,8 @@ from odradek.wire.messages import (
     produce,
     write_txn_markers,
 )
+from tests.batches import BatchOf
+from tests.server.nodes import NewNode
 
 WIDE = 48
 EARLIEST = -2
@@ -202,7 +204,7 @@ REPEATED: dict[str, tuple[int, Make]] = {
 
 
 @pytest.fixture
-def ready(new_node: Callable[..., SimNode]) -> Callable[[], Any]:
+def ready(new_node: NewNode) -> Callable[[], Any]:
     """A node with a wide topic, with many topics, and with a group that has committed."""
 
     def make() -> Any:
@@ -222,7 +224,7 @@ def ready(new_node: Callable[..., SimNode]) -> Callable[[], Any]:
 
 @pytest.mark.parametrize("api", REQUESTS)
 def test_a_wide_request_is_served_in_slices_and_answered_the_same(
-    api: str, ready: Callable[[], SimNode], batch: Callable[..., bytes]
+    api: str, ready: Callable[[], SimNode], batch: BatchOf
 ) -> None:
     """Others are served between two of them; the answer comes once, when all is done."""
     version, make = REQUESTS[api]
@@ -241,7 +243,7 @@ def test_a_wide_request_is_served_in_slices_and_answered_the_same(
 
 @pytest.mark.parametrize("api", REPEATED)
 def test_a_name_that_is_repeated_brings_no_answer_again(
-    api: str, ready: Callable[[], SimNode], batch: Callable[..., bytes]
+    api: str, ready: Callable[[], SimNode], batch: BatchOf
 ) -> None:
     """Merged or refused: else a few bytes, repeated, would ask for gigabytes."""
     version, make = REPEATED[api]
@@ -255,7 +257,7 @@ def test_a_name_that_is_repeated_brings_no_answer_again(
 
 
 def test_a_wide_produce_writes_each_partition_once_and_wakes_its_reader(
-    ready: Callable[[], SimNode], batch: Callable[..., bytes]
+    ready: Callable[[], SimNode], batch: BatchOf
 ) -> None:
     """D5; a reader need not wait for the partitions behind its own."""
     node = ready()
@@ -282,7 +284,7 @@ def test_a_wide_produce_writes_each_partition_once_and_wakes_its_reader(
 
 
 def test_a_wide_produce_that_nobody_waits_for_is_written_whole(
-    ready: Callable[[], SimNode], batch: Callable[..., bytes]
+    ready: Callable[[], SimNode], batch: BatchOf
 ) -> None:
     """The connection was lost in between: what was asked for is done all the same, as in Kafka."""
     node = ready()

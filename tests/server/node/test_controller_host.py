@@ -1,7 +1,5 @@
 """The controller's host and its session with the metadata store."""
 
-from typing import Any
-
 import pytest
 
 from odradek.metadata.tree import TableFailed
@@ -26,7 +24,7 @@ def test_after_its_session_ended_a_broker_joins_again(node: SimNode) -> None:
 
 
 def test_a_session_that_cannot_be_opened_is_tried_again_after_a_while(
-    node: SimNode, monkeypatch: Any
+    node: SimNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts = []
 

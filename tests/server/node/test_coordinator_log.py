@@ -1,7 +1,5 @@
 """The ports of coordinators over the replica manager: what is returned, and what comes as an event."""
 
-from typing import Any
-
 import pytest
 
 from odradek.base.error_codes import ErrorCode
@@ -9,18 +7,19 @@ from odradek.base.ids import TopicPartition
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from tests.batches import BatchOf
 
 T0 = TopicPartition("t", 0)
 TIMEOUT_MS = 1_000
 
 
 @pytest.fixture
-def ready(node: SimNode) -> Any:
+def ready(node: SimNode) -> SimNode:
     node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
     return node
 
 
-def test_what_is_replicated_at_once_is_returned(ready: Any, batch: Any) -> None:
+def test_what_is_replicated_at_once_is_returned(ready: SimNode, batch: BatchOf) -> None:
     settled: list[ErrorCode] = []
     log = CoordinatorLog(ready.core.replicas)
     for base_offset in range(2):
@@ -33,12 +32,14 @@ def test_what_is_replicated_at_once_is_returned(ready: Any, batch: Any) -> None:
 
 
 def test_what_takes_time_is_an_event_each_time_that_its_time_is_over(
-    ready: Any, batch: Any, monkeypatch: pytest.MonkeyPatch
+    ready: SimNode, batch: BatchOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """R19: the records are there, and HW may reach them yet."""
     settled: list[ErrorCode] = []
     log = CoordinatorLog(ready.core.replicas)
-    leadership = ready.core.replicas.partition(T0).leadership
+    partition = ready.core.replicas.partition(T0)
+    assert partition is not None
+    leadership = partition.leadership
     with monkeypatch.context() as behind:
         behind.setattr(
             type(leadership), "high_watermark_candidate", lambda self, end, now_ms: end._replace(offset=0)

@@ -9,6 +9,7 @@ from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.metadata import MetadataRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.batches import BatchOf
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def produce(node: SimNode, records: bytes) -> Any:
     return node.ask(ProduceRequest(None, -1, 1000, data), 12).responses[0].partition_responses[0]
 
 
-def test_a_broker_without_log_directories_stops(node: SimNode, batch: Any) -> None:
+def test_a_broker_without_log_directories_stops(node: SimNode, batch: BatchOf) -> None:
     """R6: disk error → KAFKA_STORAGE_ERROR and that log directory goes offline (when it was the last one,
     the broker stops)."""
     assert produce(node, batch(b"a")).error_code == 0

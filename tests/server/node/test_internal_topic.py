@@ -1,14 +1,13 @@
 """Internal topics that cannot be made."""
 
-from typing import Any
-
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from tests.server.nodes import NewNode
 
 
-def test_a_refused_internal_topic_is_logged_once(new_node: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refused_internal_topic_is_logged_once(new_node: NewNode, caplog: pytest.LogCaptureFixture) -> None:
     node = new_node(offsets_topic_segment_bytes="1000")  # less than segment.bytes allows
     for _ in range(3):
         (found,) = node.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])).coordinators

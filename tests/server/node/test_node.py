@@ -1,7 +1,6 @@
 """What a node makes of its log directories, life after life (R15)."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -22,6 +21,8 @@ from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.batches import BatchOf
+from tests.server.nodes import NewNode
 
 PARTITIONS = [TopicPartition("orders", number) for number in range(4)]
 
@@ -41,7 +42,7 @@ def produce(node: SimNode, partition: TopicPartition, records: bytes) -> tuple[i
     return found.error_code, found.base_offset
 
 
-def codes(node: SimNode, batch: Callable[..., bytes]) -> list[int]:
+def codes(node: SimNode, batch: BatchOf) -> list[int]:
     return [produce(node, partition, batch(b"x"))[0] for partition in PARTITIONS]
 
 
@@ -57,7 +58,7 @@ OK = ErrorCode.NONE
 
 
 @pytest.fixture
-def two(new_node: Callable[..., SimNode], batch: Callable[..., bytes]) -> Any:
+def two(new_node: NewNode, batch: BatchOf) -> SimNode:
     """A node with two log directories; orders-0 and orders-2 lie in /d1, the others in /d2."""
     node = new_node(log_dirs="/d1,/d2")
     make_topic(node)
@@ -71,7 +72,7 @@ def unavailable(errors: list[int]) -> list[bool]:
 
 
 def test_a_missing_directory_counts_for_its_own_partitions_and_comes_back(
-    two: SimNode, batch: Callable[..., bytes]
+    two: SimNode, batch: BatchOf
 ) -> None:
     """R15"""
     alone = two.restarted(log_dirs="/d1")
@@ -92,7 +93,7 @@ def test_a_missing_directory_counts_for_its_own_partitions_and_comes_back(
 
 
 def test_a_replaced_directory_counts_for_its_own_partitions_and_the_old_one_comes_back(
-    two: SimNode, batch: Callable[..., bytes]
+    two: SimNode, batch: BatchOf
 ) -> None:
     """R15"""
     two.stop()
@@ -107,7 +108,7 @@ def test_a_replaced_directory_counts_for_its_own_partitions_and_the_old_one_come
     assert codes(empty.started_again(), batch) == [OK] * 4
 
 
-def test_a_directory_that_lost_its_id_has_lost_nothing(two: SimNode, batch: Callable[..., bytes]) -> None:
+def test_a_directory_that_lost_its_id_has_lost_nothing(two: SimNode, batch: BatchOf) -> None:
     """R15"""
     two.stop()
     meta = two.disk.read("/d2/meta.properties").decode().splitlines()
@@ -120,7 +121,7 @@ def test_a_directory_that_lost_its_id_has_lost_nothing(two: SimNode, batch: Call
     assert again.logs.report.lines() == []
 
 
-def test_what_a_missing_directory_held_can_be_given_up(two: SimNode, batch: Callable[..., bytes]) -> None:
+def test_what_a_missing_directory_held_can_be_given_up(two: SimNode, batch: BatchOf) -> None:
     """R15: the topic is deleted and made anew; the old log is a stray when its directory is back."""
     alone = two.restarted(log_dirs="/d1")
     answer = alone.ask(
@@ -135,7 +136,7 @@ def test_what_a_missing_directory_held_can_be_given_up(two: SimNode, batch: Call
     assert [produce(whole, partition, batch(b"x")) for partition in PARTITIONS] == [(OK, 1)] * 4
 
 
-def test_a_log_of_an_unknown_topic_is_never_adopted(node: SimNode, batch: Callable[..., bytes]) -> None:
+def test_a_log_of_an_unknown_topic_is_never_adopted(node: SimNode, batch: BatchOf) -> None:
     """R15: the store has lost the topic; one of that name begins at offset 0."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"old")) == (OK, 0)
@@ -151,9 +152,7 @@ def test_a_log_of_an_unknown_topic_is_never_adopted(node: SimNode, batch: Callab
     assert produce(later, PARTITIONS[0], batch(b"new")) == (OK, 1)
 
 
-def test_a_stray_is_taken_back_when_the_store_knows_its_topic_again(
-    node: SimNode, batch: Callable[..., bytes]
-) -> None:
+def test_a_stray_is_taken_back_when_the_store_knows_its_topic_again(node: SimNode, batch: BatchOf) -> None:
     """R15: such as after a damaged metadata file was replaced by its backup."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"old")) == (OK, 0)
@@ -167,7 +166,7 @@ def test_a_stray_is_taken_back_when_the_store_knows_its_topic_again(
     assert produce(again, PARTITIONS[0], batch(b"more")) == (OK, 1)
 
 
-def test_a_log_that_vanished_gives_no_offset_twice(node: SimNode, batch: Callable[..., bytes]) -> None:
+def test_a_log_that_vanished_gives_no_offset_twice(node: SimNode, batch: BatchOf) -> None:
     """R12, R15: the checkpoints say how far it was."""
     make_topic(node, partitions=2)
     for partition in PARTITIONS[:2]:
@@ -184,9 +183,7 @@ def test_a_log_that_vanished_gives_no_offset_twice(node: SimNode, batch: Callabl
     assert produce(again, PARTITIONS[1], batch(b"x")) == (OK, 3)
 
 
-def test_a_creation_that_was_interrupted_does_not_read_like_a_loss(
-    node: Any, batch: Callable[..., bytes]
-) -> None:
+def test_a_creation_that_was_interrupted_does_not_read_like_a_loss(node: SimNode, batch: BatchOf) -> None:
     """R15: the store has the topic, no log was made and no checkpoint names one."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
@@ -201,7 +198,7 @@ def test_a_creation_that_was_interrupted_does_not_read_like_a_loss(
     assert produce(again, TopicPartition("new", 0), batch(b"x")) == (OK, 0)
 
 
-def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: Any, batch: Callable[..., bytes]) -> None:
+def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: SimNode, batch: BatchOf) -> None:
     """R15: it had been made."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
@@ -213,9 +210,7 @@ def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: Any, batch: 
     assert "it is made anew" in line
 
 
-def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(
-    node: SimNode, batch: Callable[..., bytes]
-) -> None:
+def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(node: SimNode, batch: BatchOf) -> None:
     """R15: the clean mark names the run that stopped."""
     make_topic(node, partitions=1)
     node.stop()

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -30,13 +30,14 @@ from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from tests.server.nodes import NewNode
 
 TOPIC = "__transaction_state"
 IDS = [f"id-{number}" for number in range(12)]
 
 
 @pytest.fixture
-def filled(new_node: Any) -> Any:
+def filled(new_node: NewNode) -> SimNode:
     """A broker with ids in both partitions of the topic."""
     node = new_node(transaction_state_log_num_partitions="2")
     node.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=IDS))
@@ -123,11 +124,15 @@ def test_a_partition_that_cannot_be_read_is_logged_and_the_other_serves(
 PAYMENTS = "payments"
 
 
-@pytest.fixture
-def decided(new_node: Any) -> Any:
-    """Ends a transaction that wrote records and offsets, and stops the broker before its markers."""
+class Decided(Protocol):
+    """Ends a transaction that wrote records and offsets; the broker writes none of its markers."""
 
-    def end(*, committed: bool) -> Any:
+    def __call__(self, *, committed: bool) -> SimNode: ...
+
+
+@pytest.fixture
+def decided(new_node: NewNode, monkeypatch: pytest.MonkeyPatch) -> Decided:
+    def end(*, committed: bool) -> SimNode:
         node = new_node(transaction_state_log_num_partitions="1", offsets_topic_num_partitions="1")
         node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
         node.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=[PAYMENTS]))
@@ -147,7 +152,7 @@ def decided(new_node: Any) -> Any:
         assert produced.partition_responses[0].error_code == 0
         offsets = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 7)])]
         node.ask(TxnOffsetCommitRequest(PAYMENTS, "g", *producer, topics=offsets), 3)
-        node.core.transactions.write_markers = lambda marker, partitions, written: None
+        monkeypatch.setattr(node.core.transactions, "write_markers", lambda *_: None)
         assert node.ask(EndTxnRequest(PAYMENTS, *producer, committed), 1).error_code == 0
         return node
 
@@ -164,7 +169,7 @@ def state_of(node: SimNode) -> str:
     ("committed", "end", "offset"), [(True, "CompleteCommit", 7), (False, "CompleteAbort", -1)]
 )
 def test_a_restart_between_decision_and_markers_loses_no_marker(
-    decided: Any, committed: bool, end: str, offset: int
+    decided: Decided, committed: bool, end: str, offset: int
 ) -> None:
     node = decided(committed=committed)
     assert state_of(node) == ("PrepareCommit" if committed else "PrepareAbort")
@@ -183,7 +188,7 @@ def test_a_restart_between_decision_and_markers_loses_no_marker(
     assert (part.error_code, part.committed_offset) == (0, offset)
 
 
-def test_a_topic_that_was_deleted_before_its_marker_needs_none(decided: Any) -> None:
+def test_a_topic_that_was_deleted_before_its_marker_needs_none(decided: Decided) -> None:
     node = decided(committed=True)
     node.ask(DeleteTopicsRequest(topics=[DeleteTopicState("t")], timeout_ms=1000))
     node = node.restarted()

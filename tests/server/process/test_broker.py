@@ -35,6 +35,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from tests.batches import BatchOf
 
 API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 
@@ -96,7 +97,7 @@ def test_requests_sent_together_are_answered_in_order(broker: BrokerThread) -> N
             assert answers.read(size)[:4] == struct.pack(">i", 7)
 
 
-def test_a_large_answer_is_sent_as_its_reader_takes_it(broker: BrokerThread, batch: Any) -> None:
+def test_a_large_answer_is_sent_as_its_reader_takes_it(broker: BrokerThread, batch: BatchOf) -> None:
     """The bytes of a fetch above 1 MB stay in the file until then, and are what was produced."""
     batches = [batch(bytes([number]) * 900_000) for number in range(8)]
     with connect(broker) as slow, connect(broker) as other:
@@ -115,7 +116,7 @@ def test_a_large_answer_is_sent_as_its_reader_takes_it(broker: BrokerThread, bat
         assert records[at + 16 : at + header.size_bytes] == batches[number][16:]
 
 
-def test_a_parked_request_holds_back_the_next_ones(broker: BrokerThread, batch: Any) -> None:
+def test_a_parked_request_holds_back_the_next_ones(broker: BrokerThread, batch: BatchOf) -> None:
     with connect(broker) as consumer, connect(broker) as producer:
         make_topic(producer, "t")
         consumer.send(fetch("t", wait_ms=60_000), 12)
@@ -134,7 +135,7 @@ def test_bad_input_closes_that_connection_and_no_other(broker: BrokerThread, bad
         make_topic(good, "t")
 
 
-def test_what_was_acknowledged_is_there_after_a_clean_stop(tmp_path: Path, batch: Any) -> None:
+def test_what_was_acknowledged_is_there_after_a_clean_stop(tmp_path: Path, batch: BatchOf) -> None:
     first = broker_in(tmp_path)
     first.start()
     with connect(first) as connection:
@@ -191,7 +192,7 @@ def test_a_limit_of_connections_holds_after_a_restart_too(tmp_path: Path) -> Non
         running.stop()
 
 
-def test_acks_may_wait_for_the_disk(tmp_path: Path, batch: Any) -> None:
+def test_acks_may_wait_for_the_disk(tmp_path: Path, batch: BatchOf) -> None:
     broker = broker_in(tmp_path, odradek_log_flush_before_ack="true")
     broker.start()
     try:

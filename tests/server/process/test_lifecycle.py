@@ -29,6 +29,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from tests.batches import BatchOf
 
 GATE_S_MAX = 30
 
@@ -115,7 +116,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
 
 
 def test_the_loop_never_waits_for_the_disk(
-    start: Callable[..., Running], syncs: Syncs, batch: Callable[..., bytes]
+    start: Callable[..., Running], syncs: Syncs, batch: BatchOf
 ) -> None:
     """R12: topics made and deleted, segments rolled, records deleted, flushes and all checkpoints."""
     running = start(log_flush_interval_ms="1000", log_flush_scheduler_interval_ms="500")
@@ -139,7 +140,7 @@ def test_the_loop_never_waits_for_the_disk(
 
 
 def test_clients_are_served_while_a_checkpoint_waits_for_the_disk(
-    start: Callable[..., Running], syncs: Syncs, batch: Callable[..., bytes]
+    start: Callable[..., Running], syncs: Syncs, batch: BatchOf
 ) -> None:
     """R12"""
     running = start()
@@ -158,7 +159,7 @@ def test_clients_are_served_while_a_checkpoint_waits_for_the_disk(
 
 
 def test_a_clean_stop_waits_for_the_disk_with_many_threads(
-    start: Callable[..., Running], syncs: Syncs, batch: Callable[..., bytes]
+    start: Callable[..., Running], syncs: Syncs, batch: BatchOf
 ) -> None:
     """Held up at the disk, all logs wait there together."""
     running = start()

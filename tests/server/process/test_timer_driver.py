@@ -1,6 +1,5 @@
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -8,6 +7,7 @@ from odradek.base.clock import ManualClock
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.process.timer_driver import LOOK_AGAIN_MS, TimerDriver
 from odradek.timer import TimerTask
+from tests.server.nodes import ShortClock
 
 
 class Handle:
@@ -140,7 +140,7 @@ async def test_it_drives_a_real_loop() -> None:
 class SlowTask(TimerTask):
     """Holds the loop for a while."""
 
-    def __init__(self, short_clock: Any, elapsed_ms: int) -> None:
+    def __init__(self, short_clock: ShortClock, elapsed_ms: int) -> None:
         super().__init__(10)
         self._short_clock = short_clock
         self._elapsed_ms = elapsed_ms
@@ -164,7 +164,7 @@ def test_tasks_that_hold_the_loop_are_named(
     driver: TimerDriver,
     loop: Loop,
     clock: ManualClock,
-    short_clock: Any,
+    short_clock: ShortClock,
     caplog: pytest.LogCaptureFixture,
     tasks_ms: list[int],
     cause: str,
