@@ -115,7 +115,7 @@ def test_logs_without_meta_properties(serve: Serve, tmp_path: Path) -> None:
     assert_refused(
         found,
         f"{strange} holds flights-0, flights-1 but no meta.properties that says whose they are: put that file"
-        " back, or name an empty directory; taking over the logs of Apache Kafka comes with a later version",
+        " back, or name an empty directory",
     )
     assert picture(strange) == before
 
