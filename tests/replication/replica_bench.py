@@ -200,7 +200,10 @@ class ReplicaBench:
         state = PartitionImage(tuple(replicas or isr), tuple(isr), leader, epoch, version)
         self.make_known(topic_partition, state)
         wanted = LeaderAndIsrPartition(topic_partition, topic_id, state, is_new=True)
-        return self.manager.become_leader_or_follower(LeaderAndIsr(HERE, controller_epoch, 0, (wanted,), ()))
+        order = LeaderAndIsr(HERE, controller_epoch, 0, (wanted,), ())
+        changes = self.manager.become_leader_or_follower(order)
+        self.run_turns()
+        return changes
 
     def stop(
         self,
@@ -211,7 +214,9 @@ class ReplicaBench:
         controller_epoch: int = 1,
     ) -> RoleChanges:
         wanted = StopReplicaPartition(topic_partition, epoch, delete)
-        return self.manager.stop_replica(StopReplica(HERE, controller_epoch, 0, (wanted,)))
+        changes = self.manager.stop_replica(StopReplica(HERE, controller_epoch, 0, (wanted,)))
+        self.run_turns()
+        return changes
 
     def partition(self, topic_partition: TopicPartition) -> Partition:
         partition = self.manager.partition(topic_partition)

@@ -134,6 +134,7 @@ def test_case_d_the_directory_failed(bench: ReplicaBench) -> None:
     bench.order(p1)
     answers = bench.consume({p1: 0})
     bench.manager.directory_failed("/data", "gone")
+    bench.run_turns()
     assert answers.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 

@@ -8,6 +8,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import deliver
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
+from odradek.metadata.messages import StopReplica, StopReplicaPartition
 from odradek.records.work import finish
 from odradek.replication import FetchOutcome, FetchParams, PartitionFetch
 from odradek.replication.delayed_fetch import DelayedFetch
@@ -320,6 +321,17 @@ def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench: ReplicaBe
     assert behind.is_answered
 
 
+def test_an_order_is_obeyed_before_what_it_ends_is_answered(bench: ReplicaBench) -> None:
+    """R14: the broker's coordinators hear of the new roles before any client does."""
+    lead(bench, p1, isr=(1, 2))
+    waiting = bench.produce(p1), bench.consume({p1: 0})
+    changes = bench.manager.stop_replica(StopReplica(1, 1, 0, (StopReplicaPartition(p1, -2, False),)))
+    assert changes.stopped == [p1]
+    assert [one.is_answered for one in waiting] == [False, False]
+    bench.run_turns()
+    assert waiting[0].only[p1].error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
 def test_readers_of_many_partitions_are_woken_a_few_per_turn(bench: ReplicaBench) -> None:
     partitions = [TopicPartition("flights", number) for number in range(WOKEN_PER_TURN + 1)]
     for one in partitions:
@@ -409,6 +421,7 @@ def test_a_failed_flush_answers_the_acks_that_waited_for_it(bench: ReplicaBench)
     lead(bench, p1)
     waiting = bench.produce(p1, acks=1)
     bench.manager.directory_failed("/data", "fsync: input/output error")
+    bench.run_turns()
     assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
@@ -495,8 +508,6 @@ def test_an_order_that_meets_a_failing_disk_gives_the_directory_up(bench: Replic
     bench.files.inject(Fault("write", errno.EIO))
     changes = bench.order(p1, isr=(1, 2))
     assert changes.partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
-    assert bench.effects.failed_directories == [], "the order is obeyed first"
-    bench.run_turns()
     assert waiting.only[p1].error_code is ErrorCode.KAFKA_STORAGE_ERROR
 
 
@@ -508,5 +519,6 @@ def test_a_directory_that_failed_in_the_background_is_noticed(bench: ReplicaBenc
     assert not waiting.is_answered
     bench.logs.fail_directory("/data", "no space left on device")
     bench.manager.notice_failed_directories()
+    bench.run_turns()
     assert waiting.only[0].error_code is ErrorCode.KAFKA_STORAGE_ERROR
     assert bench.effects.failed_directories == [("/data", True)]

@@ -1,13 +1,14 @@
 """The purgatories of replication, and the only functions that wake what waits on a partition (D9, R14).
 
-Invariant: what waits is woken after a change is complete, never during one. An append wakes its readers in a
-later turn, once for all appends until then: the producer is answered first, and no reader's next request
-comes while the append is still on the stack.
+Invariant: what waits is woken after a change is complete, never during one. Appends and role changes wake it
+in a later turn, once for all of them until then: who asked for the change is answered first, and no next
+request comes while it is still on the stack.
 
     append to p1, append to p1, append to p2     p1 and p2 are to be woken
     the next turn                                p1 is woken, then p2
 """
 
+from itertools import islice
 from typing import Final
 
 from odradek.base.execution import Defer
@@ -16,14 +17,14 @@ from odradek.base.settings import BrokerSettings
 from odradek.timer import Purgatory, Timer
 
 WOKEN_PER_TURN: Final = 16
-"""Partitions whose readers are woken in one turn."""
+"""Partitions that are woken in one turn."""
 
 
 class Purgatories:
     """Produce, fetch and delete-records, by partition."""
 
     __slots__ = (
-        "_appended",
+        "_changed",
         "_defer",
         "_deleted",
         "_fetched",
@@ -52,8 +53,8 @@ class Purgatories:
         self._produced = self.produce.watched_keys
         self._deleted = self.delete_records.watched_keys
         self._defer = defer
-        self._appended: dict[TopicPartition, bool] = {}
-        """What a later turn is to wake, in the order of the appends, and whether HW rose."""
+        self._changed: dict[TopicPartition, bool] = {}
+        """What a later turn is to wake, in the order of the changes; False for fetches alone."""
         self._has_asked_for_turn = False
         """Whether that turn is still to come; always where something is to be woken."""
 
@@ -67,28 +68,28 @@ class Purgatories:
         self.fetch.check_and_complete(topic_partition)
         self.delete_records.check_and_complete(topic_partition)
 
-    def wake_after_append(self, topic_partition: TopicPartition, *, high_watermark_rose: bool) -> None:
-        """R7: soon, wake all that waits if HW rose; else those fetches alone that read to the log end.
+    def wake_soon(self, topic_partition: TopicPartition, *, readers_only: bool = False) -> None:
+        """`wake` in a later turn; with `readers_only` (R7: HW stayed) the fetches that read to the log end.
 
         What begins to wait after this looks for itself.
         """
-        appended = self._appended
-        if appended and topic_partition in appended:
-            appended[topic_partition] |= high_watermark_rose
+        changed = self._changed
+        if changed and topic_partition in changed:
+            changed[topic_partition] |= not readers_only
         elif topic_partition in self._fetched or (
-            high_watermark_rose and (topic_partition in self._produced or topic_partition in self._deleted)
+            not readers_only and (topic_partition in self._produced or topic_partition in self._deleted)
         ):
-            appended[topic_partition] = high_watermark_rose
+            changed[topic_partition] = not readers_only
             self._ask_for_turn()
 
     def _ask_for_turn(self) -> None:
-        if self._appended and not self._has_asked_for_turn:
+        if self._changed and not self._has_asked_for_turn:
             self._has_asked_for_turn = True
-            self._defer(self._wake_appended)
+            self._defer(self._wake_changed)
 
-    def _wake_appended(self) -> None:
-        for topic_partition in list(self._appended)[:WOKEN_PER_TURN]:
-            if self._appended.pop(topic_partition):
+    def _wake_changed(self) -> None:
+        for topic_partition in list(islice(self._changed, WOKEN_PER_TURN)):
+            if self._changed.pop(topic_partition):
                 self.wake(topic_partition)
             else:
                 self.fetch.check_and_complete(topic_partition)

@@ -165,8 +165,8 @@ class ReplicaManager:
             if status.flush_due:
                 self._request_flush(status.topic_partition)
             if status.is_appended:
-                self.purgatories.wake_after_append(
-                    status.topic_partition, high_watermark_rose=status.high_watermark_rose
+                self.purgatories.wake_soon(
+                    status.topic_partition, readers_only=not status.high_watermark_rose
                 )
         return statuses
 
@@ -283,11 +283,11 @@ class ReplicaManager:
         return self._role_changer.controller_epoch
 
     def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
-        """R5a-R5c: change roles, wake what waited, and say what the broker must do next."""
+        """R5a-R5c: change roles, and say what the broker must do next; what waited is woken after that."""
         return self._settle_roles(self._role_changer.become_leader_or_follower(order))
 
     def stop_replica(self, order: StopReplica) -> RoleChanges:
-        """R5d: stop hosting, wake what waited, and say what the broker must do next."""
+        """R5d: stop hosting, and say what the broker must do next; what waited is woken after that."""
         return self._settle_roles(self._role_changer.stop_replica(order))
 
     def _settle_roles(self, changes: RoleChanges) -> RoleChanges:
@@ -367,7 +367,7 @@ class ReplicaManager:
 
     def _wake_all(self, topic_partitions: Iterable[TopicPartition]) -> None:
         for topic_partition in topic_partitions:
-            self.purgatories.wake(topic_partition)
+            self.purgatories.wake_soon(topic_partition)
 
     def _forget_meters(self, stopped: Iterable[TopicPartition]) -> None:
         for topic_partition in stopped:
