@@ -13,6 +13,7 @@ from odradek.base.errors import CorruptRecord, OdradekError
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import BatchBuilder
+from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.server.cleaning.cleaner_process import CleanerDied, CleanerProcesses
 from odradek.server.cleaning.cleaner_worker import WAIT_S_MAX, Pace
 from odradek.storage import Log
@@ -40,15 +41,13 @@ def dirty_log(directory: Path, *, segments: int = 3, value_bytes: int = 10) -> t
 
 
 async def outcome_of(
-    job: CleaningJob, **options: Any
+    job: CleaningJob, bytes_per_second: float = UNLIMITED
 ) -> tuple[list[CleanedSegment], CleaningReport | Exception]:
     cleaners = CleanerProcesses()
     segments: list[CleanedSegment] = []
     outcome: asyncio.Future[CleaningReport | Exception] = asyncio.get_running_loop().create_future()
-    options.setdefault("bytes_per_second", UNLIMITED)
-    cleaners.run(
-        job, on_segment=segments.append, done=outcome.set_result, failed=outcome.set_result, **options
-    )
+    events = CleaningEvents(segments.append, outcome.set_result, outcome.set_result)
+    cleaners.run(job, bytes_per_second, events)
     try:
         return segments, await asyncio.wait_for(outcome, 30)
     finally:
@@ -97,9 +96,7 @@ async def test_a_dropped_job_reports_nothing_and_its_process_ends(tmp_path: Path
     _, job = dirty_log(tmp_path)
     cleaners = CleanerProcesses()
     told: list[object] = []
-    drop = cleaners.run(
-        job, bytes_per_second=1.0, on_segment=told.append, done=told.append, failed=told.append
-    )
+    drop = cleaners.run(job, 1.0, CleaningEvents(told.append, told.append, told.append))
     await asyncio.sleep(0)
     drop()
     await cleaners.close()

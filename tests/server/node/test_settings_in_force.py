@@ -16,8 +16,9 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.settings import BROKER_SETTINGS, Update
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import HEADER_BYTES, BatchHeader, iter_headers, read_header
+from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.storage import Log
-from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+from odradek.storage.compaction.job import CleaningJob
 from odradek.storage.compaction.selection import choose
 from odradek.testing.sim import SimNode, World
 from odradek.wire.messages.create_topics import (
@@ -288,15 +289,7 @@ class Recorder:
     def __init__(self) -> None:
         self.told: list[tuple[int, float]] = []
 
-    def run(
-        self,
-        job: CleaningJob,
-        *,
-        bytes_per_second: float,
-        on_segment: Callable[[CleanedSegment], None],
-        done: Callable[[CleaningReport], None],
-        failed: Callable[[Exception], None],
-    ) -> Callable[[], None]:
+    def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
         self.told.append((job.map_bytes_max, bytes_per_second))
         return lambda: None
 

@@ -35,48 +35,54 @@ _log = logging.getLogger(__name__)
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
+@dataclass(frozen=True, slots=True)
+class CleaningEvents:
+    """What is heard of one job: segments, then `done` or `failed`, once."""
+
+    on_segment: Callable[[CleanedSegment], None]
+    """Called with each segment that is ready."""
+    done: Callable[[CleaningReport], None]
+    failed: Callable[[Exception], None]
+    """Called with a LogError, an OSError of the disk, or whatever else kept the job from being done."""
+
+
 class CleanerRunner(Protocol):
     """Does the work of jobs, wherever that is; reports on the thread that owns the broker."""
 
-    def run(
-        self,
-        job: CleaningJob,
-        *,
-        bytes_per_second: float,
-        on_segment: Callable[[CleanedSegment], None],
-        done: Callable[[CleaningReport], None],
-        failed: Callable[[Exception], None],
-    ) -> Callable[[], None]:
-        """Begin a job: `on_segment` for each segment that is ready, then `done` or `failed`, once.
+    def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
+        """Begin a job, whose events come after this has returned.
 
-        What is returned drops the job: nothing is reported any more. `failed` gets a LogError, an OSError of
-        the disk, or any other error for whatever kept the job from being done.
+        What is returned drops the job: nothing is reported any more.
         """
 
 
 class InlineCleaner:
-    """A `CleanerRunner` that does everything at once, on the caller's time: for tests and virtual clocks."""
+    """A `CleanerRunner` that does a job in one turn of the owner's thread: for tests and virtual clocks."""
 
-    def __init__(self, file_system: FileSystem) -> None:
+    def __init__(self, file_system: FileSystem, defer: Defer) -> None:
         self._file_system = file_system
+        self._defer = defer
 
-    def run(
-        self,
-        job: CleaningJob,
-        *,
-        bytes_per_second: float,
-        on_segment: Callable[[CleanedSegment], None],
-        done: Callable[[CleaningReport], None],
-        failed: Callable[[Exception], None],
-    ) -> Callable[[], None]:
-        """See `CleanerRunner.run`; it is over when this returns, and no rate is kept to."""
-        try:
-            report = clean(job, self._file_system, on_segment)
-        except (OSError, OdradekError) as error:
-            failed(error)
-        else:
-            done(report)
-        return _nothing
+    def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
+        """See `CleanerRunner.run`; no rate is kept to."""
+        is_dropped = False
+
+        def drop() -> None:
+            nonlocal is_dropped
+            is_dropped = True
+
+        def turn() -> None:
+            if is_dropped:
+                return
+            try:
+                report = clean(job, self._file_system, events.on_segment)
+            except (OSError, OdradekError) as error:
+                events.failed(error)
+            else:
+                events.done(report)
+
+        self._defer(turn)
+        return drop
 
 
 def _nothing() -> None:
@@ -182,13 +188,13 @@ class CleanerHost:
         job = job_for(log, part, now_ms=now_ms, map_bytes_max=buffer_bytes)
         cleaning = _Cleaning(log, log.truncations, self._clock.monotonic_ms())
         self._running[log.topic_partition] = cleaning
-        cleaning.drop = self._runner.run(
-            job,
-            bytes_per_second=settings.log_cleaner_io_max_bytes_per_second / settings.log_cleaner_threads,
+        events = CleaningEvents(
             on_segment=lambda segment: self._segment_ready(cleaning, segment),
             done=lambda report: self._work_done(cleaning, report),
             failed=lambda error: self._failed(cleaning, error),
         )
+        bytes_per_second = settings.log_cleaner_io_max_bytes_per_second / settings.log_cleaner_threads
+        cleaning.drop = self._runner.run(job, bytes_per_second, events)
         return True
 
     def _may_clean(self, log: Log) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from odradek.base.errors import CorruptRecord, OdradekError
+from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
 
 # A line of the answer; a segment names some ten others.
@@ -27,24 +28,16 @@ class CleanerProcesses:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def run(
-        self,
-        job: CleaningJob,
-        *,
-        bytes_per_second: float,
-        on_segment: Callable[[CleanedSegment], None],
-        done: Callable[[CleaningReport], None],
-        failed: Callable[[Exception], None],
-    ) -> Callable[[], None]:
+    def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
         """See `CleanerRunner.run`."""
 
         async def follow() -> None:
             try:
-                report = await _clean(job, bytes_per_second, on_segment)
+                report = await _clean(job, bytes_per_second, events.on_segment)
             except (OSError, OdradekError) as error:
-                failed(error)
+                events.failed(error)
             else:
-                done(report)
+                events.done(report)
 
         task = asyncio.get_running_loop().create_task(follow())
         self._tasks.add(task)

@@ -29,8 +29,8 @@ from odradek.server.node.ports import Surroundings
 from odradek.wire.message import Message
 
 if TYPE_CHECKING:
-    from odradek.server.cleaning.cleaner_host import CleanerRunner
-    from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
+    from odradek.server.cleaning.cleaner_host import CleanerRunner, CleaningEvents
+    from odradek.storage.compaction.job import CleaningJob
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -175,21 +175,13 @@ class _LivingCleaner:
         self._runner = runner
         self._life = life
 
-    def run(
-        self,
-        job: CleaningJob,
-        *,
-        bytes_per_second: float,
-        on_segment: Callable[[CleanedSegment], None],
-        done: Callable[[CleaningReport], None],
-        failed: Callable[[Exception], None],
-    ) -> Callable[[], None]:
+    def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
         """See `CleanerRunner.run`."""
-        life = self._life
-        return self._runner.run(
-            job,
-            bytes_per_second=bytes_per_second,
-            on_segment=life.report(on_segment),
-            done=life.report(done),
-            failed=life.report(failed),
+        report = self._life.report
+        living = replace(
+            events,
+            on_segment=report(events.on_segment),
+            done=report(events.done),
+            failed=report(events.failed),
         )
+        return self._runner.run(job, bytes_per_second, living)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.base.clock import machine_short_clock
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Defer
 from odradek.metadata.store import Process, run_in_session
 from odradek.metadata.store_host import StoreHost
 from odradek.server.node import stages
@@ -156,7 +157,7 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
         timer=shell.driver.timer,
         background=shell.executor,
         defer=defer,
-        cleaner_runner=lambda: _cleaner_runner(shell),
+        cleaner_runner=lambda: _cleaner_runner(shell, defer),
         stalls=shell.stalls,
         peers=NoPeers(defer),
         store=store_host.session(),
@@ -170,7 +171,7 @@ def _log_finding(finding: Finding) -> None:
     _log.warning("%s", finding)
 
 
-def _cleaner_runner(shell: Shell) -> "CleanerRunner":
+def _cleaner_runner(shell: Shell, defer: Defer) -> "CleanerRunner":
     """Compaction runs in a process of its own where that sees the same files and the same time."""
     if shell.has_real_surroundings:
         from odradek.server.cleaning.cleaner_process import CleanerProcesses
@@ -179,7 +180,7 @@ def _cleaner_runner(shell: Shell) -> "CleanerRunner":
         return shell.cleaner_processes
     from odradek.server.cleaning.cleaner_host import InlineCleaner
 
-    return InlineCleaner(shell.file_system)
+    return InlineCleaner(shell.file_system, defer)
 
 
 async def _in_session(store_host: StoreHost, process: Process[T]) -> T:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from odradek.base.execution import Background
+from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.storage import FileSystem
 from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
@@ -15,15 +16,7 @@ class HeldCleaner:
         self._file_system = file_system
         self._background = background
 
-    def run(
-        self,
-        job: CleaningJob,
-        *,
-        bytes_per_second: float,
-        on_segment: Callable[[CleanedSegment], None],
-        done: Callable[[CleaningReport], None],
-        failed: Callable[[Exception], None],
-    ) -> Callable[[], None]:
+    def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
         """See `CleanerRunner.run`; no rate is kept to."""
         ready: list[CleanedSegment] = []
         is_dropped = False
@@ -35,14 +28,14 @@ class HeldCleaner:
         def ended(report: CleaningReport) -> None:
             if not is_dropped:
                 for segment in ready:
-                    on_segment(segment)
-                done(report)
+                    events.on_segment(segment)
+                events.done(report)
 
         def broken(error: Exception) -> None:
             if not is_dropped:
                 for segment in ready:
-                    on_segment(segment)
-                failed(error)
+                    events.on_segment(segment)
+                events.failed(error)
 
         self._background.submit(lambda: clean(job, self._file_system, ready.append), ended, broken)
         return drop
