@@ -41,14 +41,14 @@ _log = logging.getLogger(__name__)
 Obeyed: TypeAlias = Callable[[OrderOutcome], None]
 
 
-class CoordinatorHost(Protocol):
+class RoleFollower(Protocol):
     """What coordinators have to know of orders."""
 
     def on_roles(self, changes: RoleChanges) -> None:
         """Partitions are led here, or no longer."""
 
 
-class TopicFollower(CoordinatorHost, Protocol):
+class TopicFollower(RoleFollower, Protocol):
     """A coordinator that keeps things by topic."""
 
     def on_topics_gone(self, topics: list[str]) -> None:
@@ -58,7 +58,7 @@ class TopicFollower(CoordinatorHost, Protocol):
         """Topics were made, removed or grown."""
 
 
-class ImageFollower(CoordinatorHost, Protocol):
+class ImageFollower(RoleFollower, Protocol):
     """A coordinator to which a topic that the image does not know may be one that was deleted."""
 
     def on_topics_known(self) -> None:

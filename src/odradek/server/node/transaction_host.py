@@ -1,16 +1,12 @@
-"""The transaction coordinator in its broker: its topic, its leaderships, its markers, and what it is due.
+"""The transaction coordinator in its broker: its markers, and what it is due.
 
-It joins parts and decides nothing: the coordinator decides what a transactional id may do, the controller
-which broker leads a partition. A marker is an append like any other. As with groups, the coordinator is made,
-and its code loaded, when it is first needed.
+A marker is an append like any other.
 """
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import OdradekError
 from odradek.base.execution import Later
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
@@ -19,10 +15,10 @@ from odradek.records.control import EndTxnMarker, build_marker
 from odradek.replication.append import ACKS_ALL
 from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.replica_manager import ReplicaManager
-from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.coordinator_host import CoordinatorHost
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.group_host import GroupHost
-from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.slices import Slices
@@ -35,10 +31,8 @@ TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
 MARKER_TIMEOUT_MS: Final = 30_000
 
-_log = logging.getLogger(__name__)
 
-
-class TransactionHost:
+class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
     """The transaction coordinator of one broker, when there is one, and what it uses."""
 
     def __init__(
@@ -52,32 +46,16 @@ class TransactionHost:
         groups: GroupHost,
         slices: Slices,
     ) -> None:
-        self.topic = InternalTopic(making, _topic_spec(settings()))
-        """The topic whose partition leaders coordinate transactional ids."""
-        self._surroundings = surroundings
-        self._image = making.image
-        self._replicas = replicas
-        # The settings in force.
-        self._settings = settings
+        super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
         self._producer_ids = producer_ids
         # Offsets that are committed in transactions are theirs.
         self._groups = groups
-        self._slices = slices
-        self._made: TransactionCoordinator | None = None
         # Whether the image has had every topic that there is.
         self._knows_topics = False
 
-    @property
-    def coordinator(self) -> "TransactionCoordinator":
-        """The transaction coordinator; made when it is first needed."""
-        if self._made is None:
-            self._made = self._make()
-        return self._made
-
-    def _make(self) -> "TransactionCoordinator":
+    def _make(self, log: CoordinatorLog) -> "TransactionCoordinator":
         from odradek.coordinator.transactions import TransactionCoordinator
 
-        log = CoordinatorLog(self._replicas)
         return TransactionCoordinator(
             self._settings,
             writer=log,
@@ -87,36 +65,12 @@ class TransactionHost:
             partition_count=lambda: self.topic.partition_count,
             clock=self._surroundings.clock,
             timer=self._surroundings.timer,
-            run_sliced=lambda work: self._slices.run(work, _log_failure),
+            run_sliced=self._run_sliced,
         )
-
-    # --- leadership
-
-    def on_roles(self, changes: RoleChanges) -> None:
-        """Called when the controller gave partitions to this broker, or took them away."""
-        for led in changes.leading:
-            topic, index = led.topic_partition
-            if topic == TRANSACTION_STATE_TOPIC:
-                self.coordinator.lead(index, led.state.leader_epoch)
-        if self._made is None:
-            return
-        for followed in changes.following:
-            self._resign(followed.topic_partition)
-        for stopped in changes.stopped:
-            self._resign(stopped)
 
     def on_topics_known(self) -> None:
         """Called when the image has every topic that there is."""
         self._knows_topics = True
-
-    def _resign(self, topic_partition: TopicPartition) -> None:
-        if topic_partition.topic == TRANSACTION_STATE_TOPIC:
-            self.coordinator.resign(topic_partition.partition)
-
-    def resign_lost(self) -> None:
-        """A log directory went offline: let go of the transactional ids in it."""
-        if self._made is not None:
-            self._made.resign_lost()
 
     def describe(self) -> list[dict[str, Any]]:
         """Every transactional id that this broker coordinates, with what it waits for."""
@@ -191,13 +145,6 @@ class TransactionHost:
             internal_allowed=True,
         )
         return None if outcomes is None else errors_of(outcomes)
-
-
-def _log_failure(error: Exception) -> None:
-    if isinstance(error, OdradekError):
-        _log.error("a partition of %s cannot be loaded: %s", TRANSACTION_STATE_TOPIC, error)
-    else:
-        _log.error("work on %s was not done", TRANSACTION_STATE_TOPIC, exc_info=error)
 
 
 def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:

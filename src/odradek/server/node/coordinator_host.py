@@ -1,0 +1,100 @@
+"""A coordinator in its broker: its topic, its leaderships, and when it is made.
+
+It decides nothing: the coordinator decides what its clients may do, the controller which broker leads a
+partition. The coordinator is made, and its code loaded, when the first request or leadership needs it: that
+would be a good part of every start.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+from odradek.base.errors import OdradekError
+from odradek.base.ids import LeaderEpoch
+from odradek.base.settings import BrokerSettings
+from odradek.replication.replica_manager import ReplicaManager
+from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.coordinator_log import CoordinatorLog
+from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.server.node.ports import Surroundings
+from odradek.server.node.slices import Slices
+
+_log = logging.getLogger(__name__)
+
+
+class Coordinator(Protocol):
+    """What leads partitions of an internal topic."""
+
+    def lead(self, partition: int, leader_epoch: LeaderEpoch, /) -> None:
+        """This broker leads a partition from now on."""
+
+    def resign(self, partition: int, /) -> None:
+        """This broker leads a partition no longer."""
+
+    def resign_lost(self) -> None:
+        """A log directory went offline: let go of the partitions that were in it."""
+
+
+C = TypeVar("C", bound=Coordinator)
+
+
+class CoordinatorHost(ABC, Generic[C]):
+    """What a broker has of one coordinator."""
+
+    def __init__(
+        self,
+        spec: InternalTopicSpec,
+        surroundings: Surroundings,
+        making: TopicMaking,
+        replicas: ReplicaManager,
+        settings: Callable[[], BrokerSettings],
+        slices: Slices,
+    ) -> None:
+        self.topic = InternalTopic(making, spec)
+        """The topic whose partitions' leaders coordinate."""
+        self._surroundings = surroundings
+        self._image = making.image
+        self._replicas = replicas
+        self._settings = settings
+        """Gives the settings in force."""
+        self._slices = slices
+        self._made: C | None = None
+        """None in a broker that has not needed the coordinator yet."""
+
+    @property
+    def coordinator(self) -> C:
+        """Who decides; made when it is first needed."""
+        if self._made is None:
+            self._made = self._make(CoordinatorLog(self._replicas))
+        return self._made
+
+    @abstractmethod
+    def _make(self, log: CoordinatorLog) -> C:
+        """Load the coordinator's code and make it."""
+
+    def on_roles(self, changes: RoleChanges) -> None:
+        """Called when the controller gave partitions to this broker, or took them away."""
+        for led in changes.leading:
+            topic, partition = led.topic_partition
+            if topic == self.topic.spec.name:
+                self.coordinator.lead(partition, led.state.leader_epoch)
+        if self._made is None:
+            return
+        for topic, partition in (*(part.topic_partition for part in changes.following), *changes.stopped):
+            if topic == self.topic.spec.name:
+                self._made.resign(partition)
+
+    def resign_lost(self) -> None:
+        """A log directory went offline: let go of what was in it."""
+        if self._made is not None:
+            self._made.resign_lost()
+
+    def _run_sliced(self, work: Iterator[None]) -> None:
+        self._slices.run(work, self._log_failure)
+
+    def _log_failure(self, error: Exception) -> None:
+        if isinstance(error, OdradekError):
+            _log.error("a partition of %s cannot be loaded: %s", self.topic.spec.name, error)
+        else:
+            _log.error("work on %s was not done", self.topic.spec.name, exc_info=error)
