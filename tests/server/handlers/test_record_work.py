@@ -15,6 +15,7 @@ from odradek.records.compression import Codec
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.record_check import RECORDS_PER_STEP
 from odradek.records.work import Away, Work
+from odradek.server.node import orphans
 from odradek.storage import log as storage_log
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -189,3 +190,22 @@ def test_a_lookup_by_time_goes_on_where_it_was_when_the_log_changes(node: SimNod
     log.delete_records_before(log.end_offset)
     found, _ = walk(work)
     assert (found.error_code, found.offset) == (ErrorCode.NONE, 1999)
+
+
+def test_what_clients_of_acks_0_left_behind_is_bounded_by_its_bytes(
+    node: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client may send with acks=0 and close at once, any number of times; nothing else bounds that."""
+    count = 30_000
+    batch = batch_of(count)
+    monkeypatch.setattr(orphans, "ORPHANED_BYTES_MAX", 2 * len(batch) + 1)
+    request = produce({0: batch})
+    request.acks = 0
+    sent = [node.send(request, VERSION).arrive() for _ in range(4)]
+    assert node.core.record_work.waiting == 4
+    for one in sent:
+        one.client.lose()
+    assert (node.core.record_work.waiting, node.core.orphans.size_bytes) == (2, 2 * len(batch))
+    node.settle()
+    assert node.core.replicas.partition(FLIGHTS).log.end_offset == 2 * count
+    assert node.core.orphans.size_bytes == 0

@@ -6,7 +6,8 @@ Invariant: the request's own bytes are not kept while it waits for its acks; onl
 from __future__ import annotations  # else those of inner functions are evaluated for each request
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from odradek.records.compression import Codec
 from odradek.records.header import CODEC_MASK, HEADER_BYTES
 from odradek.replication.append import Batches
 from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
-from odradek.server.edge.context import Answering, RequestContext, Respond, Steps
+from odradek.server.edge.context import Answering, Client, RequestContext, Respond, Steps
 from odradek.server.edge.serving import Serves
 from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once
 from odradek.server.node.core import BrokerCore
@@ -123,9 +124,43 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         admit(entries)
     else:
         # Before anything is admitted to a transaction, so that nothing comes between that and the append.
-        abandon = core.record_work.run(core.replicas.check(entries), admit, lambda _: context.client.close())
-        if abandon is not None and wants_answer:  # with acks=0 a client may close at once and mean it
-            context.client.when_lost(abandon)
+        _check(core, context.client, entries, admit, wants_answer=wants_answer)
+
+
+def _check(
+    core: BrokerCore,
+    client: Client,
+    entries: Mapping[TopicPartition, Buffer],
+    admit: Callable[[Mapping[TopicPartition, Batches]], None],
+    *,
+    wants_answer: bool,
+) -> None:
+    """Check batches in steps, then `admit` them; not when the connection is lost meanwhile.
+
+    With acks=0 a client may close at once and mean it: then the check goes on as far as `Orphans` allows.
+    """
+    size_bytes = sum(map(len, entries.values()))
+    is_adopted = False
+
+    def done(checked: Mapping[TopicPartition, Batches]) -> None:
+        if is_adopted:
+            core.orphans.release(size_bytes)
+        admit(checked)
+
+    def failed(_: Exception) -> None:
+        if is_adopted:
+            core.orphans.release(size_bytes)
+        client.close()
+
+    def lost(abandon: Callable[[], None]) -> None:
+        nonlocal is_adopted
+        is_adopted = not wants_answer and core.orphans.adopt(size_bytes)
+        if not is_adopted:
+            abandon()
+
+    abandon = core.record_work.run(core.replicas.check(entries), done, failed)
+    if abandon is not None:
+        client.when_lost(partial(lost, abandon))
 
 
 def _read(

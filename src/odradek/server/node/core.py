@@ -34,6 +34,7 @@ from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.internal_topic import InternalTopic, TopicMaking
 from odradek.server.node.isr_writer import IsrWriter
+from odradek.server.node.orphans import Orphans
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
@@ -78,6 +79,8 @@ class BrokerCore:
         """Runs work that grows with what a request or an order names."""
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""
+        self.orphans = Orphans()
+        """What clients sent with acks=0 and did not stay for."""
         self._make_storage(surroundings)
         self._make_coordinators(surroundings)
 
