@@ -192,3 +192,18 @@ def test_batches_that_are_damaged_too_end_the_log(bench: LogBench) -> None:
     again = bench.open(CONFIG)
     assert again.end_offset == int(name[:20])
     assert again.recovery.cuts
+
+
+def test_a_second_verification_begins_with_no_epoch(bench: LogBench) -> None:
+    """L4: a damaged batch that an index's making meets behind what was verified ends the log there."""
+    log = filled(bench)
+    first, *_, last = log.segments
+    for _ in range(6):
+        bench.append(log, 2, leader_epoch=1)
+    damaged = list(iter_headers(bytes(bench.disk.read(first.file.path))))[1]
+    at, header = damaged
+    bench.disk.file(first.file.path).write_at(bytes(8), at + 8)
+    bench.disk.remove(first.transaction_index.path)
+    again = bench.open(CONFIG, clean=False, recovery_point=last.base_offset)
+    assert again.end_offset == header.base_offset
+    assert [cut.position for cut in again.recovery.cuts if cut.position] == [at]

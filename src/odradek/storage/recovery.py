@@ -1,13 +1,8 @@
 """Opens a log: builds the state that appends and reads need from the files of a partition's directory (L4).
 
 After a clean stop everything is taken as it is. After any other, every segment from that of the recovery
-point on is verified batch by batch, its indexes made anew:
-
-    batch | batch | batch | batch? | batch        CRC of the fourth does not hold
-                          ^ the log ends here; the rest is kept in NNN.log.corrupted-<time>
-
-Kafka cuts at the same place and drops the rest. Here the bytes cut off stay beside the log and the report
-names them, because whole batches may be among them; nothing reads them again by itself.
+point on is verified (`verification`). Either way what stands in two files is compared, what is wrong is made
+again from the batches, and the report names it.
 """
 
 from collections.abc import Sequence
@@ -15,15 +10,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from odradek.base.errors import CorruptRecord
-from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
-from odradek.records.header import BatchHeader, check_crc
 from odradek.storage import file_names
-from odradek.storage.batch_walk import walk_batches
 from odradek.storage.checkpoint import Damage, read_epochs, write_epochs
 from odradek.storage.epoch_cache import EpochCache
 from odradek.storage.files import FileSystem
-from odradek.storage.loading import Cut, LogRecovery, clear_leftovers, load_segments
+from odradek.storage.loading import LogRecovery, clear_leftovers, load_segments
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.lost_offsets import LOST_OFFSETS_MAX
 from odradek.storage.partition_metadata import read_topic_id
@@ -31,17 +24,15 @@ from odradek.storage.positions import UNKNOWN_EPOCH
 from odradek.storage.producer_replay import (
     aborted_in,
     rebuild_producers,
-    remember_batch,
     remove_stray_snapshots,
-    write_snapshot,
 )
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
 from odradek.storage.transaction_index import NOTHING, IndexSum, TransactionIndex
 from odradek.storage.transaction_sums import Sums, read_sums, sums_of, write_sums
+from odradek.storage.verification import Verification, without_path
 
-_COPY_CHUNK_BYTES = 1024 * 1024
 # Entries of `leader-epoch-checkpoint` that are held against the batches: older ones are asked for rarely.
 _EPOCHS_CHECKED_MAX = 16
 
@@ -130,7 +121,6 @@ class _Loader:
         self._file_system: FileSystem = directory.file_system
         self._producer_expiration_ms = directory.producer_expiration_ms
         self._wall_ms = directory.clock.wall_ms()
-        self._verified_epoch = UNKNOWN_EPOCH  # of the last batch that was verified
         # Compaction leaves gaps between segments; in any other log a gap is a loss, of which followers that
         # still have the records must learn by the log's end.
         self._may_have_gaps = was_compacted or "compact" in segments.config.cleanup_policy
@@ -336,7 +326,7 @@ class _Loader:
 
     def _note_damage(self, segment: Segment, damage: CorruptRecord) -> None:
         path = segment.file.path
-        self.report.damages.append(Damage(path, _without_path(damage, path), "was verified"))
+        self.report.damages.append(Damage(path, without_path(damage, path), "was verified"))
 
     @property
     def _epochs_path(self) -> str:
@@ -363,93 +353,17 @@ class _Loader:
 
     def _verify_from(self, recovery_point: Offset) -> None:
         unverified = self._unverified(recovery_point)
-        self.end_offset = unverified[0].base_offset
-        self._rebuild_producers(self.end_offset)
-        for number, segment in enumerate(unverified):
-            if segment.base_offset != self.end_offset and not self._may_have_gaps:
-                self._set_aside(unverified[number:], f"the offsets from {self.end_offset} on are missing")
-                return
-            write_snapshot(
-                self.producers, self._file_system, segment.directory, segment.base_offset, durable=True
-            )
-            fault = self._verify(segment)
-            if fault is not None:
-                position, reason = fault
-                self._cut(segment, position, reason)
-                self._set_aside(unverified[number + 1 :], "an earlier segment was cut")
-                return
-            if segment is not self.segments.active:
-                segment.seal()
-
-    def _verify(self, segment: Segment) -> tuple[int, str] | None:
-        """Check every batch and make the indexes; where the whole batches end, and why, if they do early."""
-        segment.forget_indexes()
-        segment.transaction_index.clear()
-        position = 0
-        try:
-            for at, header, batch in walk_batches(segment.file, 0, segment.size_bytes):
-                self._check_batch(segment, header, batch)
-                self._verified_epoch = header.leader_epoch
-                segment.note(header, at)
-                self.epochs.assign(header.leader_epoch, header.base_offset)
-                if header.producer_id != NO_PRODUCER_ID:
-                    remember_batch(self.producers, header, batch, segment.transaction_index)
-                self.end_offset = header.next_offset
-                position = at + header.size_bytes
-        except CorruptRecord as damage:
-            return position, _without_path(damage, segment.file.path)
-        finally:
-            self.report.segments_verified += 1
-            self.report.bytes_verified += position
-        return None
-
-    def _check_batch(self, segment: Segment, header: BatchHeader, batch: memoryview) -> None:
-        check_crc(batch, header)
-        if header.base_offset < self.end_offset or header.last_offset < header.base_offset:
-            raise CorruptRecord(f"offset {header.base_offset} follows offset {self.end_offset - 1}")
-        if UNKNOWN_EPOCH < header.leader_epoch < self._verified_epoch:
-            raise CorruptRecord(f"leader epoch {header.leader_epoch} follows epoch {self._verified_epoch}")
-        if not segment.can_hold(header.last_offset):
-            raise CorruptRecord(
-                f"offset {header.last_offset} is out of reach of segment {segment.base_offset}"
-            )
-
-    def _cut(self, segment: Segment, position: int, reason: str) -> None:
-        size = segment.size_bytes
-        kept_in = self._copy_aside(segment, position)
-        segment.file.truncate(position)
-        segment.file.sync()
-        segment.size_bytes = position
-        self.report.cuts.append(Cut(segment.file.path, position, size - position, reason, kept_in))
-
-    def _copy_aside(self, segment: Segment, position: int) -> str | None:
-        """Keep the bytes from `position` on in a file of their own, unless they are all zeros."""
-        chunks = range(position, segment.size_bytes, _COPY_CHUNK_BYTES)
-        if not any(any(segment.read(at, _COPY_CHUNK_BYTES)) for at in chunks):
-            return None
-        path = self._corrupted_path(segment)
-        aside = self._file_system.file(path, create=True)
-        for at in chunks:
-            aside.write_at(segment.read(at, _COPY_CHUNK_BYTES), at - position)
-        aside.sync()
-        aside.close()
-        self._file_system.sync_directory(self.segments.directory)
-        return path
-
-    def _set_aside(self, segments: Sequence[Segment], reason: str) -> None:
-        """Take the segments behind a cut out of the log, and keep their batches under other names."""
-        self.report.records_lost_from = self.end_offset
-        for segment in segments:
-            log_path, kept_in = segment.file.path, self._corrupted_path(segment)
-            self.segments.release(segment)
-            if segment.size_bytes:
-                self._file_system.rename(log_path, kept_in)
-                self.report.cuts.append(Cut(log_path, 0, segment.size_bytes, reason, kept_in))
-            for suffix in (*file_names.SEGMENT_SUFFIXES, file_names.PRODUCER_SNAPSHOT):
-                self._file_system.remove(segment.path(suffix))
-
-    def _corrupted_path(self, segment: Segment) -> str:
-        return f"{segment.file.path}{file_names.CORRUPTED}{self._wall_ms}"
+        self._rebuild_producers(unverified[0].base_offset)
+        verification = Verification(
+            self.segments,
+            self.producers,
+            self.epochs,
+            self.report,
+            self._file_system,
+            self._wall_ms,
+            may_have_gaps=self._may_have_gaps,
+        )
+        self.end_offset = verification.run(unverified)
 
     def _begin_again_at(self, offset: Offset) -> None:
         for segment in list(self.segments):
@@ -476,8 +390,3 @@ def _transaction_fault(index: TransactionIndex, known: IndexSum | None) -> str:
     if found.entries != written.entries:
         return f"it has {found.entries} entries, {written.entries} were written"
     return "" if found == written else "its CRC is not the one that was written"
-
-
-def _without_path(damage: CorruptRecord, path: str) -> str:
-    """What is wrong, for a sentence that names the file already."""
-    return str(damage).removeprefix(f"{path}: ")
