@@ -8,7 +8,7 @@ import pytest
 from odradek.base.held_calls import HeldCalls
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.work import Away, Work
-from odradek.server.node.record_work import LARGE_AT_ONCE, STEPS_AT_ONCE, USUAL_AT_ONCE, RecordWork
+from odradek.server.node.record_work import LARGE_AT_ONCE, STEPS_AT_ONCE, USUAL_AT_ONCE, RecordJob, RecordWork
 from odradek.server.node.slices import Slices
 from odradek.testing.sim import CountedTime
 
@@ -24,7 +24,11 @@ class Bench:
         self.failed: list[Exception] = []
 
     def run(self, work: Work[Any]) -> None:
-        self.work.run(work, self.done.append, self.failed.append)
+        before = len(self.done)
+        result = self.work.run(work, self.done.append, self.failed.append)
+        assert len(self.done) == before, "an event before the call returned"
+        if not isinstance(result, RecordJob):
+            self.done.append(result)
 
     def turn(self) -> None:
         waiting, self.turns[:] = self.turns[:], []
@@ -149,10 +153,10 @@ def test_abandoned_work_is_not_begun_and_not_reported(bench: Bench, is_away: boo
 
     first = bench.work.run(unpacking("first"), bench.done.append, bench.failed.append)
     second = bench.work.run(unpacking("second"), bench.done.append, bench.failed.append)
-    abandon = first if is_away else second
-    assert abandon is not None
-    abandon()
-    abandon()
+    job = first if is_away else second
+    assert isinstance(job, RecordJob)
+    job.abandon()
+    job.abandon()
     bench.settle()
     assert bench.done == (["second"] if is_away else ["first"])
     assert begun.count("first" if is_away else "second") <= 1
@@ -171,13 +175,19 @@ def test_a_broker_that_stops_abandons_everything(bench: Bench) -> None:
     assert (bench.work.waiting, bench.done, bench.failed) == (0, [], [])
 
 
-def test_work_that_has_ended_cannot_be_abandoned(bench: Bench) -> None:
+def test_what_short_work_ends_with_comes_out_of_the_call(bench: Bench) -> None:
     def short() -> Work[str]:
         yield None
         return "short"
 
-    assert bench.work.run(short(), bench.done.append, bench.failed.append) is None
-    assert bench.done == ["short"]
+    def mistaken() -> Work[str]:
+        yield None
+        raise KeyError("a mistake")
+
+    assert bench.work.run(short(), bench.done.append, bench.failed.append) == "short"
+    with pytest.raises(KeyError):
+        bench.work.run(mistaken(), bench.done.append, bench.failed.append)
+    assert (bench.done, bench.failed) == ([], [])
 
 
 def test_large_results_do_not_hold_up_usual_ones(bench: Bench) -> None:
@@ -205,14 +215,14 @@ def test_a_call_that_fails_gives_its_room_back(bench: Bench) -> None:
 
 def test_a_mistake_ends_its_own_work_alone(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     def mistaken() -> Work[None]:
-        yield from steps(STEPS_AT_ONCE + 1, "")
+        yield from steps(1000, "")
         raise KeyError("a mistake")
 
     def misled(_: object) -> None:
         raise ValueError("what follows is wrong")
 
     bench.run(mistaken())
-    bench.work.run(steps(9, ""), misled, bench.failed.append)
+    bench.work.run(steps(1000, ""), misled, bench.failed.append)
     bench.run(steps(12, "another"))
     bench.settle()
     assert [type(error) for error in bench.failed] == [KeyError, ValueError]

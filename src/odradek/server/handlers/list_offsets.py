@@ -10,6 +10,7 @@ from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, Isolation
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
+from odradek.server.node.record_work import RecordJob
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -72,9 +73,11 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
             response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
         return response
 
-    abandon = core.record_work.run(look_all_up(), respond, lambda _: context.client.close())
-    if abandon is not None:
-        context.client.when_lost(abandon)
+    found = core.record_work.run(look_all_up(), respond, lambda _: context.client.close())
+    if isinstance(found, RecordJob):
+        context.client.when_lost(found.abandon)
+    else:
+        respond(found)
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode) -> ListOffsetsResponse:

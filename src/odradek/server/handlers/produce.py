@@ -24,6 +24,7 @@ from odradek.server.edge.serving import Serves
 from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import current_leader, endpoints_of
+from odradek.server.node.record_work import RecordJob
 from odradek.server.node.transaction_admission import Ability, Refused, admit_batches, is_transactional
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -158,9 +159,11 @@ def _check(
         if not is_adopted:
             abandon()
 
-    abandon = core.record_work.run(core.replicas.check(entries), done, failed)
-    if abandon is not None:
-        client.when_lost(partial(lost, abandon))
+    checked = core.record_work.run(core.replicas.check(entries), done, failed)
+    if isinstance(checked, RecordJob):
+        client.when_lost(partial(lost, checked.abandon))
+    else:
+        admit(checked)
 
 
 def _read(

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, TypeVar
 
-from odradek.base.execution import Background
+from odradek.base.execution import Background, Later
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.work import Away, Work
 from odradek.server.edge.context import Steps
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, order=True)
-class _Job:
+class RecordJob:
     """One work on its way; ordered by which is next."""
 
     steps: int
@@ -48,16 +48,22 @@ class _Job:
     number: int
     """In the order in which they came."""
     work: Work[Any] = field(compare=False)
-    done: Callable[[Any], None] = field(compare=False)
+    later: Later[Any] = field(compare=False)
     failed: Callable[[Exception], None] = field(compare=False)
+    abandon: Callable[[], None] = field(compare=False)
+    """Ends the work, of which nothing is heard any more."""
     given: Any = field(compare=False, default=None)
     """What the call that it gave away returned."""
     error: Exception | None = field(compare=False, default=None)
-    """What that call raised."""
+    """What that call raised, or the work itself."""
     row: "_Row | None" = field(compare=False, default=None)
     """The row in which it takes room while it holds memory."""
     is_over: bool = field(compare=False, default=False)
-    """Whether it has been reported, or abandoned; no step of it runs any more."""
+    """Whether it has ended, or was abandoned; no step of it runs any more."""
+    has_returned: bool = field(compare=False, default=False)
+    """Whether `RecordWork.run` has returned: what the work ends with is an event from then on."""
+    result: Any = field(compare=False, default=None)
+    """What it ended with, if it ended before that; `error` is what it raised."""
 
 
 @dataclass(slots=True)
@@ -66,7 +72,7 @@ class _Row:
 
     room: int
     """How many works may still begin one; -1 where no room is needed."""
-    waiting: deque[tuple[_Job, Away]] = field(default_factory=deque)
+    waiting: deque[tuple[RecordJob, Away]] = field(default_factory=deque)
 
 
 class RecordWork:
@@ -75,31 +81,35 @@ class RecordWork:
     def __init__(self, slices: Slices, background: Background) -> None:
         self._slices = slices
         self._background = background
-        self._ready: list[_Job] = []
+        self._ready: list[RecordJob] = []
         """A heap of the works that have a next step."""
         self._is_sliced = False
         """Whether the steps of those are among the slices of the loop."""
-        self._away: _Job | None = None
+        self._away: RecordJob | None = None
         """Whose call is in the background."""
         self._freeing, self._usual, self._large = _Row(-1), _Row(USUAL_AT_ONCE), _Row(LARGE_AT_ONCE)
         self._count = 0
 
-    def run(
-        self, work: Work[T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> Callable[[], None] | None:
-        """Run `work`, then call `done` with what it returned: before this returns where the work is short.
+    def run(self, work: Work[T], later: Later[T], failed: Callable[[Exception], None]) -> T | RecordJob:
+        """Run `work`; the result is what it returns, or until then the job, which may be abandoned.
 
-        `failed` is called for mistakes of ours, when the work or `done` raises; that has been logged then.
-        Returns what abandons the work, so that neither is called; None where it has ended already.
+        `failed` is called for mistakes of ours, when the work or `later` raises after this has returned; that
+        has been logged then. What the work raises before comes out of this call.
         """
-        job = _Job(0, self._count, work, done, failed)
+        job = RecordJob(0, self._count, work, later, failed, lambda: self._abandon(job))
         self._count += 1
         for _ in range(STEPS_AT_ONCE):
             if not self._advance(job):
                 break
         else:
             self._make_ready(job)
-        return None if job.is_over else lambda: self._abandon(job)
+        job.has_returned = True
+        if not job.is_over:
+            return job
+        if job.error is not None:
+            raise job.error
+        result: T = job.result
+        return result
 
     def close(self) -> None:
         """Abandon everything: the broker stops."""
@@ -108,7 +118,7 @@ class RecordWork:
         if self._away is not None:
             self._abandon(self._away)
 
-    def _abandon(self, job: _Job) -> None:
+    def _abandon(self, job: RecordJob) -> None:
         if job.is_over:
             return
         job.is_over = True
@@ -128,7 +138,7 @@ class RecordWork:
     def _rows(self) -> tuple[_Row, ...]:
         return self._freeing, self._usual, self._large
 
-    def _make_ready(self, job: _Job) -> None:
+    def _make_ready(self, job: RecordJob) -> None:
         heappush(self._ready, job)
         if not self._is_sliced:
             self._is_sliced = True
@@ -142,7 +152,7 @@ class RecordWork:
             yield
         self._is_sliced = False
 
-    def _advance(self, job: _Job) -> bool:
+    def _advance(self, job: RecordJob) -> bool:
         """Run one step; returns whether the job has a next one now."""
         if job.is_over:
             return False
@@ -151,11 +161,10 @@ class RecordWork:
         try:
             step = job.work.send(given) if error is None else job.work.throw(error)
         except StopIteration as end:
-            self._end(job, job.done, end.value)
+            self._end(job, end.value, None)
             return False
         except Exception as mistake:
-            _log.exception("work on records failed")
-            self._end(job, job.failed, mistake)
+            self._end(job, None, mistake)
             return False
         job.steps += 1
         if step is not None:
@@ -163,23 +172,30 @@ class RecordWork:
             return False
         return True
 
-    def _end(self, job: _Job, report: Callable[[Any], None], outcome: object) -> None:
+    def _end(self, job: RecordJob, result: object, error: Exception | None) -> None:
         job.is_over = True
         self._free(job)
+        if not job.has_returned:
+            job.result, job.error = result, error
+            return
+        if error is not None:
+            _log.error("work on records failed", exc_info=error)
+            job.failed(error)
+            return
         try:
-            report(outcome)
+            job.later(result)
         except Exception as mistake:
             _log.exception("what follows on work on records failed")
             job.failed(mistake)
 
-    def _free(self, job: _Job) -> None:
+    def _free(self, job: RecordJob) -> None:
         """Give the room of its memory back."""
         if job.row is not None:
             job.row.room += 1
             job.row = None
             self._next_call()
 
-    def _give_away(self, job: _Job, step: Away) -> None:
+    def _give_away(self, job: RecordJob, step: Away) -> None:
         if not step.bytes_max:
             row = self._freeing
         else:
@@ -205,7 +221,7 @@ class RecordWork:
             lambda error: self._returned(job, None, error),
         )
 
-    def _returned(self, job: _Job, result: object, error: Exception | None) -> None:
+    def _returned(self, job: RecordJob, result: object, error: Exception | None) -> None:
         self._away = None
         job.given, job.error = result, error
         if job.is_over or error is not None:
