@@ -305,6 +305,16 @@ def test_an_append_wakes_its_readers_in_a_later_turn_once(bench: ReplicaBench) -
     assert len(consumer.only[0].records) == 200
 
 
+def test_who_has_answered_may_wake_the_readers_at_once(bench: ReplicaBench) -> None:
+    """R7: the round trip of a consumer does not pay for a turn of the loop."""
+    bench.order(p1)
+    consumer = bench.consume({p1: 0})
+    bench.manager.append({p1: A_BATCH}, acks=1, timeout_ms=0, later=never)
+    bench.manager.purgatories.wake_changed()
+    assert consumer.is_answered
+    bench.run_turns()
+
+
 def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench: ReplicaBench) -> None:
     """R14: a woken reader's connection brings its next request, maybe a produce to the same partition."""
     bench.order(p1)

@@ -85,13 +85,22 @@ class Purgatories:
     def _ask_for_turn(self) -> None:
         if self._changed and not self._has_asked_for_turn:
             self._has_asked_for_turn = True
-            self._defer(self._wake_changed)
+            self._defer(self._take_turn)
 
-    def _wake_changed(self) -> None:
-        for topic_partition in list(islice(self._changed, WOKEN_PER_TURN)):
-            if self._changed.pop(topic_partition):
-                self.wake(topic_partition)
-            else:
-                self.fetch.check_and_complete(topic_partition)
+    def _take_turn(self) -> None:
         self._has_asked_for_turn = False
+        self.wake_changed()
         self._ask_for_turn()
+
+    def wake_changed(self) -> None:
+        """Begin with what a later turn was to wake: for a caller that has answered.
+
+        A consumer's round trip then does not pay for a turn of the loop.
+        """
+        if self._changed:
+            for topic_partition in list(islice(self._changed, WOKEN_PER_TURN)):
+                wakes_all = self._changed.pop(topic_partition, None)
+                if wakes_all:
+                    self.wake(topic_partition)
+                elif wakes_all is not None:  # else one that was woken has led to another call of this
+                    self.fetch.check_and_complete(topic_partition)

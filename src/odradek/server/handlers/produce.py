@@ -87,6 +87,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         )
         if outcomes is not None:
             later(outcomes)
+            core.replicas.purgatories.wake_changed()
 
     def append_in_steps(checked: Mapping[TopicPartition, Batches]) -> Steps:
         outcomes = yield from core.replicas.append_in_steps(
