@@ -1,9 +1,11 @@
 """FindCoordinator: which broker coordinates a group or a transactional id; several from version 4 on."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import deliver
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
@@ -53,7 +55,8 @@ def _find(
             found([brokers[key] for key in keys])
 
     for key in wanted:
-        topic.find(key, take)
+        later = partial(take, key)
+        deliver(topic.find(key, later), later)
 
 
 def _coordinator(

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.coordinator.placement import partition_for
 from odradek.metadata.controller.requests import (
@@ -34,9 +35,6 @@ CREATION_TIMEOUT_MS: Final = 5_000
 """How long requests wait for the topic; the creation itself goes on."""
 ASKERS_MAX: Final = 10_000
 """How many requests wait at once; others are answered COORDINATOR_NOT_AVAILABLE."""
-
-Found = Callable[[str, BrokerId | ErrorCode], None]
-"""Takes a key, and the broker that coordinates it or why there is none."""
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +76,9 @@ class InternalTopic:
         self._image = making.image
         self.spec = spec
         # Who waits for the topic, oldest first; empty unless it is being made.
-        self._askers: list[tuple[str, Found]] = []
+        self._askers: list[tuple[str, Later[BrokerId | ErrorCode]]] = []
+        # Whether the controller has been asked for the topic, and it is not there yet.
+        self._is_making = False
         # Why the topic could not be made, as it was logged last: clients ask again and again.
         self._refusal = ""
 
@@ -97,16 +97,18 @@ class InternalTopic:
         """The partition whose leader coordinates `key`."""
         return partition_for(key, self.partition_count)
 
-    def find(self, key: str, found: Found) -> None:
-        """Tell which broker coordinates `key`, or COORDINATOR_NOT_AVAILABLE; makes the topic if need be."""
-        if self._image.topic(self.name) is not None:
-            found(key, self._leader(key))
-        elif len(self._askers) >= ASKERS_MAX:
-            found(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        else:
-            self._askers.append((key, found))
-            if len(self._askers) == 1:
-                self._make()
+    def find(self, key: str, later: Later[BrokerId | ErrorCode]) -> BrokerId | ErrorCode | None:
+        """The result is who coordinates `key`, or COORDINATOR_NOT_AVAILABLE; makes the topic if need be."""
+        is_there = self._image.topic(self.name) is not None
+        if not is_there and not self._is_making:
+            self._is_making = True
+            self._make()
+        if is_there or not self._is_making:  # the controller may have refused already
+            return self._leader(key)
+        if len(self._askers) >= ASKERS_MAX:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        self._askers.append((key, later))
+        return None
 
     def _leader(self, key: str) -> BrokerId | ErrorCode:
         topic = self._image.topic(self.name)
@@ -145,6 +147,7 @@ class InternalTopic:
             self._refusal = refusal
 
     def _tell(self) -> None:
+        self._is_making = False
         askers, self._askers = self._askers, []
-        for key, found in askers:
-            found(key, self._leader(key))
+        for key, later in askers:
+            later(self._leader(key))
