@@ -39,7 +39,7 @@ from odradek.replication import (
 )
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.leadership import Leadership
-from odradek.replication.ports import ReplicatedLog, ReplicationQuota
+from odradek.replication.replication_ports import ReplicatedLog, ReplicationQuota
 from odradek.storage import Log, LogManager, Origin
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer

@@ -19,7 +19,7 @@ from typing import TypeVar
 from odradek.base.errors import DataDirectoryError
 from odradek.metadata import codec, paths
 from odradek.metadata.store import ROOT, NodeStat
-from odradek.metadata.tree import Node, TableFailed, TreeEngine, name_of, parent_of
+from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, parent_of
 
 METADATA_FILE = "metadata.db"
 """Its name, in the first log directory unless a setting says otherwise."""
@@ -113,15 +113,15 @@ class SqliteTable:
         assert row is not None, "the table has one row"
         return int(row[0])
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> StoredNode | None:
         """See `NodeTable.get`."""
         row = self._one(
             "SELECT data, version, created_at, owner, children_made FROM node WHERE parent = ? AND name = ?",
             *_key(path),
         )
-        return None if row is None else Node(row[0], NodeStat(row[1], row[2], row[3]), row[4])
+        return None if row is None else StoredNode(row[0], NodeStat(row[1], row[2], row[3]), row[4])
 
-    def put(self, path: str, node: Node) -> None:
+    def put(self, path: str, node: StoredNode) -> None:
         """See `NodeTable.put`."""
         self._run(
             "INSERT OR REPLACE INTO node VALUES (?, ?, ?, ?, ?, ?, ?)",

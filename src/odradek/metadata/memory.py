@@ -36,7 +36,7 @@ from odradek.metadata.store import (
     StoreLimits,
     StoreReplied,
 )
-from odradek.metadata.tree import Node, TableFailed, TreeEngine, name_of, parent_of
+from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, parent_of
 
 
 class MemoryTable:
@@ -46,11 +46,11 @@ class MemoryTable:
 
     def __init__(self) -> None:
         # Every node by its path.
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, StoredNode] = {}
         # The names of the children by path, for paths that have some; agrees with `_nodes`.
         self._children: dict[str, dict[str, None]] = {}
         # What was written over in this transaction, oldest first: (path, the node before, or None).
-        self._journal: list[tuple[str, Node | None]] = []
+        self._journal: list[tuple[str, StoredNode | None]] = []
         # The sessions that are alive (the values mean nothing).
         self._sessions: dict[int, None] = {}
         # The numbers given out last; neither ever falls, not even by a rollback.
@@ -79,11 +79,11 @@ class MemoryTable:
         self._last_transaction += 1
         return self._last_transaction
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> StoredNode | None:
         """See `NodeTable.get`."""
         return self._nodes.get(path)
 
-    def put(self, path: str, node: Node) -> None:
+    def put(self, path: str, node: StoredNode) -> None:
         """See `NodeTable.put`."""
         self._journal.append((path, self._nodes.get(path)))
         self._set(path, node)
@@ -130,7 +130,7 @@ class MemoryTable:
         """Every node as (data, stat) by path, sorted: for tests to compare whole stores."""
         return {path: (node.data, node.stat) for path, node in sorted(self._nodes.items())}
 
-    def _set(self, path: str, node: Node) -> None:
+    def _set(self, path: str, node: StoredNode) -> None:
         self._nodes[path] = node
         if path != ROOT:
             self._children.setdefault(parent_of(path), {})[name_of(path)] = None

@@ -50,7 +50,7 @@ from odradek.metadata.store import (
 from odradek.metadata.watches import WatchTable
 
 
-class Node(NamedTuple):
+class StoredNode(NamedTuple):
     """One node as a table keeps it; replaced as a whole, never changed."""
 
     data: bytes
@@ -81,10 +81,10 @@ class NodeTable(Protocol):
     def next_transaction(self) -> int:
         """A number above all that this returned before, over the life of the store."""
 
-    def get(self, path: str) -> Node | None:
+    def get(self, path: str) -> StoredNode | None:
         """The node at `path`."""
 
-    def put(self, path: str, node: Node) -> None:
+    def put(self, path: str, node: StoredNode) -> None:
         """Insert or replace the node at `path`."""
 
     def remove(self, path: str) -> None:
@@ -123,7 +123,7 @@ class TreeEngine:
         self._watches = WatchTable()
         if table.get(ROOT) is None:
             table.begin()
-            table.put(ROOT, Node(b"", NodeStat(0, table.next_transaction(), NO_SESSION)))
+            table.put(ROOT, StoredNode(b"", NodeStat(0, table.next_transaction(), NO_SESSION)))
             table.commit()
 
     def open_session(self) -> int:
@@ -268,7 +268,7 @@ class TreeEngine:
             return Failed(Fault.TOO_LARGE, path)
         owner = session if create.ephemeral else NO_SESSION
         self._table.put(above, parent._replace(children_made=parent.children_made + 1))
-        self._table.put(path, Node(create.data, NodeStat(0, transaction, owner)))
+        self._table.put(path, StoredNode(create.data, NodeStat(0, transaction, owner)))
         touched.append((path, NodeChange.CREATED))
         touched.append((above, NodeChange.CHILDREN_CHANGED))
         return Created(path)

@@ -18,8 +18,8 @@ from odradek.replication.outcomes import (
     ListedOffset,
 )
 from odradek.replication.partition import Partition
-from odradek.replication.ports import ClusterView, Effects, Logs, ReplicatedLog, ReplicationQuota
 from odradek.replication.replica_manager import ReplicaManager
+from odradek.replication.replication_ports import ClusterView, Effects, Logs, ReplicatedLog, ReplicationQuota
 from odradek.replication.role_changes import RoleChanges
 
 __all__ = [

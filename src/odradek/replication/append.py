@@ -21,8 +21,8 @@ from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcome
 from odradek.replication.partition import Partition
-from odradek.replication.ports import ReplicatedLog
 from odradek.replication.produce_status import ProduceStatus
+from odradek.replication.replication_ports import ReplicatedLog
 from odradek.storage import AppendInfo, Origin
 
 ACKS_ALL: Final = -1

@@ -17,7 +17,7 @@ from odradek.base.ids import (
     TopicId,
     TopicPartition,
 )
-from odradek.replication.ports import ReplicationQuota
+from odradek.replication.replication_ports import ReplicationQuota
 
 CONSUMER_ID: Final = -1
 DEBUGGING_CONSUMER_ID: Final = -2

@@ -13,8 +13,8 @@ Broker 1 leads with LEO 10, ISR = {1, 2}; broker 3 is assigned, out of the ISR, 
 from collections.abc import Iterable
 
 from odradek.base.ids import BrokerId
-from odradek.replication.ports import ClusterView
 from odradek.replication.remote_replica import RemoteReplica
+from odradek.replication.replication_ports import ClusterView
 from odradek.storage.positions import LogPosition
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_EPOCH, LeaderEpoch, TopicPartition
 from odradek.replication.partition import Partition
-from odradek.replication.ports import ClusterView, Logs
+from odradek.replication.replication_ports import ClusterView, Logs
 
 
 class HostedPartitions:

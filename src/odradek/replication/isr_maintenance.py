@@ -12,8 +12,8 @@ from odradek.replication.isr_announcements import IsrAnnouncements
 from odradek.replication.leadership import Leadership
 from odradek.replication.metering import Meters
 from odradek.replication.partition import Partition
-from odradek.replication.ports import Effects
 from odradek.replication.purgatories import Purgatories
+from odradek.replication.replication_ports import Effects
 from odradek.replication.role_changes import RoleChanger
 
 

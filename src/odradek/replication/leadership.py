@@ -17,8 +17,8 @@ from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.metadata.image import PartitionImage
 from odradek.replication.high_watermark import high_watermark_candidate
 from odradek.replication.isr import IsrChange, may_join, replicas_out_of_sync
-from odradek.replication.ports import ClusterView
 from odradek.replication.remote_replica import RemoteReplica
+from odradek.replication.replication_ports import ClusterView
 from odradek.storage import LogPosition
 
 

@@ -12,7 +12,7 @@ from odradek.metadata.image import PartitionImage
 from odradek.records.validation import ValidatedRecords
 from odradek.replication.fetch_request import Isolation
 from odradek.replication.leadership import Leadership
-from odradek.replication.ports import ClusterView, ReplicatedLog
+from odradek.replication.replication_ports import ClusterView, ReplicatedLog
 from odradek.storage import AppendInfo, LogPosition, Origin
 
 

@@ -26,7 +26,7 @@ from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, FetchParams
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.partition import Partition
-from odradek.replication.ports import ReplicatedLog
+from odradek.replication.replication_ports import ReplicatedLog
 from odradek.storage import EpochEnd
 from odradek.storage.positions import UNKNOWN_EPOCH_END
 

@@ -41,10 +41,10 @@ from odradek.replication.outcomes import (
     ListedOffset,
 )
 from odradek.replication.partition import Partition
-from odradek.replication.ports import ClusterView, Effects, Logs
 from odradek.replication.produce_status import ProduceStatus, settle
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
+from odradek.replication.replication_ports import ClusterView, Effects, Logs
 from odradek.replication.role_changes import RoleChanger, RoleChanges
 from odradek.storage import Origin
 from odradek.timer import Timer

@@ -23,7 +23,7 @@ from odradek.base.ids import NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
 from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.partition import Partition
-from odradek.replication.ports import ClusterView, Logs
+from odradek.replication.replication_ports import ClusterView, Logs
 
 NO_CONTROLLER_OBEYED: Final = 0
 EPOCH_DURING_DELETE: Final[LeaderEpoch] = -2

@@ -1,9 +1,9 @@
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.consumer.changes import (
-    Change,
     EpochChanged,
     ExpressionChanged,
+    GroupChange,
     MemberChanged,
     ResolvedExpression,
 )
@@ -145,7 +145,7 @@ def test_topics_that_changed_while_nobody_coordinated_are_noticed(bench: GroupBe
 
 def test_an_expression_that_only_kafka_takes_keeps_what_kafka_found(bench: GroupBench) -> None:
     """It is in the log; its member must not keep the others from going on."""
-    changes: list[Change] = [
+    changes: list[GroupChange] = [
         MemberChanged("k", MemberMetadata(expression="(")),
         EpochChanged(1),
         ExpressionChanged("(", ResolvedExpression(frozenset({"u"}), 0, 0)),

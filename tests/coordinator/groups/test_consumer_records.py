@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from odradek.base.errors import MalformedRequest
 from odradek.coordinator.assignors import Assignment
 from odradek.coordinator.consumer.changes import (
-    Change,
     EpochChanged,
     ExpressionChanged,
+    GroupChange,
     MemberChanged,
     ResolvedExpression,
     ShareChanged,
@@ -42,7 +42,7 @@ def of(first: set[int], second: set[int] | None = None) -> Assignment:
     return {T1: frozenset(first)} | ({T2: frozenset(second)} if second else {})
 
 
-KAFKAS: list[tuple[str, str | None, Change]] = [
+KAFKAS: list[tuple[str, str | None, GroupChange]] = [
     ("0003 0002 6731", "0000 00000001 01 00 08 2d9da9c38b44adcb", EpochChanged(1, 3286969960370580939)),
     ("0003 0002 6731", "0000 00000001 00", EpochChanged(1)),
     ("0003 0002 6731", None, EpochChanged(None)),
@@ -144,7 +144,9 @@ def unhex(text: str | None) -> bytes | None:
 
 
 @pytest.mark.parametrize(("key", "value", "change"), KAFKAS, ids=name_of)
-def test_records_of_apache_kafka_are_read_and_written(key: str, value: str | None, change: Change) -> None:
+def test_records_of_apache_kafka_are_read_and_written(
+    key: str, value: str | None, change: GroupChange
+) -> None:
     assert read_record(bytes.fromhex(key), unhex(value)) == ConsumerRecord("g1", change)
     assert record_of("g1", change) == (bytes.fromhex(key), unhex(value))
 
@@ -213,7 +215,7 @@ changes = st.one_of(
 
 @pytest.mark.slow
 @given(group_id=texts, change=changes)
-def test_every_change_comes_back(group_id: str, change: Change) -> None:
+def test_every_change_comes_back(group_id: str, change: GroupChange) -> None:
     key, value = record_of(group_id, change)
     assert version_of(key) in CONSUMER_KEY_VERSIONS
     assert read_record(key, value) == ConsumerRecord(group_id, change)
@@ -221,7 +223,9 @@ def test_every_change_comes_back(group_id: str, change: Change) -> None:
 
 @pytest.mark.slow
 @given(change=changes, tag=st.integers(5, 300), told=st.binary(max_size=4))
-def test_fields_that_only_later_versions_know_are_passed_over(change: Change, tag: int, told: bytes) -> None:
+def test_fields_that_only_later_versions_know_are_passed_over(
+    change: GroupChange, tag: int, told: bytes
+) -> None:
     key, value = record_of("g1", change)
     assume(value is not None)
     assert value is not None
@@ -239,7 +243,7 @@ def test_fields_that_only_later_versions_know_are_passed_over(change: Change, ta
 
 @pytest.mark.slow
 @given(change=changes, cut=st.integers(1, 20))
-def test_what_is_cut_short_is_refused_and_nothing_else_is_raised(change: Change, cut: int) -> None:
+def test_what_is_cut_short_is_refused_and_nothing_else_is_raised(change: GroupChange, cut: int) -> None:
     key, value = record_of("g1", change)
     with pytest.raises(MalformedRequest):
         read_record(key[:-cut], value)
@@ -259,7 +263,9 @@ def test_keys_of_other_kinds_are_refused_by_name(version: int) -> None:
 
 
 @pytest.mark.parametrize(("key", "value", "change"), KAFKAS, ids=name_of)
-def test_values_of_later_versions_are_refused_by_name(key: str, value: str | None, change: Change) -> None:
+def test_values_of_later_versions_are_refused_by_name(
+    key: str, value: str | None, change: GroupChange
+) -> None:
     if value is not None:
         with pytest.raises(MalformedRequest, match=r"only version.* 0"):
             read_record(bytes.fromhex(key), b"\0\1" + bytes.fromhex(value)[2:])

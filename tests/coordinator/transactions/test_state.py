@@ -9,7 +9,7 @@ from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.coordinator.transactions.state import (
     STATES_BY_TITLE,
     Event,
-    Outcome,
+    NextTransactionState,
     TransactionState,
     outcome_of,
 )
@@ -88,7 +88,7 @@ def test_requests_in_every_state_are_answered_by_the_table(
     is_again = event in (Event.COMMIT_V2_AGAIN, Event.ABORT_V2_AGAIN)
     version = TransactionVersion.V2 if is_again else TransactionVersion.CLASSIC
     bench.put(replace(new_record(state), version=version))
-    outcome: Outcome = outcome_of(state, event)
+    outcome: NextTransactionState = outcome_of(state, event)
     error = _ask(bench, event)
     if isinstance(outcome, TransactionState):
         is_fencing = event is Event.INIT and outcome is S.PREPARE_ABORT

@@ -19,8 +19,8 @@ from odradek.coordinator.classic.delayed_sync import DelayedSync
 from odradek.coordinator.classic.effects import (
     AwaitJoins,
     AwaitSyncs,
-    Effect,
-    Effects,
+    ClassicEffect,
+    ClassicEffects,
     Persist,
     StartPendingSession,
     StartSession,
@@ -87,7 +87,7 @@ class ClassicProtocol:
     def leave(self, leavers: list[MemberIdentity]) -> list[ErrorCode]:
         """LeaveGroup; returns one code for each member."""
         codes: list[ErrorCode] = []
-        effects: Effects = []
+        effects: ClassicEffects = []
         for leaver in leavers:
             code, more = leave(self.membership, leaver)
             codes.append(code)
@@ -110,10 +110,10 @@ class ClassicProtocol:
         """Be no longer this group's coordinator; requests that wait are answered with the reason (D8)."""
         self._carry_out_all(self._closed(code))
 
-    def _closed(self, code: ErrorCode) -> Effects:
+    def _closed(self, code: ErrorCode) -> ClassicEffects:
         group = self.membership
         group.take(GroupEvent.CLOSED)
-        effects: Effects = []
+        effects: ClassicEffects = []
         for member in group.members.values():
             effects += dismiss(group, member, code)
         watched = (*group.members, *group.pending_members)
@@ -127,11 +127,11 @@ class ClassicProtocol:
 
     # --- effects
 
-    def _take(self, step: Callable[[], Effects]) -> None:
+    def _take(self, step: Callable[[], ClassicEffects]) -> None:
         """A deadline is over: what comes of that is a step of its own."""
         self._persistence.run(lambda: self._carry_out_all(step()))
 
-    def _carry_out_all(self, effects: Effects) -> None:
+    def _carry_out_all(self, effects: ClassicEffects) -> None:
         for effect in effects:
             self._carry_out(effect)
         self._try_waiting()
@@ -142,7 +142,7 @@ class ClassicProtocol:
             self._purgatories.joins.check_and_complete(group.group_id)
         self._purgatories.syncs.check_and_complete(group.group_id)
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: ClassicEffect) -> None:
         match effect:
             case Answer():
                 self._persistence.answer(effect)

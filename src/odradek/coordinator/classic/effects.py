@@ -51,8 +51,8 @@ class Persist:
 
     snapshot: GroupSnapshot
     # Called at once with NONE, or with the members' error where the log refuses.
-    then: Callable[[ErrorCode], "Effects"]
+    then: Callable[[ErrorCode], "ClassicEffects"]
 
 
-Effect: TypeAlias = AnyAnswer | StartSession | StartPendingSession | AwaitJoins | AwaitSyncs | Persist
-Effects: TypeAlias = list[Effect]
+ClassicEffect: TypeAlias = AnyAnswer | StartSession | StartPendingSession | AwaitJoins | AwaitSyncs | Persist
+ClassicEffects: TypeAlias = list[ClassicEffect]

@@ -5,7 +5,7 @@ A commit counts as a heartbeat. Whoever waits for us, in a join or a sync, needs
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.classic_membership import ClassicMembership
-from odradek.coordinator.classic.effects import Effects, StartSession
+from odradek.coordinator.classic.effects import ClassicEffects, StartSession
 from odradek.coordinator.classic.member import Member
 from odradek.coordinator.classic.rebalancing import drop
 from odradek.coordinator.classic.states import GroupEvent, GroupState
@@ -13,7 +13,7 @@ from odradek.coordinator.classic.states import GroupEvent, GroupState
 
 def hear(
     group: ClassicMembership, event: GroupEvent, member_id: str, instance_id: str | None, generation: int
-) -> tuple[ErrorCode, Effects]:
+) -> tuple[ErrorCode, ClassicEffects]:
     """Handle HEARTBEAT or COMMITS; returns the code to answer with, and the session that begins."""
     if group.state is GroupState.DEAD:
         return group.may(event), []
@@ -33,7 +33,7 @@ def is_session_kept(group: ClassicMembership, member_id: str, session: int) -> b
     return member.is_waiting and not member.is_new
 
 
-def end_session(group: ClassicMembership, member_id: str) -> Effects:
+def end_session(group: ClassicMembership, member_id: str) -> ClassicEffects:
     """Expire a session, or a member id that was not used in time."""
     if member_id in group.pending_members:
         del group.pending_members[member_id]

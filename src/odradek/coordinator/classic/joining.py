@@ -15,7 +15,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.answers import join_answer, refused_join
 from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import (
-    Effects,
+    ClassicEffects,
     Persist,
     StartPendingSession,
     StartSession,
@@ -38,7 +38,7 @@ NO_MEMBER_ID: Final = ""
 
 def join(
     group: ClassicMembership, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
-) -> Effects:
+) -> ClassicEffects:
     """Handle a JoinGroup: answer it, or let the member wait."""
     protocols = _protocols(request)
     code = _refusal(group, terms, request, protocols)
@@ -80,7 +80,7 @@ def _has_room(group: ClassicMembership, member_id: str, size_max: int) -> bool:
 
 def _join_unnamed(
     group: ClassicMembership, terms: Terms, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
-) -> Effects:
+) -> ClassicEffects:
     instance_id = request.group_instance_id
     member_id = new_member_id(instance_id or caller.client_id, terms.chance)
     if instance_id is not None:
@@ -102,7 +102,7 @@ def _admit(
     caller: Caller,
     respond: RespondToJoin,
     member_id: str,
-) -> Effects:
+) -> ClassicEffects:
     """A new member, and so a rebalance."""
     if group.is_rebalancing and group.generation == 0:
         group.has_newcomers = True
@@ -126,7 +126,7 @@ def _admit(
 
 def _join_again(
     group: ClassicMembership, request: JoinGroupRequest, member: Member, respond: RespondToJoin
-) -> Effects:
+) -> ClassicEffects:
     """A member that is known: it takes part in a rebalance, begins one, or gets the current generation."""
     has_news = member.protocols != _protocols(request)
     # A leader that joins a stable group wants to assign anew: it has seen a topic change.
@@ -148,7 +148,7 @@ def _replace(
     new_id: str,
     caller: Caller,
     respond: RespondToJoin,
-) -> Effects:
+) -> ClassicEffects:
     """KIP-345: a static member is back under a new id; in a stable group that need not begin a rebalance."""
     leader_before, old_id = group.leader_id or "", member.member_id
     effects = dismiss(group, member, ErrorCode.FENCED_INSTANCE_ID)
@@ -160,7 +160,7 @@ def _replace(
     if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol_name:
         return effects + _park(group, member, respond) + rebalance(group, GroupEvent.JOINS)
 
-    def appended(code: ErrorCode) -> Effects:
+    def appended(code: ErrorCode) -> ClassicEffects:
         if code is ErrorCode.NONE:
             return [join_answer(respond, _resumed(group, member, leader_before, caller))]
         group.rename(member, old_id)
@@ -184,7 +184,7 @@ def _resumed(
     return response
 
 
-def _park(group: ClassicMembership, member: Member, respond: RespondToJoin) -> Effects:
+def _park(group: ClassicMembership, member: Member, respond: RespondToJoin) -> ClassicEffects:
     """Let the member wait; an earlier request of it is answered, though its client no longer reads that."""
     effects = dismiss(group, member, ErrorCode.REBALANCE_IN_PROGRESS)
     member.awaiting_join = respond

@@ -5,13 +5,13 @@ A static member may be named by its instance id alone: that is how administrator
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.classic_membership import ClassicMembership
-from odradek.coordinator.classic.effects import Effects
+from odradek.coordinator.classic.effects import ClassicEffects
 from odradek.coordinator.classic.rebalancing import drop
 from odradek.coordinator.classic.states import GroupState
 from odradek.wire.messages.leave_group import MemberIdentity
 
 
-def leave(group: ClassicMembership, leaver: MemberIdentity) -> tuple[ErrorCode, Effects]:
+def leave(group: ClassicMembership, leaver: MemberIdentity) -> tuple[ErrorCode, ClassicEffects]:
     """Let one member go: what to answer for it, and what comes of it."""
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, []

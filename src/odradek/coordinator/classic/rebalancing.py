@@ -12,7 +12,7 @@ from odradek.coordinator.classic.classic_membership import ClassicMembership
 from odradek.coordinator.classic.effects import (
     AwaitJoins,
     AwaitSyncs,
-    Effects,
+    ClassicEffects,
     Persist,
     StartSession,
 )
@@ -22,7 +22,7 @@ from odradek.wire.messages.join_group import JoinGroupResponse, JoinGroupRespons
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
 
-def rebalance(group: ClassicMembership, event: GroupEvent) -> Effects:
+def rebalance(group: ClassicMembership, event: GroupEvent) -> ClassicEffects:
     """Let `event` take place, and ask all members to join again unless they are being asked already."""
     before = group.state
     group.take(event)
@@ -30,7 +30,7 @@ def rebalance(group: ClassicMembership, event: GroupEvent) -> Effects:
     if before is GroupState.PREPARING_REBALANCE:
         return []
     group.unsynced.clear()
-    effects: Effects = []
+    effects: ClassicEffects = []
     if before is GroupState.COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = b""
@@ -39,7 +39,7 @@ def rebalance(group: ClassicMembership, event: GroupEvent) -> Effects:
     return effects
 
 
-def end_join_phase(group: ClassicMembership) -> Effects:
+def end_join_phase(group: ClassicMembership) -> ClassicEffects:
     """All have joined, or time is up: go on with those that are there.
 
     A dynamic member that is late is removed; a static one keeps its place, and the phase goes on if only
@@ -47,7 +47,7 @@ def end_join_phase(group: ClassicMembership) -> Effects:
     """
     if not group.is_rebalancing:
         return []
-    effects: Effects = []
+    effects: ClassicEffects = []
     late = [member for member in group.members.values() if member.awaiting_join is None]
     for member in late:
         if not member.is_static:
@@ -69,33 +69,33 @@ def end_join_phase(group: ClassicMembership) -> Effects:
     return effects
 
 
-def end_sync_phase(group: ClassicMembership, generation: int) -> Effects:
+def end_sync_phase(group: ClassicMembership, generation: int) -> ClassicEffects:
     """G4: time is up for that generation: members that have not synced are removed."""
     if generation != group.generation or not group.unsynced:
         return []
     late = [group.members[member_id] for member_id in group.unsynced]
-    effects: Effects = []
+    effects: ClassicEffects = []
     for member in late:
         effects += remove(group, member)
     effects += rebalance(group, GroupEvent.MEMBER_GONE)
     return effects
 
 
-def drop(group: ClassicMembership, member: Member) -> Effects:
+def drop(group: ClassicMembership, member: Member) -> ClassicEffects:
     """A member left or expired: remove it, and share its work out anew."""
     return remove(group, member) + rebalance(group, GroupEvent.MEMBER_GONE)
 
 
-def remove(group: ClassicMembership, member: Member) -> Effects:
+def remove(group: ClassicMembership, member: Member) -> ClassicEffects:
     """Forget a member; its parked requests are answered."""
     effects = dismiss(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
     group.remove(member)
     return effects
 
 
-def dismiss(group: ClassicMembership, member: Member, code: ErrorCode) -> Effects:
+def dismiss(group: ClassicMembership, member: Member, code: ErrorCode) -> ClassicEffects:
     """Answer a member's parked requests with an error."""
-    effects: Effects = []
+    effects: ClassicEffects = []
     if member.awaiting_join is not None:
         effects.append(join_answer(member.awaiting_join, refused_join(member.member_id, code)))
         member.awaiting_join = None
@@ -106,7 +106,7 @@ def dismiss(group: ClassicMembership, member: Member, code: ErrorCode) -> Effect
     return effects
 
 
-def answer_join(group: ClassicMembership, member: Member) -> Effects:
+def answer_join(group: ClassicMembership, member: Member) -> ClassicEffects:
     """Answer a member's parked JoinGroup with its generation; no effect without one."""
     respond = member.awaiting_join
     if respond is None:
@@ -116,9 +116,9 @@ def answer_join(group: ClassicMembership, member: Member) -> Effects:
     return [join_answer(respond, joined(group, member))]
 
 
-def answer_syncs(group: ClassicMembership, code: ErrorCode) -> Effects:
+def answer_syncs(group: ClassicMembership, code: ErrorCode) -> ClassicEffects:
     """Answer every parked SyncGroup, and begin those members' sessions."""
-    effects: Effects = []
+    effects: ClassicEffects = []
     for member in group.members.values():
         if member.awaiting_sync is not None:
             effects.append(sync_answer(member.awaiting_sync, synced(group, member, code)))

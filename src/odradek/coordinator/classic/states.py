@@ -50,7 +50,7 @@ class GroupEvent(Enum):
     CLOSED = "the group is deleted or moves to another broker"
 
 
-Outcome: TypeAlias = GroupState | ErrorCode
+NextGroupState: TypeAlias = GroupState | ErrorCode
 """The next state, or why nothing happens."""
 
 _STATES: Final = tuple(GroupState)
@@ -59,7 +59,7 @@ _UNKNOWN: Final = ErrorCode.UNKNOWN_MEMBER_ID
 _REBALANCING: Final = ErrorCode.REBALANCE_IN_PROGRESS
 _ELSEWHERE: Final = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-_ROWS: Final[Mapping[GroupEvent, tuple[Outcome | None, ...]]] = {
+_ROWS: Final[Mapping[GroupEvent, tuple[NextGroupState | None, ...]]] = {
     # in                         Empty        Preparing     Completing    Stable       Dead
     GroupEvent.JOINS:           (_PREPARING,  _PREPARING,   _PREPARING,   _PREPARING,  _ELSEWHERE),
     GroupEvent.JOINS_AGAIN:     (_UNKNOWN,    _PREPARING,   _COMPLETING,  _STABLE,     _ELSEWHERE),
@@ -74,7 +74,7 @@ _ROWS: Final[Mapping[GroupEvent, tuple[Outcome | None, ...]]] = {
     GroupEvent.CLOSED:          (_DEAD,       _DEAD,        _DEAD,        _DEAD,       _DEAD),
 }  # fmt: skip
 
-OUTCOMES: Final[Mapping[tuple[GroupState, GroupEvent], Outcome]] = {
+OUTCOMES: Final[Mapping[tuple[GroupState, GroupEvent], NextGroupState]] = {
     (state, event): outcome
     for event, row in _ROWS.items()
     for state, outcome in zip(_STATES, row, strict=True)
@@ -82,7 +82,7 @@ OUTCOMES: Final[Mapping[tuple[GroupState, GroupEvent], Outcome]] = {
 }
 
 
-def outcome(state: GroupState, event: GroupEvent) -> Outcome:
+def outcome(state: GroupState, event: GroupEvent) -> NextGroupState:
     """What comes of `event` in `state`."""
     found = OUTCOMES.get((state, event))
     assert found is not None, f"in a group that is {state.value}, it cannot be that {event.value}"

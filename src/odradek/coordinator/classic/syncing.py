@@ -8,14 +8,14 @@ another syncs      Stable        answered, not before that either
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.answers import sync_answer
 from odradek.coordinator.classic.classic_membership import ClassicMembership
-from odradek.coordinator.classic.effects import Effects, Persist, StartSession
+from odradek.coordinator.classic.effects import ClassicEffects, Persist, StartSession
 from odradek.coordinator.classic.member import Member, RespondToSync
 from odradek.coordinator.classic.rebalancing import answer_syncs, rebalance, synced
 from odradek.coordinator.classic.states import GroupEvent, GroupState
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 
-def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondToSync) -> Effects:
+def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondToSync) -> ClassicEffects:
     """Handle a SyncGroup: answer it, or let the member wait for the leader's assignment."""
     found = _syncing_member(group, request)
     if isinstance(found, ErrorCode):
@@ -27,7 +27,7 @@ def sync(group: ClassicMembership, request: SyncGroupRequest, respond: RespondTo
             sync_answer(respond, synced(group, found)),
             StartSession(found.member_id, found.session_timeout_ms),
         ]
-    effects: Effects = []
+    effects: ClassicEffects = []
     if found.awaiting_sync is not None:
         again = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
         effects.append(sync_answer(found.awaiting_sync, again))
@@ -58,7 +58,7 @@ def _assign(group: ClassicMembership, request: SyncGroupRequest) -> Persist:
     """Append the assignment; a member that the leader left out gets an empty one."""
     assignments = {given.member_id: bytes(given.assignment) for given in request.assignments}
 
-    def appended(code: ErrorCode) -> Effects:
+    def appended(code: ErrorCode) -> ClassicEffects:
         if code is not ErrorCode.NONE:
             effects = answer_syncs(group, code)
             return effects + rebalance(group, GroupEvent.ASSIGNMENT_LOST)

@@ -62,7 +62,7 @@ class ExpressionChanged(NamedTuple):
     resolved: ResolvedExpression | None
 
 
-Change: TypeAlias = (
+GroupChange: TypeAlias = (
     EpochChanged | MemberChanged | TargetEpochChanged | TargetChanged | ShareChanged | ExpressionChanged
 )
 

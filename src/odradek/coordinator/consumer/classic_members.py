@@ -24,7 +24,7 @@ from odradek.coordinator.consumer.effects import (
     AwaitRejoin,
     AwaitRevocation,
     AwaitSync,
-    Effects,
+    ConsumerEffects,
     Rejoined,
     StartSession,
     Synced,
@@ -53,7 +53,7 @@ def join(
     request: JoinGroupRequest,
     caller: Caller,
     respond: RespondToJoin,
-) -> Effects:
+) -> ConsumerEffects:
     """Handle a JoinGroup. Raises ApiError."""
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     protocols = tuple((offered.name, bytes(offered.metadata)) for offered in request.protocols)
@@ -98,7 +98,7 @@ def join(
 
 def sync(
     group: ConsumerMembership, topics: Topics, request: SyncGroupRequest, respond: RespondToSync
-) -> Effects:
+) -> ConsumerEffects:
     """Handle a SyncGroup. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)
@@ -118,7 +118,7 @@ def sync(
     return [Synced(member.member_id), session, sync_answer(respond, response)]
 
 
-def beat(group: ConsumerMembership, request: HeartbeatRequest, respond: RespondWithCode) -> Effects:
+def beat(group: ConsumerMembership, request: HeartbeatRequest, respond: RespondWithCode) -> ConsumerEffects:
     """Handle a Heartbeat. Raises ApiError."""
     member, terms = _find(group, request.member_id, request.group_instance_id)
     _check_generation(member, request.generation_id)

@@ -16,9 +16,9 @@ from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import NOTHING, together
 from odradek.coordinator.consumer.changes import (
-    Change,
     EpochChanged,
     ExpressionChanged,
+    GroupChange,
     MemberChanged,
     ResolvedExpression,
     ShareChanged,
@@ -109,7 +109,7 @@ class ConsumerMembership:
 
     # --- changes
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: GroupChange) -> None:
         """Let a change be."""
         match change:
             case EpochChanged(epoch, topics_hash):
@@ -180,7 +180,7 @@ class ConsumerMembership:
             else:
                 self.owners.pop(topic, None)
 
-    def tombstones(self) -> Iterator[Change]:
+    def tombstones(self) -> Iterator[GroupChange]:
         """Everything that takes the group back, in Kafka's order: members first, the group last."""
         for member_id in self.members:
             yield ShareChanged(member_id, None)

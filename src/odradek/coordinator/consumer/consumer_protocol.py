@@ -27,8 +27,8 @@ from odradek.coordinator.consumer.effects import (
     AwaitRevocation,
     AwaitSync,
     BecomeClassic,
-    Effect,
-    Effects,
+    ConsumerEffect,
+    ConsumerEffects,
     EndClassic,
     Rejoined,
     StartSession,
@@ -46,7 +46,7 @@ from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 NEVER_LOOKED: Final = -1
-Step: TypeAlias = Callable[[Draft], Effects]
+Step: TypeAlias = Callable[[Draft], ConsumerEffects]
 """Raises ApiError, having changed nothing but the draft."""
 
 
@@ -102,7 +102,7 @@ class ConsumerProtocol:
         request: ConsumerGroupHeartbeatRequest,
         caller: Caller,
         respond: RespondToHeartbeat,
-    ) -> Effects:
+    ) -> ConsumerEffects:
         """A valid heartbeat, as a step."""
         if request.member_epoch < JOINING_EPOCH:
             return leave(draft, self.surroundings.topics, request, respond)
@@ -144,7 +144,7 @@ class ConsumerProtocol:
         is_stale = self._topics_version != self.surroundings.topics.version
         return Draft(self.membership, topics_changed=is_stale)
 
-    def commit(self, draft: Draft, effects: Sequence[Effect] = ()) -> ErrorCode:
+    def commit(self, draft: Draft, effects: Sequence[ConsumerEffect] = ()) -> ErrorCode:
         """Append what a draft holds, let it be the group, and carry the effects out; the log's error."""
         version = self.surroundings.topics.version
         if not draft.is_blank:
@@ -167,7 +167,7 @@ class ConsumerProtocol:
 
     # --- effects
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: ConsumerEffect) -> None:
         match effect:
             case Answer():
                 self._log.answer(effect)
@@ -195,7 +195,7 @@ class ConsumerProtocol:
     def _expel(self, member_id: str, is_open: IsOpen) -> None:
         """A member has not done in time what it had to, unless it does so before this step's turn."""
 
-        def expel(draft: Draft) -> Effects:
+        def expel(draft: Draft) -> ConsumerEffects:
             if is_open():
                 remove(draft, self.surroundings.topics, [member_id])
             return []

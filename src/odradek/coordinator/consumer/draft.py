@@ -7,7 +7,7 @@ nothing costs no copy.
 from collections.abc import Iterable
 
 from odradek.base.ids import NO_OFFSET
-from odradek.coordinator.consumer.changes import Change
+from odradek.coordinator.consumer.changes import GroupChange
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 
 
@@ -35,7 +35,7 @@ class Draft:
         self.first_epoch = group.epoch
         """The group's epoch before this step."""
         self._is_forked = False
-        self.changes: list[Change] = []
+        self.changes: list[GroupChange] = []
         """What is to be written, in order."""
         self.before: list[tuple[bytes, bytes | None]] = []
         """Records of other kinds that are to be written in the same batch, before the changes."""
@@ -50,7 +50,7 @@ class Draft:
         self.has_looked = True
         return self._topics_changed
 
-    def put(self, change: Change) -> None:
+    def put(self, change: GroupChange) -> None:
         """Let one change be."""
         if not self._is_forked:
             self.group, self._is_forked = self.group.fork(), True
@@ -62,7 +62,7 @@ class Draft:
         """Whether nothing is to be written."""
         return not (self.before or self.changes or self.after)
 
-    def put_all(self, changes: Iterable[Change]) -> None:
+    def put_all(self, changes: Iterable[GroupChange]) -> None:
         """Let several be, in order."""
         for change in list(changes):
             self.put(change)

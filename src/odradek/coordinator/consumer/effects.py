@@ -70,7 +70,7 @@ class BecomeClassic:
     snapshot: GroupSnapshot
 
 
-Effect: TypeAlias = (
+ConsumerEffect: TypeAlias = (
     AnyAnswer
     | StartSession
     | AwaitRevocation
@@ -81,4 +81,4 @@ Effect: TypeAlias = (
     | EndClassic
     | BecomeClassic
 )
-Effects: TypeAlias = list[Effect]
+ConsumerEffects: TypeAlias = list[ConsumerEffect]

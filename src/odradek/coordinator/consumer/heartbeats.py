@@ -16,7 +16,7 @@ from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_a
 from odradek.coordinator.consumer.assignments import assignment_of, in_order
 from odradek.coordinator.consumer.changes import MemberChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import AwaitRevocation, Effects, StartSession
+from odradek.coordinator.consumer.effects import AwaitRevocation, ConsumerEffects, StartSession
 from odradek.coordinator.consumer.member import JOINING_EPOCH, Member, MemberMetadata
 from odradek.coordinator.consumer.membership import check_epoch, check_room, find, take_over
 from odradek.coordinator.consumer.reconciling import reconciled
@@ -47,7 +47,7 @@ def heartbeat(
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller,
     respond: RespondToHeartbeat,
-) -> Effects:
+) -> ConsumerEffects:
     """Handle a valid heartbeat of a member that joins or stays. Raises ApiError."""
     owned = _owned(request)
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
@@ -77,7 +77,7 @@ def advance(
     member: Member,
     metadata: MemberMetadata,
     owned: Assignment | None,
-) -> Effects:
+) -> ConsumerEffects:
     """Let a member be as it says now, and bring it and the group as far as that makes possible.
 
     The same for members of either protocol. Raises ApiError.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_answer
 from odradek.coordinator.consumer.changes import EpochChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Effects
+from odradek.coordinator.consumer.effects import ConsumerEffects
 from odradek.coordinator.consumer.member import AWAY_EPOCH, Share
 from odradek.coordinator.consumer.membership import find, forget
 from odradek.coordinator.consumer.subscribing import drop_unused_expressions, topics_hash
@@ -24,7 +24,7 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 
 def leave(
     draft: Draft, topics: Topics, request: ConsumerGroupHeartbeatRequest, respond: RespondToHeartbeat
-) -> Effects:
+) -> ConsumerEffects:
     """Handle a valid heartbeat of a member that leaves. Raises ApiError."""
     member = find(draft.group, request.member_id, request.instance_id)
     if request.member_epoch == AWAY_EPOCH:

@@ -22,7 +22,7 @@ from odradek.coordinator.consumer.answers import (
 from odradek.coordinator.consumer.classic_members import beat, join, leave, sync
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.effects import Effects, EndClassic, StartSession
+from odradek.coordinator.consumer.effects import ConsumerEffects, EndClassic, StartSession
 from odradek.coordinator.consumer.member import JOINING_EPOCH
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import group_tombstone
@@ -74,7 +74,7 @@ def _upgrade(
     consumer = shard.make_consumer(group)
     members = list(group.membership.members.values())
 
-    def step(draft: Draft) -> Effects:
+    def step(draft: Draft) -> ConsumerEffects:
         if group.is_stored:
             draft.before.append(group_tombstone(group.group_id))
         draft.put_all(changes)
@@ -101,7 +101,7 @@ def take_join(
         group.classic.join(request, caller, respond)
         return
 
-    def step(draft: Draft) -> Effects:
+    def step(draft: Draft) -> ConsumerEffects:
         if draft.group.members:
             return join(draft, consumer.surroundings, request, caller, respond)
         if draft.group.is_stored:
@@ -145,7 +145,7 @@ def take_leave(consumer: ConsumerProtocol, leavers: list[MemberIdentity]) -> lis
     topics = consumer.surroundings.topics
     codes: list[ErrorCode] = []
 
-    def step(draft: Draft) -> Effects:
+    def step(draft: Draft) -> ConsumerEffects:
         codes.extend(leave(draft, topics, leavers))
         return []
 

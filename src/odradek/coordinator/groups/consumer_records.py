@@ -20,9 +20,9 @@ from odradek.base.errors import MalformedRequest
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import assignment_of, in_order
 from odradek.coordinator.consumer.changes import (
-    Change,
     EpochChanged,
     ExpressionChanged,
+    GroupChange,
     MemberChanged,
     ResolvedExpression,
     ShareChanged,
@@ -61,10 +61,10 @@ class ConsumerRecord(NamedTuple):
     """What a record says; `change` is None for the topics that only Kafka up to 4.0 kept."""
 
     group_id: str
-    change: Change | None
+    change: GroupChange | None
 
 
-def record_of(group_id: str, change: Change) -> KeyValue:
+def record_of(group_id: str, change: GroupChange) -> KeyValue:
     """The record that makes a change last."""
     match change:
         case EpochChanged(epoch, topics_hash):

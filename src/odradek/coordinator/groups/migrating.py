@@ -21,8 +21,8 @@ from odradek.coordinator.classic.classic_membership import (
 )
 from odradek.coordinator.classic.member import Member as ClassicMember
 from odradek.coordinator.consumer.changes import (
-    Change,
     EpochChanged,
+    GroupChange,
     MemberChanged,
     ShareChanged,
     TargetChanged,
@@ -43,7 +43,7 @@ UPGRADES: Final = frozenset({"bidirectional", "upgrade"})
 DOWNGRADES: Final = frozenset({"bidirectional", "downgrade"})
 
 
-def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[Change]:
+def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[GroupChange]:
     """A classic group as a consumer group: its generation is its epoch, and each member keeps its partitions.
 
     Raises ApiError when it may not or cannot be one.
@@ -61,7 +61,7 @@ def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[Chang
         told = [_upgraded(group, member, surroundings.topics) for member in group.members.values()]
     except MalformedRequest:
         raise _refused(group, "what a member said of its subscription cannot be read") from None
-    changes: list[Change] = [MemberChanged(one.member_id, one.metadata) for one in told]
+    changes: list[GroupChange] = [MemberChanged(one.member_id, one.metadata) for one in told]
     changes.append(EpochChanged(group.generation))
     changes += [TargetChanged(one.member_id, one.share.assigned) for one in told]
     changes.append(TargetEpochChanged(group.generation))

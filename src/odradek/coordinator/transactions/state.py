@@ -65,7 +65,7 @@ class Event(Enum):
     EXPIRE = "the id has not been used for transactional.id.expiration.ms"
 
 
-Outcome: TypeAlias = TransactionState | ErrorCode
+NextTransactionState: TypeAlias = TransactionState | ErrorCode
 
 _EMPTY: Final = TransactionState.EMPTY
 _ONGOING: Final = TransactionState.ONGOING
@@ -80,7 +80,7 @@ _WRONG: Final = ErrorCode.INVALID_TXN_STATE
 _FENCED: Final = ErrorCode.PRODUCER_FENCED
 
 _COLUMNS: Final = (_EMPTY, _ONGOING, _COMMITTING, _ABORTING, _COMMITTED, _ABORTED)
-_TABLE: Final[dict[Event, tuple[Outcome, ...]]] = {
+_TABLE: Final[dict[Event, tuple[NextTransactionState, ...]]] = {
     #                      Empty      Ongoing      PrepareCommit PrepareAbort CompleteCommit CompleteAbort
     Event.INIT:            (_EMPTY,    _ABORTING,   _BUSY,        _BUSY,       _EMPTY,        _EMPTY),
     Event.ADD_PARTITIONS:  (_ONGOING,  _ONGOING,    _BUSY,        _BUSY,       _ONGOING,      _ONGOING),
@@ -102,6 +102,6 @@ _OUTCOMES: Final = {
 }
 
 
-def outcome_of(state: TransactionState, event: Event) -> Outcome:
+def outcome_of(state: TransactionState, event: Event) -> NextTransactionState:
     """What the event does to a transactional id in that state."""
     return _OUTCOMES[state, event]

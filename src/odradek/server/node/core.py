@@ -24,8 +24,8 @@ from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.isr import IsrChange
-from odradek.replication.ports import ReplicatedLog
 from odradek.replication.replica_manager import ReplicaManager
+from odradek.replication.replication_ports import ReplicatedLog
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Steps
 from odradek.server.node.checkpoints import Checkpoints
@@ -247,15 +247,15 @@ class BrokerCore:
     # --- replication's effects
 
     def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
-        """See `replication.ports.Effects.flush`."""
+        """See `replication.replication_ports.Effects.flush`."""
         self.group_flush.want(topic_partition)
 
     def write_isr(self, change: IsrChange) -> None:
-        """See `replication.ports.Effects.write_isr`."""
+        """See `replication.replication_ports.Effects.write_isr`."""
         self.isr_writer.write(change)
 
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
-        """See `replication.ports.Effects.directory_failed`."""
+        """See `replication.replication_ports.Effects.directory_failed`."""
         sentence = f"the log directory {directory} is offline: {reason}"
         self.groups.resign_lost()
         self.transactions.resign_lost()
