@@ -15,6 +15,8 @@ from odradek.client.group_admin import GroupAdmin
 
 WAIT_S = 30.0
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+# Of the internal topics: fifty take Kafka seconds to make and to recover.
+PARTITION_COUNTS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
 SETTINGS = {"retention.ms": "86400000", "segment.bytes": str(1 << 20), "cleanup.policy": "delete"}
 
 
@@ -22,7 +24,7 @@ SETTINGS = {"retention.ms": "86400000", "segment.bytes": str(1 << 20), "cleanup.
 def kafka(tmp_path: Path) -> KafkaBroker:
     try:
         KafkaBroker.version()
-        return KafkaBroker(tmp_path / "kafka", {"offsets.topic.num.partitions": "3"})
+        return KafkaBroker(tmp_path / "kafka", dict.fromkeys(PARTITION_COUNTS, "3"))
     except JarsMissing as missing:
         pytest.skip(str(missing))
 

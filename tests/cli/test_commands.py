@@ -127,6 +127,7 @@ def test_a_log_is_dumped_from_its_files(
             2,
             "a setting is given as name=value, not 'novalue'",
         ),
+        (["topics", "create", "t", "--config", "a=b"], 2, "settings are given with --set, as --set a=b"),
         (["topics", "list", "-b", "nowhere"], 2, "bootstrap servers are a list of host:port, not 'nowhere'"),
         (["topics", "list", "-b", "127.0.0.1:1"], 1, "cannot connect to 127.0.0.1:1"),
         (["log", "dump", "no/such/path"], 1, "there is no file or directory no/such/path"),

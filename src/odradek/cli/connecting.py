@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from odradek.cli.command_line import Options, option
+from odradek.cli.command_line import Options, UsageError, option
 from odradek.cli.output import say
 from odradek.client.configuration import ClientConfig, read_client_properties
 
@@ -32,6 +32,11 @@ def client_config(options: Options) -> ClientConfig:
     config = ClientConfig(os.environ.get(SERVERS_VARIABLE) or ClientConfig().bootstrap_servers)
     warnings: list[str] = []
     if options.config is not None:
+        if "=" in options.config and not Path(options.config).exists():
+            raise UsageError(
+                "--config names a file of client properties; settings are given with --set, as --set"
+                f" {options.config}"
+            )
         config, warnings = read_client_properties(Path(options.config), config)
     for warning in warnings:
         say(f"odradek: {options.config}: {warning}", as_error=True)

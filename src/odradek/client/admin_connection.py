@@ -1,12 +1,14 @@
 """The common base of all admin clients: a connection to the first bootstrap address that answers."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
+from functools import wraps
 from types import TracebackType
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.client.cluster import METADATA_VERSION_MAX
 from odradek.client.configuration import ClientConfig
 from odradek.client.refusal import raise_for
@@ -21,6 +23,10 @@ _FIND_COORDINATOR_VERSION_MAX = 3
 # How long the first group of a cluster waits for the topic of the offsets.
 COORDINATOR_MAX_S = 15.0
 _RETRY_S = 0.2
+_COMING = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class CoordinatorKey(IntEnum):
@@ -28,6 +34,23 @@ class CoordinatorKey(IntEnum):
 
     GROUP = 0
     TRANSACTION = 1
+
+
+def patient(method: Callable[P, R]) -> Callable[P, R]:
+    """Repeat a method while a coordinator loads its groups or has moved, as after a restart."""
+
+    @wraps(method)
+    def repeated(*arguments: P.args, **named: P.kwargs) -> R:
+        deadline = time.monotonic() + COORDINATOR_MAX_S
+        while True:
+            try:
+                return method(*arguments, **named)
+            except ApiError as refused:
+                if refused.code not in _COMING or time.monotonic() > deadline:
+                    raise
+            time.sleep(_RETRY_S)
+
+    return repeated
 
 
 class AdminConnection:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.admin_connection import AdminConnection, CoordinatorKey
+from odradek.client.admin_connection import AdminConnection, CoordinatorKey, patient
 from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import known_code, raise_for
@@ -69,6 +69,7 @@ class Lag:
 class GroupAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
+    @patient
     def list_groups(self) -> list[GroupListing]:
         """The groups of the cluster, by name: each broker lists those that it coordinates."""
         found = []
@@ -81,11 +82,13 @@ class GroupAdmin(AdminConnection):
             ]
         return sorted(found, key=lambda one: one.group)
 
+    @patient
     def describe(self, group: str) -> GroupDescription:
         """A group's state and members, whatever protocol it speaks."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             return _consumer_group(connection, group) or _classic_group(connection, group)
 
+    @patient
     def committed(self, group: str) -> Offsets:
         """The offsets that a group has committed, for all partitions that it ever committed."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
@@ -133,6 +136,7 @@ class GroupAdmin(AdminConnection):
         """A connection of the caller's own to the group's coordinator."""
         return self._coordinator(CoordinatorKey.GROUP, group)
 
+    @patient
     def commit(
         self, group: str, offsets: Mapping[TopicPartition, int], *, member: str = "", epoch: int = -1
     ) -> None:
@@ -161,6 +165,7 @@ class GroupAdmin(AdminConnection):
                     raise ApiError(refused, f"group {group} has members: its offsets are theirs to set")
                 raise_for(refused, about=f"{answered.name}-{one.partition_index}")
 
+    @patient
     def delete(self, group: str) -> None:
         """Delete a group without members, with its offsets."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:

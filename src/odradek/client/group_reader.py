@@ -124,9 +124,10 @@ class GroupReader:
                 answer = self._send()
                 code = known_code(answer.error_code)
                 failure = ApiError(code, f"group {self._group}: {answer.error_message or code.name}")
-            except ConnectionFailed as failed:
+            except ApiError as failed:
                 failure, code = failed, failed.code
-                self._reconnect()
+                if isinstance(failed, ConnectionFailed):
+                    self._reconnect()
                 if code is ErrorCode.UNSUPPORTED_VERSION:
                     said = "reading as a group needs the consumer group protocol of Kafka 4.0 (KIP-848)"
                     raise ApiError(code, f"{said}, which {failed}") from failed

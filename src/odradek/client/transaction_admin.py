@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.admin_connection import AdminConnection, CoordinatorKey
+from odradek.client.admin_connection import AdminConnection, CoordinatorKey, patient
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -40,6 +40,7 @@ class TransactionDescription:
 class TransactionAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
+    @patient
     def list_transactions(self) -> list[TransactionListing]:
         """The transactional ids of the cluster, by name: each broker lists those that it coordinates."""
         found = []
@@ -52,6 +53,7 @@ class TransactionAdmin(AdminConnection):
             ]
         return sorted(found, key=lambda one: one.transactional_id)
 
+    @patient
     def describe(self, transactional_id: str) -> TransactionDescription:
         """One transactional id. Raises ApiError if the coordinator does not know it."""
         request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
