@@ -55,3 +55,11 @@ def test_wrong_options_are_refused_in_a_sentence(arguments: list[str], sentence:
 def test_a_bad_setting_ends_with_code_2_and_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--set", "num.partitions=none"]) == 2
     assert capsys.readouterr().err == "odradek: num.partitions must be a whole number, not 'none'\n"
+
+
+def test_faults_need_the_listener_that_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--data-dir", str(tmp_path / "data"), "--test-faults"]) == 2
+    assert (
+        "--test-faults takes requests by the admin listener: give --admin-port too" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "data").exists()

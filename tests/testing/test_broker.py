@@ -1,7 +1,11 @@
 """One vocabulary for a broker in this process and for one in a process of its own."""
 
 import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -177,6 +181,31 @@ def test_an_in_process_broker_frees_its_descriptors_when_it_is_killed() -> None:
 
 def _is_open(descriptor: str) -> bool:
     return os.path.lexists(f"/proc/self/fd/{descriptor}")
+
+
+DYING_PARENT = """
+import os
+import signal
+
+from odradek.testing import Broker
+
+broker = Broker(process=True)
+broker.start()
+print(broker.process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_process_ends_with_the_one_that_started_it() -> None:
+    parent = subprocess.run([sys.executable, "-c", DYING_PARENT], capture_output=True, text=True, check=False)
+    assert parent.returncode == -signal.SIGKILL
+    stat = Path(f"/proc/{int(parent.stdout)}/stat")
+    for _ in range(600):
+        if not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        threading.Event().wait(0.05)
+    os.kill(int(parent.stdout), signal.SIGKILL)
+    raise AssertionError("the broker outlives the process that started it")
 
 
 # --- libraries that patch the clock

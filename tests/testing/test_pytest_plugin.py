@@ -185,6 +185,50 @@ def test_a_marker_that_could_have_no_effect_is_refused(run: Run) -> None:
     result.assert_outcomes(errors=1)
 
 
+def test_a_marker_in_a_test_case_of_unittest_is_refused(run: Run) -> None:
+    result = run(
+        """
+        import unittest
+
+        import pytest
+
+        @pytest.mark.odradek(settings={"num.partitions": 3})
+        class TestIt(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def take(self, odradek_broker):
+                self.broker = odradek_broker
+
+            def test_it(self):
+                pass
+        """
+    )
+    result.stdout.fnmatch_lines(["*has no effect in a unittest.TestCase: start a Broker in its setUp*"])
+
+
+def test_fixtures_of_a_session_outlive_a_marked_test(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def topic(odradek_broker):
+            return odradek_broker.create_topic("of-the-session-" + odradek_broker.bootstrap_servers[-5:])
+
+        def test_before(odradek_broker, topic):
+            assert topic in odradek_broker.topics()
+            odradek_broker.delete_topic(topic)
+
+        @pytest.mark.odradek
+        def test_marked(odradek_broker):
+            assert odradek_broker.topics() == []
+
+        def test_after(odradek_broker, topic):
+            assert topic in odradek_broker.topics()
+        """
+    )
+    result.assert_outcomes(passed=3)
+
+
 def test_a_topic_is_made_as_its_marker_says(run: Run) -> None:
     result = run(
         """

@@ -8,7 +8,7 @@ from odradek.base.errors import SettingError
 from odradek.base.settings import SettingLayers
 from odradek.base.settings.properties import parse_properties
 from odradek.base.visible import visible
-from odradek.cli.command_line import Command, Options, number, option
+from odradek.cli.command_line import Command, Options, flag, number, option
 
 
 def run(options: Options) -> int:
@@ -16,9 +16,11 @@ def run(options: Options) -> int:
     layers, _ = SettingLayers.from_static(collect_properties(options))
     for warning in layers.warnings():
         print(f"odradek: warning: {visible(warning)}", file=sys.stderr)
+    if options.test_faults and layers.in_force.odradek_admin_port < 0:
+        raise SettingError("--test-faults takes requests by the admin listener: give --admin-port too")
     from odradek.server.process.serve import serve
 
-    return serve(layers)
+    return serve(layers, test_faults=options.test_faults, until_eof=options.until_eof)
 
 
 def collect_properties(options: Options) -> dict[str, str]:
@@ -94,6 +96,14 @@ COMMAND = Command(
             help="loopback port of /metrics, /healthz and /describe, 0 for any free one",
             metavar="PORT",
             kind=number(0, PORT_MAX),
+        ),
+        flag(
+            "--test-faults",
+            help="let tests set faults by the admin listener (docs/testing.md); not for data that matters",
+        ),
+        flag(
+            "--until-eof",
+            help="stop when the standard input, a pipe, ends: with the program that started the broker",
         ),
     ),
     examples=(

@@ -17,7 +17,7 @@ from uuid import UUID
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, FileUnavailable, LogError, OffsetOutOfRange, RecordListTooLarge
-from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.header import BatchHeader
 from odradek.records.offsets import assign_offsets
@@ -565,6 +565,10 @@ class Log:
         write_topic_id(self.place.file_system, f"{self.path}/{file_names.PARTITION_METADATA}", topic_id)
         self.topic_id = topic_id
         self._flushes.names_made += 1
+
+    def forget_producer(self, producer_id: ProducerId) -> bool:
+        """See `ProducerStates.forget`."""
+        return self._producers.forget(producer_id)
 
     def expire_producers(self, now_ms: int) -> int:
         """Forget producers that have written nothing for `producer.id.expiration.ms`; how many."""

@@ -236,6 +236,14 @@ class ProducerStates:
             del self._entries[producer_id]
         return len(expired)
 
+    def forget(self, producer_id: ProducerId) -> bool:
+        """Forget one producer as if it had expired; False when it is unknown or has a transaction open."""
+        entry = self._entries.get(producer_id)
+        if entry is None or entry.transaction_first_offset is not None:
+            return False
+        del self._entries[producer_id]
+        return True
+
     def load(self, entries: Iterable[ProducerEntry], now_ms: int) -> None:
         """Begin anew with the producers of a snapshot, less those that have expired since."""
         self.clear()

@@ -8,26 +8,42 @@ By default it lives in this process on a thread of its own, and its clock can be
 runs as users run it, in a process of its own and on real time. Everything else is the same for both.
 """
 
+from __future__ import annotations
+
 import shutil
 import tempfile
 import uuid
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 from weakref import WeakSet
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.admin import Admin
-from odradek.testing.broker_process import BrokerProcess
+from odradek.testing.faults import Faults
 from odradek.testing.host import BrokerNotRunning, Host
 from odradek.testing.machine_clock import MachineClock
-from odradek.testing.process_host import ProcessHost
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.thread_host import ThreadHost
 from odradek.testing.virtual_clock import VirtualClock
+
+if TYPE_CHECKING:  # loaded when a test first needs them, to be up sooner
+    from odradek.client.admin import Admin
+    from odradek.client.group_admin import Lag
+    from odradek.client.group_description import GroupDescription
+    from odradek.testing.asynchronous import AsyncVerbs
+    from odradek.testing.broker_process import BrokerProcess
+    from odradek.testing.group_waits import GroupWaits
+    from odradek.testing.process_host import ProcessHost
+    from odradek.testing.topic_access import TopicAccess
+    from odradek.testing.topic_records import Content, TestRecord
+
+Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
+WAIT_S: Final = 10.0
+"""How long a verb waits that waits for the application."""
 
 TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
     "group.initial.rebalance.delay.ms": 0,
@@ -37,7 +53,7 @@ TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
 """What differs from Kafka's defaults unless the test says otherwise: nothing that a client can tell, but for
 the three seconds that a new group waits."""
 
-WITH_LOGS: "Final[WeakSet[Broker]]" = WeakSet()
+WITH_LOGS: Final[WeakSet[Broker]] = WeakSet()
 """Brokers that were started in processes of their own, for reports of tests that fail."""
 
 
@@ -70,7 +86,11 @@ class Broker:
         self._clock = clock or VirtualClock(MachineClock(follows_patched_time=follow_patched_time))
         # Where it lives, and what else it keeps on disk; None before the first start and after `close`.
         self._host: Host | None = None
+        # The same while it is a process of its own.
+        self._process_host: ProcessHost | None = None
         self._scratch: _Scratch | None = None
+        # Whether faults were set since they were last cleared.
+        self._has_had_faults = False
         # What was last seen of its log; stays after `close`.
         self._log_text = ""
 
@@ -100,8 +120,8 @@ class Broker:
     @property
     def process(self) -> BrokerProcess:
         """The process of a broker started with `process=True`."""
-        assert isinstance(self._host, ProcessHost), "the broker has no process of its own"
-        return self._host.process
+        assert self._process_host is not None, "the broker has no process of its own"
+        return self._process_host.process
 
     def log_text(self) -> str:
         """What a broker in a process of its own has logged; others log through `logging` in this one."""
@@ -162,7 +182,7 @@ class Broker:
         """End it for good; what it kept in temporary files is removed."""
         host, scratch = self._host, self._scratch
         self.log_text()
-        self._host = self._scratch = None
+        self._host = self._process_host = self._scratch = None
         try:
             if host is not None and host.is_running:
                 # Nobody looks at files that are removed at once.
@@ -191,13 +211,13 @@ class Broker:
     ) -> str:
         """Make a topic, by default with a fresh name, and return its name when it can be used."""
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
-        with Admin(self.bootstrap_servers) as admin:
+        with self._admin() as admin:
             admin.create_topic(topic, partitions=partitions, configs=setting_texts(configs or {}))
         return topic
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
-        with Admin(self.bootstrap_servers) as admin:
+        with self._admin() as admin:
             admin.delete_topic(name)
 
     def discard_topic(self, name: str) -> None:
@@ -205,6 +225,7 @@ class Broker:
         if not self.is_running:
             return
         self.resume()
+        self.clear_faults()
         try:
             self.delete_topic(name)
         except ApiError as error:
@@ -213,14 +234,130 @@ class Broker:
 
     def topics(self) -> list[str]:
         """The names of all topics but the broker's own."""
-        with Admin(self.bootstrap_servers) as admin:
+        with self._admin() as admin:
             return [topic.name for topic in admin.list_topics() if not topic.internal]
 
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """What is shown under /describe: "purgatories", "groups", "partitions", "connections", ..."""
         return self._running.describe(subject)
 
+    # --- records
+
+    def produce(
+        self,
+        topic: str,
+        *values: Content,
+        key: Content = None,
+        headers: Mapping[str, Content] | None = None,
+        partition: int | None = None,
+        timestamp: datetime | None = None,
+    ) -> list[TestRecord]:
+        """Append records, acknowledged by the log; returns them with their offsets. A value of None is a
+        tombstone.
+
+        Without `partition` the key decides as in Kafka's own client; without a key they go to partition 0, 1,
+        ... in turn. Raises ApiError when the broker refuses.
+        """
+        at_ms = self._now_ms() if timestamp is None else round(timestamp.timestamp() * 1000)
+        return self._topics().produce(
+            topic, values, key=key, headers=headers, partition=partition, timestamp_ms=at_ms
+        )
+
+    def records(
+        self, topic: str, *, partition: int | None = None, isolation: Isolation = "read_committed"
+    ) -> list[TestRecord]:
+        """Everything that a topic holds now, partition by partition. Raises ApiError where there is none."""
+        return self._topics().records(topic, partition=partition, isolation=isolation)
+
+    def wait_for(
+        self,
+        topic: str,
+        n: int = 1,
+        *,
+        where: Callable[[TestRecord], bool] | None = None,
+        partition: int | None = None,
+        isolation: Isolation = "read_committed",
+        timeout: float = WAIT_S,
+    ) -> list[TestRecord]:
+        """The records of a topic that `where` accepts, as soon as there are `n` or more.
+
+        Raises WaitTimeout, which says what was there, after `timeout` seconds. The topic need not exist yet.
+        """
+        return self._topics().wait_for(
+            topic, n, where=where, partition=partition, isolation=isolation, timeout_s=timeout
+        )
+
+    # --- groups
+
+    def wait_group_at_rest(
+        self, group: str, *, members: int | None = None, timeout: float = WAIT_S
+    ) -> GroupDescription:
+        """The group, as soon as it has `members` members (None: some) and no rebalance is under way.
+
+        Raises WaitTimeout, which says how it stands.
+        """
+        return self._groups().at_rest(group, members=members, timeout_s=timeout)
+
+    def wait_lag_zero(self, group: str, topic: str | None = None, *, timeout: float = WAIT_S) -> list[Lag]:
+        """Returns the group's partitions when it has committed everything that is in them.
+
+        With `topic` all partitions of that topic count, else those that it has committed or been given.
+        Raises WaitTimeout, which says where it is behind.
+        """
+        return self._groups().without_lag(group, topic, timeout_s=timeout)
+
+    # --- other ways to ask
+
+    @property
+    def faults(self) -> Faults:
+        """What can be done to it: see `Faults`."""
+        self._has_had_faults = True
+        return Faults(lambda document: self._running.fault(document))
+
+    def clear_faults(self) -> None:
+        """End all faults; a broker that is not running has none."""
+        if self._has_had_faults and self.is_running:
+            self.faults.clear()
+        self._has_had_faults = False
+
+    @property
+    def aio(self) -> AsyncVerbs:
+        """The same verbs for coroutines."""
+        from odradek.testing.asynchronous import AsyncVerbs
+
+        return AsyncVerbs(self)
+
+    async def __aenter__(self) -> Self:
+        await self.aio.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aio.close()
+
     # --- within
+
+    def _admin(self) -> Admin:
+        from odradek.client.admin import Admin
+
+        self._running  # noqa: B018 - says that it is not running, where a connection would only be refused
+        return Admin(self.bootstrap_servers)
+
+    def _topics(self) -> TopicAccess:
+        from odradek.testing.topic_access import TopicAccess  # with the codecs, which a start need not load
+
+        self._running  # noqa: B018
+        return TopicAccess(lambda: self.bootstrap_servers)
+
+    def _groups(self) -> GroupWaits:
+        from odradek.testing.group_waits import GroupWaits
+
+        self._running  # noqa: B018
+        return GroupWaits(lambda: self.bootstrap_servers)
+
+    def _now_ms(self) -> int:
+        return self._clock.wall_ms() if self._in_process else MachineClock().wall_ms()
 
     @property
     def _started(self) -> Host:
@@ -243,7 +380,9 @@ class Broker:
                 data_dir, self.settings, self._clock, durable=self._given_data_dir is not None
             )
         else:
-            self._host = ProcessHost(data_dir, self.settings, scratch.log_path)
+            from odradek.testing.process_host import ProcessHost
+
+            self._host = self._process_host = ProcessHost(data_dir, self.settings, scratch.log_path)
             WITH_LOGS.add(self)
         return self._host
 

@@ -1,4 +1,7 @@
-"""A broker in a process of its own, started by exec with the command that users type, and ended by its id."""
+"""A broker in a process of its own, started by exec with the command that users type, and ended by its id.
+
+It stops when the process that started it ends, however that ends: it sees the end of its standard input.
+"""
 
 import os
 import re
@@ -29,6 +32,7 @@ class BrokerProcess:
         admin_port: int | None = None,
         settings: Mapping[str, str] | None = None,
         log_path: Path | None = None,
+        test_faults: bool = False,
     ) -> None:
         """`log_path` is where its output goes, by default a new temporary file.
 
@@ -40,11 +44,21 @@ class BrokerProcess:
         self.port = port
         # host:port of the admin listener, None without one.
         self.admin_address: str | None = None
-        self._command = [sys.executable, "-m", "odradek.cli.main", "serve", "--port", str(port)]
+        self._command = [
+            sys.executable,
+            "-m",
+            "odradek.cli.main",
+            "serve",
+            "--until-eof",
+            "--port",
+            str(port),
+        ]
         if "log.dirs" not in (settings or {}):
             self._command += ["--data-dir", str(data_dir)]
         if admin_port is not None:
             self._command += ["--admin-port", str(admin_port)]
+        if test_faults:
+            self._command.append("--test-faults")
         for name, value in (settings or {}).items():
             self._command += ["--set", f"{name}={value}"]
         self._process: subprocess.Popen[str] | None = None
@@ -73,7 +87,12 @@ class BrokerProcess:
         """Start it and return when it takes connections; the port stays the same from the first start on."""
         with self.log_path.open("ab") as errors:
             process = self._process = subprocess.Popen(
-                self._command, stdout=subprocess.PIPE, stderr=errors, text=True, env=dict(os.environ)
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=dict(os.environ),
             )
         assert process.stdout is not None
         # The line that says where it listens is the last of its start; an early end closes the pipe.
@@ -123,6 +142,7 @@ class BrokerProcess:
         return code
 
     def _forget(self, ended: "subprocess.Popen[str]") -> None:
-        if ended.stdout is not None:
-            ended.stdout.close()
+        for pipe in (ended.stdin, ended.stdout):
+            if pipe is not None:
+                pipe.close()
         self._process = None

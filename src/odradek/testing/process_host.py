@@ -27,7 +27,11 @@ class ProcessHost:
         """What the broker writes to its standard error goes to the file `log_path`."""
         has_admin = all(find_spec(library) for library in ADMIN_LIBRARIES)
         self.process = BrokerProcess(
-            data_dir, admin_port=0 if has_admin else None, settings=settings, log_path=log_path
+            data_dir,
+            admin_port=0 if has_admin else None,
+            settings=settings,
+            log_path=log_path,
+            test_faults=has_admin,
         )
         self._settings = settings
         self._is_paused = False

@@ -119,6 +119,12 @@ class Brokers:
             self._shared.close()
             self._shared = None
 
+    def clear_faults(self) -> None:
+        """End all faults on the shared broker; one that a full disk has ended starts again on its data."""
+        if self._shared is not None:
+            self._shared.clear_faults()
+            self._shared.start()
+
     # --- logs
 
     def note_logs(self) -> None:

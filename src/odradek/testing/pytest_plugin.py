@@ -40,6 +40,7 @@ __all__ = [
     "pytest_generate_tests",
     "pytest_runtest_makereport",
     "pytest_runtest_setup",
+    "pytest_runtest_teardown",
 ]
 
 _MARKERS = (
@@ -88,8 +89,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note how much brokers have logged before the test."""
+    """Note how much brokers have logged before the test; refuse a marker that could have no effect."""
+    if (
+        item.get_closest_marker("odradek") is not None
+        and "odradek_broker" in getattr(item, "fixturenames", ())
+        and "odradek_broker" not in getattr(getattr(item, "callspec", None), "params", ())
+    ):
+        raise pytest.UsageError(
+            f"{item.nodeid} is marked odradek, which has no effect in a unittest.TestCase:"
+            " start a Broker in its setUp"
+        )
     item.config.stash[BROKERS].note_logs()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let no fault of the test reach those that come later, nor the end of its own fixtures."""
+    item.config.stash[BROKERS].clear_faults()
 
 
 @pytest.hookimpl(wrapper=True)

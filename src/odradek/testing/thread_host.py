@@ -73,6 +73,7 @@ class ThreadHost:
             clock=self._clock,
             file_system=self._files,
             open_engine=self._open_engine,
+            takes_faults=True,
         )
         thread.start()
         self._thread = thread
@@ -114,7 +115,8 @@ class ThreadHost:
 
     def fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
         """See `Host.fault`."""
-        raise NotImplementedError
+        thread = self.thread
+        return thread.run(lambda: thread.broker.faults.carry_out(dict(document)))
 
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """See `Host.describe`."""

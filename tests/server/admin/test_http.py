@@ -4,11 +4,13 @@ import http.client
 import json
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.testing.broker import Broker
+from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -19,6 +21,7 @@ from odradek.wire.messages.offset_commit import (
 
 pytestmark = pytest.mark.slow
 
+JSON = "application/json"
 HALF_A_REQUEST = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: "
 
 
@@ -69,6 +72,61 @@ def test_a_stop_does_not_wait_for_half_a_request(broker: Broker) -> None:
         broker.stop()
         assert waiting.recv(1) == b""
         broker.start()  # for the fixture to stop
+
+
+def send_fault(
+    address: str, method: str, path: str = "/test/faults", content: str | None = None, kind: str = JSON
+) -> tuple[int, object]:
+    connection = http.client.HTTPConnection(address, timeout=10)
+    connection.request(method, path, content, {"Content-Type": kind})
+    answer = connection.getresponse()
+    found = answer.status, json.loads(answer.read())
+    connection.close()
+    return found
+
+
+def test_faults_are_set_listed_and_removed(broker: Broker) -> None:
+    address = broker.admin_address or ""
+    given = {"fault": "error", "api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "times": 3}
+    assert send_fault(address, "POST", content=json.dumps(given)) == (200, {"id": 1})
+    assert send_fault(address, "POST", content='{"fault": "delay", "ms": 5}') == (200, {"id": 2})
+    given["times_left"] = given.pop("times")
+    listed = [{**given, "id": 1, "hits": 0}, {"id": 2, "fault": "delay", "ms": 5, "hits": 0}]
+    assert send_fault(address, "GET") == (200, listed)
+    assert send_fault(address, "DELETE", "/test/faults/1") == (200, {"removed": True})
+    assert send_fault(address, "DELETE") == (200, {})
+    assert send_fault(address, "GET") == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "fault"),
+    [
+        ('{"fault": "clear"}', "text/plain", "Content-Type must be application/json"),
+        ('{"fault"', JSON, "this is not JSON"),
+        ("[" * 60_000, JSON, "this is not JSON"),
+        ("[]", JSON, "is a JSON object"),
+        (" " * 70_000, JSON, "has 65536 bytes at most"),
+        ('{"fault": "explode"}', JSON, "there is no fault 'explode'"),
+    ],
+)
+def test_what_is_no_request_about_faults_is_refused(
+    broker: Broker, content: str, kind: str, fault: str
+) -> None:
+    status, document = send_fault(broker.admin_address or "", "POST", content=content, kind=kind)
+    assert status == 400
+    assert fault in str(document)
+
+
+def test_a_broker_that_was_not_started_for_tests_takes_no_faults(tmp_path: Path) -> None:
+    process = BrokerProcess(tmp_path / "data", admin_port=0, log_path=tmp_path / "log")
+    process.start()
+    try:
+        for method, content in (("GET", None), ("POST", '{"fault": "full_disk"}'), ("DELETE", None)):
+            status, document = send_fault(process.admin_address or "", method, content=content)
+            assert status == 403
+            assert "--test-faults" in str(document)
+    finally:
+        process.stop()
 
 
 def commit_as(broker: Broker, group: str) -> None:

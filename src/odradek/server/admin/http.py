@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import json
 import logging
 import socket
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 HOST: Final = "127.0.0.1"
 # How long peers may take what they asked for when the listener closes.
 CLOSE_S: Final = 1.0
+FAULT_BYTES_MAX: Final = 64 << 10
+NOT_FOR_TESTS: Final = "this broker takes no faults: it was started without --test-faults"
 
 _log = logging.getLogger(__name__)
 
@@ -100,6 +103,31 @@ class AdminServer:
             connection.transport.abort()
 
 
+async def _fault_request(request: Request) -> object:
+    """A request about faults as a document; see `fault_requests`. Raises FaultRefused.
+
+    A web page can have a browser send a form, but no JSON, without asking first.
+    """
+    from odradek.server.admin.fault_requests import FaultRefused
+
+    if request.method == "DELETE":
+        number = request.path_params.get("number")
+        return {"fault": "clear"} if number is None else {"fault": "remove", "id": number}
+    if request.method != "POST":
+        return {"fault": "list"}
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise FaultRefused("Content-Type must be application/json")
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > FAULT_BYTES_MAX:
+            raise FaultRefused(f"a request about faults has {FAULT_BYTES_MAX} bytes at most")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FaultRefused(f"this is not JSON: {error}") from None
+
+
 def _connections(broker: BrokerView) -> Any:  # noqa: ANN401 - what uvicorn calls for each connection
     from odradek.server.admin.connection import AdminConnection, AdminLimits
 
@@ -146,11 +174,23 @@ def _application(broker: BrokerView) -> ASGIApp:
             return document({"error": "there is nothing of that name to describe"}, 404)
         return document(found)
 
+    async def faults(request: Request) -> Response:
+        if broker.faults is None:
+            return document({"error": NOT_FOR_TESTS}, 403)
+        from odradek.server.admin.fault_requests import FaultRefused
+
+        try:
+            return document(broker.faults.carry_out(await _fault_request(request)))
+        except FaultRefused as refused:
+            return document({"error": str(refused)}, 400)
+
     return Starlette(
         routes=[
             Route("/metrics", metrics),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/describe/{subject}", described),
+            Route("/test/faults", faults, methods=["GET", "POST", "DELETE"]),
+            Route("/test/faults/{number:int}", faults, methods=["DELETE"]),
         ]
     )

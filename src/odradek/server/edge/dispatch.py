@@ -83,6 +83,15 @@ class Handler(Generic[S]):
     refuse: Callable[[Any, ErrorCode], Response] | None
 
 
+class Interposed(Protocol):
+    """What stands between a decoded request and its handler: the faults that a test has set."""
+
+    def meet(
+        self, client: Answerable, handler: Handler[Any], context: RequestContext, request: Message
+    ) -> tuple[Answerable, Handler[Any]] | None:
+        """Who answers the request, and how; None when its connection is to be closed instead."""
+
+
 class HandlerTable(Protocol[S]):
     """What is served."""
 
@@ -106,6 +115,8 @@ class Dispatcher(Generic[S]):
         self._handlers = handlers
         self._unsupported_api_versions = unsupported_api_versions
         self._complaints = Complaints(_log, core.clock)
+        self.interposed: Interposed | None = None
+        """None but in tests, while there are faults for requests."""
 
     def dispatch(self, client: Answerable, frame: Buffer) -> None:
         """Serve one request, and note it as a stall when it holds the loop for long. Never raises."""
@@ -169,6 +180,12 @@ class Dispatcher(Generic[S]):
     def _handle(
         self, client: Answerable, handler: Handler[S], context: RequestContext, request: Message
     ) -> None:
+        if self.interposed is not None:
+            met = self.interposed.meet(client, handler, context, request)
+            if met is None:
+                client.close()
+                return
+            client, handler = met
         api_key, api_version, client_id = context.api_key, context.api_version, context.client_id
         counts = self._core.request_counts
         counts[api_key] = counts.get(api_key, 0) + 1

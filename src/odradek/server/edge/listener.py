@@ -87,6 +87,8 @@ class Listeners:
         self.advertised: list[ListenerAddress] = []
         """The addresses advertised to clients; never empty after `bind`, never a wildcard."""
         # Where all connections' bytes arrive first; they take turns on one thread.
+        # Whether new connections are closed at once: a fault that a test may set.
+        self._refuses_connections = False
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.spin: Spin | None = None
         """Keeps the loop awake between requests, where that is asked for; made with the loop."""
@@ -166,6 +168,17 @@ class Listeners:
         for server in self._servers:
             await server.start_serving()
 
+    def refuse_connections(self, is_refusing: bool) -> None:
+        """Close new connections at once from now on, or no longer."""
+        self._refuses_connections = is_refusing
+
+    def drop_connections(self) -> int:
+        """Close all connections; how many there were."""
+        connections = list(self.table)
+        for connection in connections:
+            connection.abort()
+        return len(connections)
+
     def stop_accepting(self) -> None:
         """Accept no more connections; those that are open stay."""
         for server in self._servers:
@@ -189,6 +202,8 @@ class Listeners:
 
     def connection_made(self, connection: ServerConnection) -> bool:
         """See `FrameHandler.connection_made`."""
+        if self._refuses_connections:
+            return False
         refused = self.table.admit(connection)
         if refused is not None:
             self._complaints.say("refusing a connection: %s", refused)

@@ -27,6 +27,11 @@ def handle(
     respond(_in_steps(core, request))
 
 
+def refuse(request: DescribeLogDirsRequest, code: ErrorCode) -> DescribeLogDirsResponse:
+    """The error for the whole; up to version 2, which has no place for that, for a directory of no name."""
+    return DescribeLogDirsResponse(error_code=code, results=[DescribeLogDirsResult(code)])
+
+
 def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Answering:
     wanted = None
     if request.topics is not None:

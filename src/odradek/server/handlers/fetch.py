@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.base.ids import NO_OFFSET, NO_TOPIC_ID, BrokerId, TopicPartition
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import (
     CONSUMER_ID,
@@ -55,6 +55,14 @@ SERVES: Final = Serves(
 )
 
 _READ_COMMITTED: Final = 1
+_SESSION_ERRORS: Final = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    }
+)
+"""What an answer has as a whole, as it is about no partition."""
 _FIRST_WITH_RACKS: Final = 11
 _FIRST_WITH_IDS: Final = 13
 _FIRST_WITH_REPLICA_STATE: Final = 15
@@ -86,6 +94,25 @@ def handle(core: BrokerCore, context: RequestContext, request: FetchRequest, res
         context.client.when_lost(read.abandon)
     else:
         answered(read)
+
+
+def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
+    """The same error for every partition; for the whole where it concerns the session, or none is named."""
+    if code in _SESSION_ERRORS or not request.topics:
+        return FetchResponse(error_code=code)
+    return FetchResponse(
+        responses=[
+            FetchableTopicResponse(
+                topic.topic,
+                topic.topic_id,
+                [
+                    PartitionData(part.partition, code, NO_OFFSET, NO_OFFSET, NO_OFFSET, records=b"")
+                    for part in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
 
 
 def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) -> FetchParams:

@@ -35,6 +35,16 @@ def handle(
     _find(core, request.key_type, keys, found)
 
 
+def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
+    """The same error for every key; up to version 3, which asks for one, for the whole."""
+    return FindCoordinatorResponse(
+        error_code=code,
+        node_id=NO_BROKER,
+        port=_NO_PORT,
+        coordinators=[Coordinator(key, NO_BROKER, "", _NO_PORT, code) for key in request.coordinator_keys],
+    )
+
+
 def _find(
     core: BrokerCore,
     key_type: int,

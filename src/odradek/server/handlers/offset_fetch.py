@@ -75,9 +75,19 @@ def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Iterable[OffsetFetc
 
 
 def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
-    """The same error for every group."""
+    """The same error for every group, and for every partition: version 1 has no other place for it."""
     return OffsetFetchResponse(
         error_code=code,
+        topics=[
+            OffsetFetchResponseTopic(
+                topic.name,
+                [
+                    OffsetFetchResponsePartition(index, NO_OFFSET, metadata="", error_code=code)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ],
         groups=[OffsetFetchResponseGroup(asked.group_id, error_code=code) for asked in request.groups],
     )
 

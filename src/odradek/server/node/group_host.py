@@ -70,6 +70,18 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
         """Every group that this broker coordinates, with what it waits for."""
         return [] if self._made is None else self._made.describe()
 
+    def expire_member(self, group_id: str, member_id: str) -> bool:
+        """End a member's session now, as if its time were over; False where no session is watched."""
+        from odradek.coordinator.classic.delayed_heartbeat import MemberKey
+
+        if self._made is None:
+            return False
+        watchers = self._made[0].purgatories.heartbeats.watchers()
+        sessions = [one for one in watchers.get(MemberKey(group_id, member_id), []) if not one.is_completed]
+        for session in sessions:
+            session.run()
+        return bool(sessions)
+
     def expire_offsets(self) -> None:
         """Let go of offsets whose time is over."""
         if self._made is not None:

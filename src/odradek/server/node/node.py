@@ -67,9 +67,13 @@ class Node:
         surroundings = life.surroundings
         self._surroundings = surroundings
         self.core = BrokerCore(surroundings, layers, image, logs)
-        self.dispatcher = life.dispatcher(
-            Dispatcher(self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls)
+        self.handlers = handlers
+        """The APIs that are served."""
+        self.requests = Dispatcher(
+            self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls
         )
+        """Serves requests; a test may set what stands before its handlers."""
+        self.dispatcher = life.dispatcher(self.requests)
         """Where frames of clients go."""
         self.peer_dispatcher = life.dispatcher(
             Dispatcher(

@@ -3,6 +3,8 @@
 Invariant: it is complete when it is constructed, which is when clients have been let in (`lifecycle.start`).
 """
 
+from typing import TYPE_CHECKING
+
 from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
 from odradek.server.admin.view import BrokerView
@@ -11,6 +13,9 @@ from odradek.server.node.core import BrokerCore
 from odradek.server.node.node import Node
 from odradek.server.process.shell import Shell
 from odradek.timer import Timer
+
+if TYPE_CHECKING:  # loaded in brokers that are started for tests
+    from odradek.server.admin.fault_requests import FaultRequests
 
 
 class Broker:
@@ -32,6 +37,11 @@ class Broker:
     def view(self) -> BrokerView:
         """What the admin listener is shown."""
         return view_of(self.shell, self.node)
+
+    @property
+    def faults(self) -> "FaultRequests":
+        """Carries out requests about faults, in a broker that takes them."""
+        return self.shell.faults(self.node)
 
     @property
     def admin(self) -> AdminServer | None:
@@ -57,4 +67,5 @@ class Broker:
 def view_of(shell: Shell, node: Node) -> BrokerView:
     """What the admin listener is shown of a node, also before the broker has started."""
     listeners = shell.listeners
-    return BrokerView(node, listeners.table, shell.stalls, listeners.spin, lambda: shell.is_ready)
+    faults = shell.faults(node) if shell.takes_faults else None
+    return BrokerView(node, listeners.table, shell.stalls, listeners.spin, lambda: shell.is_ready, faults)

@@ -38,12 +38,14 @@ class BrokerThread:
         clock: Clock | None = None,
         file_system: FileSystem | None = None,
         open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
+        takes_faults: bool = False,
     ) -> None:
         """See `Shell` for what may be given."""
         self._layers = layers
         self._clock = clock
         self._file_system = file_system
         self._open_engine = open_engine
+        self._takes_faults = takes_faults
         self._thread: threading.Thread | None = None
         # Set by the broker's thread, before `start` returns.
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -155,6 +157,7 @@ class BrokerThread:
                 file_system=self._file_system,
                 open_engine=self._open_engine,
                 on_failure=self._failed,
+                takes_faults=self._takes_faults,
             )
             self._broker = await lifecycle.start(shell)
         except BaseException as error:

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,6 +19,7 @@ from odradek.server.process import lifecycle
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.log_lines import log_to
 from odradek.server.process.shell import Shell
+from odradek.storage import FileSystem
 
 EXIT_FAILED: Final = 1
 EXIT_STOPPED_TWICE: Final = 130
@@ -28,15 +30,19 @@ STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # A broker at work makes little garbage in cycles; what a start leaves behind need not be looked at again.
 _GC_THRESHOLDS: Final = (50_000, 20, 50)
 
+_STANDARD_INPUT: Final = 0
+_INPUT_BYTES: Final = 65_536
+
 _log = logging.getLogger(__name__)
 
 
-def serve(layers: SettingLayers) -> int:
+def serve(layers: SettingLayers, *, test_faults: bool = False, until_eof: bool = False) -> int:
     """Run a broker until one of `STOPPING` and return the exit code; a second signal does not wait.
 
     Prints one line once clients may connect: `listening on host:port`, `, advertised as host:port` where that
-    is another, `, admin on host:port` where there is one. Raises SettingError, DataDirectoryError before
-    anything was changed on disk.
+    is another, `, admin on host:port` where there is one. With `test_faults` the admin listener carries out
+    requests about faults; with `until_eof` the end of the standard input, a pipe, stops it like a signal.
+    Raises SettingError, DataDirectoryError before anything was changed on disk.
     """
     gc.freeze()  # the modules
     gc.enable()
@@ -44,14 +50,14 @@ def serve(layers: SettingLayers) -> int:
     log_to(sys.stderr)
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            return runner.run(_run(layers))
+            return runner.run(_run(layers, test_faults=test_faults, until_eof=until_eof))
     except CannotListen as error:
         raise SettingError(str(error)) from error
 
 
-async def _run(layers: SettingLayers) -> int:
+async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> int:
     loop = asyncio.get_running_loop()
-    # Why the broker stops: "" for a signal, else what failed.
+    # Why the broker stops: "" for a signal or the end of the input, else what failed.
     ended: asyncio.Future[str] = loop.create_future()
 
     def on_signal(number: signal.Signals) -> None:
@@ -67,11 +73,24 @@ async def _run(layers: SettingLayers) -> int:
         if not ended.done():
             ended.set_result(reason)
 
+    def on_input() -> None:
+        """Whoever started this broker holds the other end of the pipe, and has died when it is closed."""
+        if not os.read(_STANDARD_INPUT, _INPUT_BYTES):
+            loop.remove_reader(_STANDARD_INPUT)
+            on_failure("")
+
+    if until_eof:
+        loop.add_reader(_STANDARD_INPUT, on_input)
     for number in STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored, and is obeyed
             loop.add_signal_handler(number, on_signal, number)
-    broker = await lifecycle.start(Shell(layers, on_failure=on_failure))
-    shell = broker.shell
+    shell = Shell(
+        layers,
+        on_failure=on_failure,
+        file_system=_faulty_files() if test_faults else None,
+        takes_faults=test_faults,
+    )
+    broker = await lifecycle.start(shell)
     gc.freeze()  # without a collection, which would delay the first answer by 12 ms for 200 KB
     gc.set_threshold(*_GC_THRESHOLDS)
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
@@ -82,6 +101,13 @@ async def _run(layers: SettingLayers) -> int:
         _log.critical("stopping: %s", reason)
     await lifecycle.stop(broker)
     return EXIT_FAILED if reason else 0
+
+
+def _faulty_files() -> FileSystem:
+    """The machine's files, on which faults can be set."""
+    from odradek.storage.faulty_files import FaultyFileSystem
+
+    return FaultyFileSystem(time.sleep)
 
 
 def _warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Iterator[None]) -> None:

@@ -16,6 +16,7 @@ from odradek.server.admin.http import AdminServer
 from odradek.server.edge.listener import Listeners
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
+from odradek.server.node.node import Node
 from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.server.process.executor import Executor
 from odradek.server.process.loop_probe import LoopProbe
@@ -24,6 +25,7 @@ from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
 
 if TYPE_CHECKING:  # loaded when there first may be something to compact
+    from odradek.server.admin.fault_requests import FaultRequests
     from odradek.server.cleaning.cleaner_process import CleanerProcesses
 
 
@@ -42,10 +44,12 @@ class Shell:
         file_system: FileSystem | None = None,
         open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
         on_failure: Callable[[str], None] = lambda reason: None,
+        takes_faults: bool = False,
     ) -> None:
         """`on_failure` is called with the reason why the broker can no longer work; the owner then stops it.
 
         A clock or a disk that is given is one that no other process has: compaction then runs in this one.
+        With `takes_faults` requests about faults are carried out, which is for tests.
         """
         self.layers = layers
         self.clock: Clock = clock or SystemClock()
@@ -53,6 +57,9 @@ class Shell:
         self.file_system: FileSystem = file_system or OsFileSystem()
         self.open_engine = open_engine or open_embedded_engine
         self.on_failure = on_failure
+        self.takes_faults = takes_faults
+        # Made when they are first asked for.
+        self._faults: FaultRequests | None = None
         loop = asyncio.get_running_loop()
         self.stalls = LoopStalls(machine_short_clock(), self.clock)
         """The longest pieces of work of the loop."""
@@ -74,3 +81,15 @@ class Shell:
     def settings(self) -> BrokerSettings:
         """What is in force now; not to be kept."""
         return self.layers.in_force
+
+    def faults(self, node: Node) -> "FaultRequests":
+        """Carries out requests about faults on this shell's node, if it takes them."""
+        assert self.takes_faults, "this broker was not started for tests"
+        if self._faults is None:
+            from odradek.server.admin.fault_requests import FaultRequests, Reach
+
+            disk = getattr(self.file_system, "faults", None)
+            self._faults = FaultRequests(
+                Reach(node, disk, self.listeners.refuse_connections, self.listeners.drop_connections)
+            )
+        return self._faults

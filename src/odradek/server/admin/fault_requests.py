@@ -1,0 +1,231 @@
+"""Requests about faults, as documents of JSON: what a test sends, in this process or over the admin listener.
+
+    {"fault": "error", "api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "times": 3}      -> {"id": 1}
+    {"fault": "drop", "api": "Produce", "when": "before_answer", "client": "orders"}         -> {"id": 2}
+    {"fault": "delay", "ms": 500}                                                            -> {"id": 3}
+    {"fault": "refuse_connections"}   {"fault": "full_disk"}   {"fault": "slow_disk", "ms": 50}
+    {"fault": "list"}    {"fault": "remove", "id": 1}    {"fault": "clear"}
+    {"fault": "drop_connections"}    {"fault": "expire_member", "group": "g", "member": "consumer-1"}
+    {"fault": "lose_producer_id", "producer_id": 4000}
+
+Faults that have an id hold until they are removed or spent; the others happen once. docs/testing.md has the
+table. Invariant: without rules nothing stands between a request and its handler.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import OdradekError
+from odradek.server.edge.faults import DELAY_MS_MAX, OF_REQUESTS, RULES_MAX, DropWhen, FaultRules, Kind, Rule
+from odradek.server.edge.faulty_dispatch import FaultyDispatch, names_topics
+from odradek.server.node.node import Node
+from odradek.storage.faulty_files import DiskFaults
+from odradek.wire.apis import APIS
+from odradek.wire.messages.fetch import FetchResponse
+
+Document = Mapping[str, Any]
+
+_API_KEYS: Final = {api.name: key for key, api in APIS.items()}
+_FILTERS: Final = frozenset({"api", "client", "topic", "times"})
+_FIELDS: Final = {
+    Kind.ERROR: _FILTERS | {"error"},
+    Kind.DELAY: _FILTERS | {"ms"},
+    Kind.DROP: _FILTERS | {"when"},
+    Kind.REFUSE_CONNECTIONS: frozenset(),
+    Kind.FULL_DISK: frozenset(),
+    Kind.SLOW_DISK: frozenset({"ms"}),
+}
+
+
+class FaultRefused(OdradekError):
+    """A request about faults that cannot be carried out, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What faults are set on."""
+
+    node: Node
+    disk: DiskFaults | None
+    """None where the broker's disk has no faults to set."""
+    refuse_connections: Callable[[bool], None]
+    """Called with whether new connections are closed at once from now on."""
+    drop_connections: Callable[[], int]
+    """Closes all connections; how many there were."""
+
+
+class FaultRequests:
+    """Carries out requests about faults, on the broker's thread."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self._rules = FaultRules()
+        node = reach.node
+        self._dispatch = FaultyDispatch(
+            self._rules,
+            node.core.timer,
+            lambda topic_id: None if topic_id is None else node.core.topic_name(topic_id),
+            FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        )
+
+    def carry_out(self, document: object) -> object:
+        """Carry out one request and return its answer. Raises FaultRefused."""
+        if not isinstance(document, dict):
+            raise FaultRefused("a request about faults is a JSON object")
+        name = document.get("fault")
+        match name:
+            case "list":
+                return [_described(rule) for rule in self._rules]
+            case "remove":
+                found = self._rules.remove(_number(document, "id", 1, 1 << 31))
+                self._apply()
+                return {"removed": found}
+            case "clear":
+                self._rules.clear()
+                self._apply()
+                return {}
+            case "drop_connections":
+                return {"dropped": self._reach.drop_connections()}
+            case "expire_member":
+                return {"expired": self._expire(_text(document, "group"), _text(document, "member"))}
+            case "lose_producer_id":
+                return {"partitions": self._lose(_number(document, "producer_id", 0, 1 << 63))}
+        try:
+            kind = Kind(str(name))
+        except ValueError:
+            raise FaultRefused(f"there is no fault {name!r}") from None
+        return {"id": self._add(kind, document)}
+
+    # --- rules
+
+    def _add(self, kind: Kind, document: Document) -> int:
+        unknown = sorted(document.keys() - _FIELDS[kind] - {"fault"})
+        if unknown:
+            raise FaultRefused(f"the fault {kind} takes no {', '.join(unknown)}")
+        if len(self._rules) >= RULES_MAX:
+            raise FaultRefused(f"there are {RULES_MAX} faults already")
+        if kind in (Kind.FULL_DISK, Kind.SLOW_DISK) and self._reach.disk is None:
+            raise FaultRefused("this broker's disk has no faults to set")
+        rule = Rule(self._rules.next_number(), kind)
+        if document.get("api") is not None:
+            rule.api_key = _api_key(_text(document, "api"))
+        if document.get("client") is not None:
+            rule.client = _text(document, "client")
+        if document.get("topic") is not None:
+            rule.topic = _text(document, "topic")
+        if document.get("times") is not None:
+            rule.times_left = _number(document, "times", 1, 1 << 31)
+        if "ms" in _FIELDS[kind]:
+            rule.delay_ms = _number(document, "ms", 0, DELAY_MS_MAX)
+        if kind is Kind.ERROR:
+            rule.code = _code(document)
+            self._check_refusal(rule)
+        if "when" in document:
+            rule.when = _when(document)
+        if rule.topic is not None and (rule.api_key is None or not names_topics(rule.api_key)):
+            raise FaultRefused("a fault for one topic is for one api whose requests name topics")
+        self._rules.add(rule)
+        self._apply()
+        return rule.number
+
+    def _check_refusal(self, rule: Rule) -> None:
+        if rule.api_key is None:
+            raise FaultRefused("an error is for one api")
+        handler = self._reach.node.handlers.get(rule.api_key)
+        if handler is None or handler.refuse is None:
+            raise FaultRefused(f"{APIS[rule.api_key].name} has no answer that could hold an error")
+
+    def _apply(self) -> None:
+        """Put the rules in force where they are looked at."""
+        reach, rules = self._reach, self._rules
+        reach.node.requests.interposed = self._dispatch if rules.of(*OF_REQUESTS) else None
+        reach.refuse_connections(bool(rules.of(Kind.REFUSE_CONNECTIONS)))
+        if reach.disk is not None:
+            reach.disk.is_full = bool(rules.of(Kind.FULL_DISK))
+            reach.disk.delay_ms = sum(rule.delay_ms for rule in rules.of(Kind.SLOW_DISK))
+
+    # --- what happens once
+
+    def _expire(self, group: str, member: str) -> list[str]:
+        """End the sessions of the members with that id, instance id or client id."""
+        core = self._reach.node.core
+        described = next((one for one in core.groups.describe() if one["group"] == group), None)
+        if described is None:
+            raise FaultRefused(f"there is no group {group}")
+        ids = [
+            str(one["member"])
+            for one in described["members"]
+            if member in (one["member"], one["instance"], one["client"])
+        ]
+        if not ids:
+            raise FaultRefused(f"group {group} has no member {member}")
+        expired = [one for one in ids if core.groups.expire_member(group, one)]
+        if not expired:
+            raise FaultRefused(f"member {member} waits for a rebalance, in which sessions do not end")
+        return expired
+
+    def _lose(self, producer_id: int) -> list[str]:
+        """Let every log forget a producer, as when its id has expired."""
+        logs = self._reach.node.core.logs.logs()
+        return sorted(str(log.topic_partition) for log in logs if log.forget_producer(producer_id))
+
+
+def _described(rule: Rule) -> Mapping[str, object]:
+    described: dict[str, object] = {"id": rule.number, "fault": str(rule.kind)}
+    given: Mapping[str, object] = {
+        "api": None if rule.api_key is None else APIS[rule.api_key].name,
+        "client": rule.client,
+        "topic": rule.topic,
+        "error": rule.code.name if rule.kind is Kind.ERROR else None,
+        "ms": rule.delay_ms if rule.kind in (Kind.DELAY, Kind.SLOW_DISK) else None,
+        "when": str(rule.when) if rule.kind is Kind.DROP else None,
+        "times_left": rule.times_left,
+    }
+    described |= {name: value for name, value in given.items() if value is not None}
+    if rule.kind in OF_REQUESTS:
+        described["hits"] = rule.hits
+    return described
+
+
+def _text(document: Document, name: str) -> str:
+    value = document.get(name)
+    if not isinstance(value, str) or not value:
+        raise FaultRefused(f"{name} is a text, not {value!r}")
+    return value
+
+
+def _number(document: Document, name: str, least: int, most: int) -> int:
+    value = document.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise FaultRefused(f"{name} is a number from {least} to {most}, not {value!r}")
+    return value
+
+
+def _api_key(name: str) -> int:
+    key = _API_KEYS.get(name)
+    if key is None:
+        raise FaultRefused(
+            f"there is no api {name!r}; names are as in docs/compat.md: Produce, Fetch, JoinGroup"
+        )
+    return key
+
+
+def _code(document: Document) -> ErrorCode:
+    name = _text(document, "error")
+    try:
+        code = ErrorCode[name]
+    except KeyError:
+        raise FaultRefused(f"there is no error {name!r}; names are the protocol's") from None
+    if code is ErrorCode.NONE:
+        raise FaultRefused("NONE is no error")
+    return code
+
+
+def _when(document: Document) -> DropWhen:
+    try:
+        return DropWhen(_text(document, "when"))
+    except ValueError:
+        choices = ", ".join(DropWhen)
+        raise FaultRefused(f"when is one of {choices}, not {document['when']!r}") from None

@@ -1,0 +1,248 @@
+"""What the fault rules of a test make of a request: another handler, another client, or nothing at all.
+
+    error      a handler that answers with the API's own refusal, and carries out what the rule does not mean
+    delay      a client to which the answer is passed on by a timer
+    drop       a client that closes the connection in place of, or after, its answer; or no request at all
+
+A rule for one topic refuses that topic alone: the rest of the request goes to the handler, and the refusal is
+put into its answer, as a broker that leads one of two partitions does.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import fields, replace
+from types import GeneratorType
+from typing import Any, Final
+
+from odradek.base.buffers import Buffer
+from odradek.base.error_codes import ErrorCode
+from odradek.server.edge.context import Answering, RequestContext, Respond, Response, Steps
+from odradek.server.edge.dispatch import Answerable, Handler
+from odradek.server.edge.faults import DropWhen, FaultRules, Kind, Rule
+from odradek.timer import Timer, TimerTask
+from odradek.wire.apis import APIS
+from odradek.wire.message import Message
+
+_TOPIC_FIELDS: Final = ("topic_data", "topics", "topic_names", "v3_and_below_topics")
+"""Under which names requests list topics, by name or id."""
+_METADATA: Final = 3
+"""Its answer lists the brokers too, whatever becomes of the topics."""
+_FETCH: Final = 1
+_ADD_PARTITIONS: Final = 24
+"""It adds all partitions or none: those that could have been added are OPERATION_NOT_ATTEMPTED."""
+
+
+class FaultyDispatch:
+    """Stands between a decoded request and its handler while there are rules for requests."""
+
+    def __init__(
+        self, rules: FaultRules, timer: Timer, topic_name: Callable[[Any], str | None], fetch_anew: Response
+    ) -> None:
+        """`topic_name` is what a topic's id stands for; `fetch_anew` makes a client end its fetch session."""
+        self._rules = rules
+        self._timer = timer
+        self._topic_name = topic_name
+        self._fetch_anew = fetch_anew
+
+    def meet(
+        self, client: Answerable, handler: Handler[Any], context: RequestContext, request: Message
+    ) -> tuple[Answerable, Handler[Any]] | None:
+        """Who answers the request, and how; None when its connection is to be closed instead."""
+        topics = self._topics(request)
+        met = self._rules.meet(context.api_key, context.client_id, topics)
+        if _hides_topics(context.api_key, request) and self._means_fetches(context, met):
+            return client, replace(handler, handle=_answering(self._fetch_anew))
+        for rule in met:
+            rule.hit()
+            match rule.kind:
+                case Kind.DELAY:
+                    client = _Delayed(client, self._timer, rule.delay_ms)
+                case Kind.ERROR:
+                    handler = self._refusing(handler, context.api_key, rule)
+                case Kind.DROP if rule.when is DropWhen.BEFORE_REQUEST:
+                    return None
+                case Kind.DROP:
+                    client = _CutOff(client, answers_first=rule.when is DropWhen.AFTER_ANSWER)
+        return client, handler
+
+    def _means_fetches(self, context: RequestContext, met: list[Rule]) -> bool:
+        """Whether a rule is for what a fetch session has in mind: then its client must name it once more."""
+        return any(rule.kind is Kind.ERROR for rule in met) or any(
+            rule.topic is not None and replace(rule, topic=None).matches(_FETCH, context.client_id, ())
+            for rule in self._rules
+        )
+
+    def _topics(self, request: Message) -> set[str]:
+        """The names of the topics that a request lists."""
+        return {
+            name
+            for field in topic_fields(type(request))
+            for element in getattr(request, field) or ()
+            if (name := self._name_of(element)) is not None
+        }
+
+    def _name_of(self, element: Any) -> str | None:  # noqa: ANN401 - an element of any API's request
+        if isinstance(element, str):
+            return element
+        name: str | None = getattr(element, "name", None) or getattr(element, "topic", None)
+        return name or self._topic_name(getattr(element, "topic_id", None))
+
+    def _refusing(self, handler: Handler[Any], api_key: int, rule: Rule) -> Handler[Any]:
+        """The handler with the rule's refusal in front of it."""
+        refuse = handler.refuse
+        assert refuse is not None, "no rule is set for an API that cannot refuse"
+        if rule.topic is None and api_key != _METADATA:
+            return replace(
+                handler, handle=lambda core, context, request, respond: respond(refuse(request, rule.code))
+            )
+
+        def handle(core: Any, context: RequestContext, request: Any, respond: Respond) -> Steps | None:  # noqa: ANN401
+            meant, rest = self._split(request, rule.topic)
+            refusal = refuse(meant, rule.code)
+            if api_key == _METADATA:
+                rest = rest or _without_topics(request)
+            if rest is None:
+                respond(refusal)
+                return None
+            respond = _merging(respond, refusal)
+            if api_key == _ADD_PARTITIONS:
+                respond(refuse(rest, ErrorCode.OPERATION_NOT_ATTEMPTED))
+                return None
+            return handler.handle(core, context, rest, respond)
+
+        return replace(handler, handle=handle)
+
+    def _split(self, request: Message, topic: str | None) -> tuple[Message, Message | None]:
+        """What a request asks of one topic (of all, for None), and the rest if there is any."""
+        meant, rest = copy.copy(request), copy.copy(request)
+        has_rest = False
+        for field in topic_fields(type(request)):
+            named: list[Any] = []
+            others: list[Any] = []
+            for element in getattr(request, field) or ():
+                is_meant = topic is None or self._name_of(element) == topic
+                (named if is_meant else others).append(element)
+            setattr(meant, field, named)
+            setattr(rest, field, others)
+            has_rest |= bool(others)
+        if isinstance(getattr(rest, "max_wait_ms", None), int):
+            rest.max_wait_ms = 0  # type: ignore[attr-defined] # an error among its partitions ends a fetch's wait
+        return meant, rest if has_rest else None
+
+
+class _Delayed:
+    """A client to which an answer is passed on later."""
+
+    def __init__(self, client: Answerable, timer: Timer, delay_ms: int) -> None:
+        self._client = client
+        self._timer = timer
+        self._delay_ms = delay_ms
+        self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
+
+    def answer(self, parts: list[Buffer]) -> None:
+        self._later(lambda: self._client.answer(parts))
+
+    def answer_nothing(self) -> None:
+        self._later(self._client.answer_nothing)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def when_lost(self, abandon: Callable[[], None]) -> None:
+        self._client.when_lost(abandon)
+
+    def identify(self, client_id: str, software: str) -> None:
+        self._client.identify(client_id, software)
+
+    def _later(self, call: Callable[[], None]) -> None:
+        self._timer.add(_Call(self._timer.clock.monotonic_ms() + self._delay_ms, call))
+
+
+class _Call(TimerTask):
+    __slots__ = ("_call",)
+
+    def __init__(self, deadline_ms: int, call: Callable[[], None]) -> None:
+        super().__init__(deadline_ms)
+        self._call = call
+
+    def run(self) -> None:
+        self._call()
+
+
+class _CutOff:
+    """A client whose connection is closed with its answer, or in place of it."""
+
+    def __init__(self, client: Answerable, *, answers_first: bool) -> None:
+        self._client = client
+        self._answers_first = answers_first
+        self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
+
+    def answer(self, parts: list[Buffer]) -> None:
+        if self._answers_first:
+            self._client.answer(parts)
+        self._client.close()
+
+    def answer_nothing(self) -> None:
+        if self._answers_first:
+            self._client.answer_nothing()
+        self._client.close()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def when_lost(self, abandon: Callable[[], None]) -> None:
+        self._client.when_lost(abandon)
+
+    def identify(self, client_id: str, software: str) -> None:
+        self._client.identify(client_id, software)
+
+
+def topic_fields(request_class: type[Message]) -> list[str]:
+    """The fields in which requests of an API list topics; empty where they name none."""
+    return [field.name for field in fields(request_class) if field.name in _TOPIC_FIELDS]  # type: ignore[arg-type]
+
+
+def names_topics(api_key: int) -> bool:
+    """Whether requests of an API list topics, so that a rule may be for one of them."""
+    return bool(topic_fields(APIS[api_key].request_class))
+
+
+def _hides_topics(api_key: int, request: Message) -> bool:
+    """Whether it is a fetch that goes on with what its session has in mind (KIP-227)."""
+    return api_key == _FETCH and getattr(request, "session_epoch", 0) > 0
+
+
+def _answering(response: Response) -> Callable[..., None]:
+    return lambda core, context, request, respond: respond(response)
+
+
+def _without_topics(request: Message) -> Message:
+    bare = copy.copy(request)
+    for field in topic_fields(type(request)):
+        setattr(bare, field, [])
+    return bare
+
+
+def _merging(respond: Respond, refusal: Response) -> Respond:
+    """Answers with what it is given and the elements of a refusal."""
+
+    def merged(answer: Response | None) -> Response | None:
+        if answer is not None:
+            for field in fields(refusal):  # type: ignore[arg-type]
+                elements = getattr(refusal, field.name)
+                if isinstance(elements, list):
+                    setattr(answer, field.name, [*(getattr(answer, field.name) or ()), *elements])
+        return answer
+
+    def in_steps(answering: Answering) -> Answering:
+        response = yield from answering
+        merged(response)
+        return response
+
+    def respond_merged(answer: Response | Answering | None) -> None:
+        if type(answer) is GeneratorType:
+            respond(in_steps(answer))
+        else:
+            respond(merged(answer))  # type: ignore[arg-type]
+
+    return respond_merged

@@ -1,0 +1,65 @@
+"""The verbs of a broker for tests that are coroutines: they wait on another thread, the test's loop goes on.
+
+    await broker.aio.wait_for("orders", 3)
+
+On asyncio and on trio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
+
+from odradek.testing.broker import Broker
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _twin(method: Callable[Concatenate[Broker, P], R]) -> Callable[Concatenate[AsyncVerbs, P], Awaitable[R]]:
+    """The method as a coroutine function; a subclass's own one is called if there is one."""
+    name = method.__name__
+
+    async def twin(self: AsyncVerbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        call: Callable[[], R] = partial(getattr(self.broker, name), *args, **kwargs)
+        return await on_another_thread(call)
+
+    twin.__name__, twin.__doc__ = name, method.__doc__
+    return twin
+
+
+class AsyncVerbs:
+    """What a `Broker` can do, to be awaited."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+
+    start = _twin(Broker.start)
+    stop = _twin(Broker.stop)
+    restart = _twin(Broker.restart)
+    kill = _twin(Broker.kill)
+    pause = _twin(Broker.pause)
+    resume = _twin(Broker.resume)
+    close = _twin(Broker.close)
+    create_topic = _twin(Broker.create_topic)
+    delete_topic = _twin(Broker.delete_topic)
+    topics = _twin(Broker.topics)
+    produce = _twin(Broker.produce)
+    records = _twin(Broker.records)
+    wait_for = _twin(Broker.wait_for)
+    wait_group_at_rest = _twin(Broker.wait_group_at_rest)
+    wait_lag_zero = _twin(Broker.wait_lag_zero)
+    describe = _twin(Broker.describe)
+
+
+async def on_another_thread(call: Callable[[], R]) -> R:
+    """What `call` returns, run where it holds up neither asyncio nor trio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        import trio
+
+        return await trio.to_thread.run_sync(call)
+    return await asyncio.to_thread(call)

@@ -1,0 +1,24 @@
+"""How long a helper waits for what an application does: by the machine's clock, whatever a test patches."""
+
+from odradek.base.errors import OdradekError
+from odradek.testing.machine_clock import MachineClock
+
+
+class WaitTimeout(OdradekError, TimeoutError):
+    """What was waited for did not come in time; the message says what was there instead."""
+
+
+class Deadline:
+    """A moment from now."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._clock = MachineClock()
+        self._ends_ms = self._clock.monotonic_ms() + round(timeout_s * 1000)
+
+    def left_ms(self) -> int:
+        """Milliseconds until then, at least 0."""
+        return max(0, self._ends_ms - self._clock.monotonic_ms())
+
+    def is_over(self) -> bool:
+        """Whether the moment has come."""
+        return not self.left_ms()

@@ -1,0 +1,153 @@
+"""Faults that a test sets on its broker.
+
+    broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", times=3)
+    with broker.faults.drop("Produce", when="before_answer", client="orders"):
+        ...                                   gone at the end of the block
+    broker.faults.expire_member("billing", "consumer-1")
+
+Each call is one document of JSON, carried out on the broker's thread, or sent to the admin listener of a
+broker in a process of its own. A broker that is started again has no faults.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias
+
+from odradek.testing.deadline import Deadline, WaitTimeout
+
+Carry: TypeAlias = Callable[[Mapping[str, Any]], Any]
+"""Carries out a document, and returns the answer's."""
+When: TypeAlias = Literal["before_request", "before_answer", "after_answer"]
+
+_LOOK_EVERY_S = 0.005
+
+
+class Fault:
+    """A fault that holds until it is removed, spent, or the broker ends; or to the end of a `with` block."""
+
+    def __init__(self, carry: Carry, number: int) -> None:
+        self._carry = carry
+        self._number = number
+
+    @property
+    def hits(self) -> int:
+        """How many requests it has met."""
+        described = next((one for one in self._carry({"fault": "list"}) if one["id"] == self._number), None)
+        if described is not None:
+            self._hits = int(described.get("hits", 0))
+        return self._hits
+
+    _hits = 0
+
+    def remove(self) -> None:
+        """Let it hold no longer; without effect when it is gone already."""
+        _ = self.hits
+        self._carry({"fault": "remove", "id": self._number})
+
+    def wait_hit(self, times: int = 1, *, timeout: float = 10.0) -> None:
+        """Return when it has met so many requests. Raises WaitTimeout."""
+        deadline = Deadline(timeout)
+        while (hits := self.hits) < times:
+            if deadline.is_over():
+                raise WaitTimeout(f"the fault has met {hits} of {times} requests after {timeout:g} s")
+            time.sleep(_LOOK_EVERY_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
+class Faults:
+    """What can be done to one broker. `api` is a name as in docs/compat.md, or None for all.
+
+    `client` is a client id, `topic` a topic that the request names, `times` how many requests are met.
+    """
+
+    def __init__(self, carry: Carry) -> None:
+        self._carry = carry
+
+    def error(
+        self,
+        api: str,
+        error: str,
+        *,
+        client: str | None = None,
+        topic: str | None = None,
+        times: int | None = None,
+    ) -> Fault:
+        """Answer with an error code, by its name in the protocol, and do nothing else."""
+        return self._set("error", api=api, error=error, client=client, topic=topic, times=times)
+
+    def delay(
+        self,
+        by: timedelta | float,
+        api: str | None = None,
+        *,
+        client: str | None = None,
+        topic: str | None = None,
+        times: int | None = None,
+    ) -> Fault:
+        """Carry requests out and answer them later, by seconds or a timedelta of the broker's clock."""
+        return self._set("delay", ms=_ms(by), api=api, client=client, topic=topic, times=times)
+
+    def drop(
+        self,
+        api: str | None = None,
+        *,
+        when: When = "before_answer",
+        client: str | None = None,
+        topic: str | None = None,
+        times: int | None = None,
+    ) -> Fault:
+        """Close the connection: before a request has any effect, before its answer, or after it."""
+        return self._set("drop", api=api, when=when, client=client, topic=topic, times=times)
+
+    def drop_connections(self) -> int:
+        """Close all connections now; how many there were."""
+        return int(self._carry({"fault": "drop_connections"})["dropped"])
+
+    def refuse_connections(self) -> Fault:
+        """Close new connections at once; those that are open stay."""
+        return self._set("refuse_connections")
+
+    def full_disk(self) -> Fault:
+        """Refuse what needs room on the disk (ENOSPC)."""
+        return self._set("full_disk")
+
+    def slow_disk(self, by: timedelta | float) -> Fault:
+        """Let each write and each sync take longer, by seconds or a timedelta."""
+        return self._set("slow_disk", ms=_ms(by))
+
+    def expire_member(self, group: str, member: str) -> list[str]:
+        """End the session of a member by its id, instance id or client id; the ids of those that expired."""
+        answer = self._carry({"fault": "expire_member", "group": group, "member": member})
+        return list(answer["expired"])
+
+    def lose_producer_id(self, producer_id: int) -> list[str]:
+        """Let the logs forget an idempotent producer; the partitions that knew it."""
+        answer = self._carry({"fault": "lose_producer_id", "producer_id": producer_id})
+        return list(answer["partitions"])
+
+    def clear(self) -> None:
+        """Remove all faults."""
+        self._carry({"fault": "clear"})
+
+    def rules(self) -> list[dict[str, Any]]:
+        """The faults that were set and not removed, with how often each has been met."""
+        return [dict(one) for one in self._carry({"fault": "list"})]
+
+    def _set(self, name: str, **given: object) -> Fault:
+        document = {"fault": name, **{key: value for key, value in given.items() if value is not None}}
+        return Fault(self._carry, int(self._carry(document)["id"]))
+
+
+def _ms(by: timedelta | float) -> int:
+    return round((by if isinstance(by, timedelta) else timedelta(seconds=by)) / timedelta(milliseconds=1))

@@ -1,0 +1,110 @@
+"""Waits for consumer groups of a broker: until no rebalance is under way, until they have read everything."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
+from odradek.client.group_admin import GroupAdmin, Lag
+from odradek.client.group_description import GroupDescription
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.testing.deadline import Deadline, WaitTimeout
+from odradek.testing.topic_access import Reader, TopicAccess, partition_count
+
+LOOK_EVERY_S: Final = 0.01
+_NOT_YET: Final = frozenset(
+    {
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNSTABLE_OFFSET_COMMIT,
+    }
+)
+
+T = TypeVar("T")
+
+
+class GroupWaits:
+    """Groups of the broker at an address."""
+
+    def __init__(self, bootstrap_servers: Callable[[], str]) -> None:
+        self._bootstrap_servers = bootstrap_servers
+
+    def at_rest(self, group: str, *, members: int | None, timeout_s: float) -> GroupDescription:
+        """The group, as soon as it has so many members (any number but 0 for None) and no rebalance."""
+
+        def look(admin: GroupAdmin) -> tuple[GroupDescription | None, str]:
+            found = admin.describe(group)
+            count = len(found.members)
+            is_right = count == members if members is not None else count > 0
+            is_at_rest = found.state in ("Stable", "Empty")
+            words = f"group {group} is {found.state} with {count} members"
+            return (found if is_right and is_at_rest else None), words
+
+        wanted = "any members" if members is None else f"{members} members"
+        return self._until(look, f"{wanted} at rest", timeout_s)
+
+    def without_lag(self, group: str, topic: str | None, *, timeout_s: float) -> list[Lag]:
+        """The group's partitions, as soon as no record lies behind what it has committed.
+
+        With `topic`, all partitions of that topic count, else those that it has committed or been given.
+        """
+
+        def look(admin: GroupAdmin) -> tuple[list[Lag] | None, str]:
+            rows = [row for row in admin.lag(group) if topic is None or row.partition.topic == topic]
+            behind = self._behind(rows, topic)
+            if (rows or topic is not None) and not behind:
+                return rows, ""
+            said = ", ".join(f"{partition} by {count}" for partition, count in behind.items())
+            return (
+                None,
+                f"group {group} is behind: {said or 'it has neither committed nor been given anything'}",
+            )
+
+        return self._until(look, "no lag", timeout_s)
+
+    def _behind(self, rows: Sequence[Lag], topic: str | None) -> dict[TopicPartition, int]:
+        """How many records are behind what is committed; markers of transactions are none."""
+        access = TopicAccess(self._bootstrap_servers)
+        committed = {row.partition: row.committed for row in rows}
+        behind: dict[TopicPartition, int] = {}
+        with access.connect() as connection:
+            if topic is not None:
+                for number in range(partition_count(connection, topic)):
+                    committed.setdefault(TopicPartition(topic, number), None)
+            ends = {row.partition: row.end for row in rows}
+            for partition, offset in committed.items():
+                if offset is not None and offset >= ends[partition]:
+                    continue
+                reader = Reader(connection, partition.topic, "read_committed", partition.partition)
+                reader.skip_to(offset or 0)
+                reader.read_to_end()
+                if reader.all():
+                    behind[partition] = len(reader.all())
+        return behind
+
+    def _until(self, look: Callable[[GroupAdmin], tuple[T | None, str]], wanted: str, timeout_s: float) -> T:
+        """What `look` returns first that is not None; its words are for the error. Raises WaitTimeout."""
+        deadline = Deadline(timeout_s)
+        words = ""
+        while True:
+            try:
+                with GroupAdmin(self._bootstrap_servers()) as admin:
+                    while True:
+                        found, words = look(admin)
+                        if found is not None:
+                            return found
+                        if deadline.is_over():
+                            break
+                        time.sleep(LOOK_EVERY_S)
+            except (ApiError, ConnectionFailed) as error:
+                if isinstance(error, ApiError) and error.code not in _NOT_YET:
+                    raise
+                words = str(error)
+            if deadline.is_over():
+                raise WaitTimeout(f"{words}; waited {timeout_s:g} s for {wanted}")
+            time.sleep(LOOK_EVERY_S)

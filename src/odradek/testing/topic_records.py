@@ -1,0 +1,91 @@
+"""Records as a test writes and reads them, and which partition a key belongs to."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeAlias
+
+from odradek.records.framing import Record
+
+Content: TypeAlias = bytes | str | None
+"""A key or a value as a test gives it; str becomes UTF-8."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SEED: Final = 0x9747B28C
+_FACTOR: Final = 0x5BD1E995
+_WORD: Final = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class TestRecord:
+    """One record of a topic."""
+
+    __test__ = False  # pytest would take it for a class of tests
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    timestamp: datetime
+    """In UTC, to the millisecond."""
+
+    @property
+    def text(self) -> str:
+        """The value as UTF-8. Raises ValueError for a tombstone and for other bytes."""
+        if self.value is None:
+            raise ValueError(f"{self.topic}-{self.partition} holds a tombstone at {self.offset}")
+        return self.value.decode()
+
+    def json(self) -> Any:  # noqa: ANN401 - whatever the value holds
+        """The value read as JSON. Raises ValueError."""
+        return json.loads(self.text)
+
+
+def of_log(topic: str, partition: int, record: Record) -> TestRecord:
+    """A record as it was read from a batch."""
+    return TestRecord(
+        topic,
+        partition,
+        record.offset,
+        record.key,
+        record.value,
+        tuple((name.decode(errors="backslashreplace"), value) for name, value in record.headers),
+        _EPOCH + timedelta(milliseconds=record.timestamp_ms),
+    )
+
+
+def as_bytes(content: Content) -> bytes | None:
+    """A key or a value as it is sent. Raises TypeError for anything but bytes, str and None."""
+    if content is None or isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        return content.encode()
+    raise TypeError(f"a key or a value is bytes, str or None, not {content!r}")
+
+
+def header_bytes(headers: Mapping[str, Content] | None) -> tuple[tuple[bytes, bytes | None], ...]:
+    """Headers as they are sent."""
+    return tuple((name.encode(), as_bytes(value)) for name, value in (headers or {}).items())
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition that Kafka's default partitioner gives to a key."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+def murmur2(data: bytes) -> int:
+    """The hash of that name, 32 bits, with Kafka's seed; as an unsigned number."""
+    mixed = _SEED ^ len(data)
+    whole = len(data) & ~3
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little") * _FACTOR & _WORD
+        word = (word ^ word >> 24) * _FACTOR & _WORD
+        mixed = (mixed * _FACTOR & _WORD) ^ word
+    rest = data[whole:]
+    if rest:
+        mixed = (mixed ^ int.from_bytes(rest, "little")) * _FACTOR & _WORD
+    mixed = (mixed ^ mixed >> 13) * _FACTOR & _WORD
+    return mixed ^ mixed >> 15
