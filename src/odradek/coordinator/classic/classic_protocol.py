@@ -233,5 +233,11 @@ class ClassicProtocol:
         else:
             self._take(lambda: end_session(self.membership, member_id))
 
+    def expire(self, member_id: str) -> None:
+        """Let a member's session be over now; without effect on one that waits for us."""
+        member = self.membership.members.get(member_id)
+        if member is not None:
+            member.session_until_ms = self._now_ms()
+
     def _now_ms(self) -> int:
         return self._terms.clock.monotonic_ms()

@@ -16,6 +16,8 @@ from typing import Final
 
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
+from odradek.coordinator.classic.delayed_heartbeat import MemberKey
+from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.groups.committing import forget_offsets
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
@@ -30,6 +32,16 @@ GROUPS_PER_STEP: Final = 10
 def expire(shard: Shard, now_ms: int, retention_ms: int) -> Iterator[None]:
     """Look through a shard; yields between steps."""
     yield from _in_steps(shard, lambda group, keys: expired_offsets(group, keys, now_ms, retention_ms))
+
+
+def expire_member(group: Group, purgatories: GroupPurgatories, member_id: str) -> bool:
+    """End a member's session now, which tests ask for; False where none is watched."""
+    group.classic.expire(member_id)
+    watched = purgatories.heartbeats.watchers().get(MemberKey(group.group_id, member_id), [])
+    sessions = [one for one in watched if not one.is_completed]
+    for session in sessions:
+        session.run()
+    return bool(sessions)
 
 
 def forget_topics(shard: Shard, gone: frozenset[str]) -> Iterator[None]:

@@ -41,7 +41,7 @@ from odradek.coordinator.groups.committing import (
 )
 from odradek.coordinator.groups.consumer_listing import described_consumer
 from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_leave, take_sync
-from odradek.coordinator.groups.expiring import expire, forget_topics
+from odradek.coordinator.groups.expiring import expire, expire_member, forget_topics
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.listing import (
     FetchedOffset,
@@ -561,6 +561,11 @@ class GroupCoordinator:
         now_ms = self._terms.clock.wall_ms()
         retention_ms = self._terms.settings.offsets_retention_minutes * MINUTE_MS
         self._run_sliced(self._in_each_shard(lambda shard: expire(shard, now_ms, retention_ms)))
+
+    def expire_member(self, group_id: str, member_id: str) -> bool:
+        """See `expiring.expire_member`; False where there is no such group."""
+        found = self._find_members(group_id)
+        return not isinstance(found, ErrorCode) and expire_member(found[1], self.purgatories, member_id)
 
     def forget_topics(self, names: Sequence[str]) -> None:
         """Topics were deleted: their offsets go with them."""

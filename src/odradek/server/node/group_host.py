@@ -72,15 +72,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
 
     def expire_member(self, group_id: str, member_id: str) -> bool:
         """End a member's session now, as if its time were over; False where no session is watched."""
-        from odradek.coordinator.classic.delayed_heartbeat import MemberKey
-
-        if self._made is None:
-            return False
-        watchers = self._made[0].purgatories.heartbeats.watchers()
-        sessions = [one for one in watchers.get(MemberKey(group_id, member_id), []) if not one.is_completed]
-        for session in sessions:
-            session.run()
-        return bool(sessions)
+        return self._made is not None and self._made[0].expire_member(group_id, member_id)
 
     def expire_offsets(self) -> None:
         """Let go of offsets whose time is over."""
