@@ -16,7 +16,8 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
-from odradek.client.cluster import EARLIEST, ISOLATION_LEVELS, LATEST, Offsets, list_offsets_of_leader
+from odradek.client.cluster import EARLIEST, LATEST, Offsets, list_offsets_of_leader
+from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.client.fetched_batches import AbortedTransactions, whole_batches
 from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
