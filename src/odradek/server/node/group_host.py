@@ -72,7 +72,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
 
     def expire_member(self, group_id: str, member_id: str) -> bool:
         """End a member's session now, as if its time were over; False where no session is watched."""
-        return self._made is not None and self._made[0].expire_member(group_id, member_id)
+        return self._made is not None and self._made.expire_member(group_id, member_id)
 
     def expire_offsets(self) -> None:
         """Let go of offsets whose time is over."""
