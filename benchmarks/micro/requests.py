@@ -24,8 +24,10 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from types import FrameType
 
+from odradek.base.execution import TurnTime
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
 from odradek.net.framing import SCRATCH_BYTES
@@ -120,7 +122,7 @@ class Bench:
 
     def _connect(self) -> ServerConnection:
         shell = self._thread.broker.shell
-        ready = ReadyQueue(asyncio.get_running_loop().call_soon, time.perf_counter_ns, slice_ns=ROUND_NS_MAX)
+        ready = ReadyQueue(asyncio.get_running_loop().call_soon, TurnTime(repeat(0).__next__))
         connection = ServerConnection(
             shell.listeners,
             "PLAINTEXT",

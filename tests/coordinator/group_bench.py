@@ -7,6 +7,7 @@ from uuid import UUID
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import Caller, ClassicMembership, GroupState, Terms
@@ -114,7 +115,7 @@ class GroupBench:
             partition_of=lambda key: partition_for(key, PARTITIONS),
             topics=self.topics,
             defer=self.turns.append,
-            run_sliced=self.run_sliced,
+            run_steps=self.run_steps,
         )
         for partition in range(PARTITIONS):
             self.coordinator.lead(partition, 1)
@@ -131,7 +132,7 @@ class GroupBench:
     def overrides_of(self, group_id: str) -> Mapping[str, str]:
         return self.group_overrides.get(group_id, {})
 
-    def run_sliced(self, work: Iterator[None]) -> None:
+    def run_steps(self, work: Iterator[None]) -> None:
         """One step now, and one in each turn."""
 
         def turn() -> None:
@@ -273,7 +274,9 @@ class GroupBench:
                 for key, offset in offsets.items()
             ],
         )
-        self.coordinator.commit_offsets(request, reply)
+        rest = self.coordinator.offset_writes.commit(request, reply)
+        if rest is not None:
+            exhaust(rest)
         return reply
 
     def fetched(self, group_id: str, key: TopicPartition) -> FetchedOffset:

@@ -8,6 +8,7 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import exhaust
 from odradek.base.ids import NO_BROKER
 from odradek.metadata import codec, paths
 from odradek.metadata.image import ClusterImage, PartitionImage
@@ -19,12 +20,11 @@ from odradek.metadata.store import (
     Delete,
     Multi,
     Operation,
-    Process,
     Result,
     SetData,
     StoreRefused,
+    StoreSteps,
     WriteOperation,
-    run_process,
 )
 from tests.metadata.controllers import make_broker
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 class Run(Protocol):
     """Drives a process to its end, in the session."""
 
-    def __call__(self, process: Process[T], /) -> T: ...
+    def __call__(self, process: StoreSteps[T], /) -> T: ...
 
 
 class Write(Protocol):
@@ -55,10 +55,8 @@ def session(store: MemoryStore) -> MemorySession:
 
 @pytest.fixture
 def run(store: MemoryStore, session: MemorySession) -> Run:
-    def run_here(process: Process[T]) -> T:
-        return run_process(
-            process, lambda operation: store.engine.apply(session.session_id, operation).result
-        )
+    def run_here(process: StoreSteps[T]) -> T:
+        return exhaust(process, lambda operation: store.engine.apply(session.session_id, operation).result)
 
     return run_here
 
@@ -175,7 +173,7 @@ def test_a_store_is_read_in_batches(store: MemoryStore, session: MemorySession, 
         trips.append(operation)
         return store.engine.apply(session.session_id, operation).result
 
-    image = run_process(load_image(), apply)
+    image = exhaust(load_image(), apply)
     assert len(image.topics["t"].partitions) == count
     assert all(state.leader == 1 for state in image.topics["t"].partitions.values())
     assert len(trips) == count // READS_MAX + 5

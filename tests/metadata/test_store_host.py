@@ -21,7 +21,6 @@ from odradek.metadata.store import (
     GetData,
     NodeChange,
     Operation,
-    Process,
     ReadResults,
     Reads,
     SessionEnded,
@@ -30,6 +29,7 @@ from odradek.metadata.store import (
     StoreEvent,
     StoreRefused,
     StoreReplied,
+    StoreSteps,
     WatchFired,
     ensure,
     run_in_session,
@@ -169,7 +169,7 @@ def test_a_session_that_was_closed_before_it_was_open_does_not_stay(world: World
 # --- one process in a session of its own
 
 
-def wanted(path: str) -> Process[str]:
+def wanted(path: str) -> StoreSteps[str]:
     yield from ensure("/a")
     found = yield GetData(path)
     if isinstance(found, Failed):

@@ -2,6 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
+from odradek.base.execution import TurnTime
 from odradek.net.ready_queue import ReadyQueue
 
 MS = 1_000_000
@@ -14,7 +15,7 @@ class Loop:
         self.now_ns = 0
         self.due: list[Callable[[], None]] = []
         self.served: list[str] = []
-        self.queue = ReadyQueue(self.due.append, lambda: self.now_ns)
+        self.queue = ReadyQueue(self.due.append, TurnTime(lambda: self.now_ns))
 
     def turn(self) -> None:
         self.due.pop()()

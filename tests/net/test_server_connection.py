@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 import pytest
 
 from odradek.base.buffers import Buffer
+from odradek.base.execution import TURN_NS, TurnTime
 from odradek.base.held_calls import HeldCalls
 from odradek.base.stored_bytes import StoredBytes
 from odradek.net.framing import framed
-from odradek.net.ready_queue import SLICE_NS, ReadyQueue
+from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import PIECE_BYTES, ServerConnection
 
 T = TypeVar("T")
@@ -89,7 +90,7 @@ class Turns:
     def __init__(self) -> None:
         self.now_ns = 0
         self.due: list[Callable[[], None]] = []
-        self.ready = ReadyQueue(self.due.append, lambda: self.now_ns)
+        self.ready = ReadyQueue(self.due.append, TurnTime(lambda: self.now_ns))
 
     def turn(self) -> bool:
         """Run what is due in this turn; whether there was something."""
@@ -99,7 +100,7 @@ class Turns:
         return bool(due)
 
     def take_half_a_slice(self) -> None:
-        self.now_ns += SLICE_NS // 2
+        self.now_ns += TURN_NS // 2
 
     def turn_all(self) -> int:
         """Turn until nothing is due; how often that was."""

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 
+from odradek.base.execution import TurnTime
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.spin import HOLD_OFF_NS, PREEMPTED_NS, Spin
 
@@ -16,7 +17,7 @@ class Loop:
         self.due: list[Callable[[], None]] = []
         self.turns = 0
         self.spin = Spin(self.due.append, lambda: self.now_ns, LIMIT_NS)
-        self.queue = ReadyQueue(self.due.append, lambda: self.now_ns, spin=self.spin)
+        self.queue = ReadyQueue(self.due.append, TurnTime(lambda: self.now_ns), spin=self.spin)
 
     def serve_next(self) -> bool:
         self.now_ns += 30 * US

@@ -2,11 +2,11 @@ from threading import get_ident
 
 import pytest
 
-from odradek.records.work import Away, Work, finish
+from odradek.records.work import Away, RecordSteps, finish
 
 
 def test_work_returns_its_result_whatever_it_gave_away() -> None:
-    def work() -> Work[list[int]]:
+    def work() -> RecordSteps[list[int]]:
         yield None
         first: int = yield Away(lambda: 7)
         yield None
@@ -17,7 +17,7 @@ def test_work_returns_its_result_whatever_it_gave_away() -> None:
 
 
 def test_what_a_call_raised_is_raised_where_it_was_given_away() -> None:
-    def work() -> Work[str]:
+    def work() -> RecordSteps[str]:
         try:
             yield Away(lambda: 1 // 0)
         except ZeroDivisionError:
@@ -28,7 +28,7 @@ def test_what_a_call_raised_is_raised_where_it_was_given_away() -> None:
 
 
 def test_what_work_raises_comes_out() -> None:
-    def work() -> Work[None]:
+    def work() -> RecordSteps[None]:
         yield None
         raise KeyError("a mistake")
 

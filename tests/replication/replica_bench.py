@@ -9,7 +9,7 @@ from uuid import UUID
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import deliver, exhaust
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.metadata.image import (
@@ -166,6 +166,7 @@ class ReplicaBench:
             cluster=self.image,
             effects=self.effects,
             defer=self.turns.append,
+            run_steps=exhaust,
         )
 
     # --- the cluster

@@ -5,7 +5,7 @@ the simulator bring their own. Nothing calls back before it returns: what is kno
 rest comes as an event of its own (`base.execution.Later`; an append may have several such events).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
@@ -55,8 +55,3 @@ class PartitionReader(Protocol):
 
         The last batch may be cut short. Raises LogError.
         """
-
-
-RunSliced: TypeAlias = Callable[[Iterator[None]], None]
-"""Runs work whose steps end at a `yield`: the first slice of it at once, the others in later turns of the
-loop. A step takes well below a millisecond, and leaves the state whole."""

@@ -6,8 +6,8 @@ by which it refuses a message for an earlier registration (R16, KIP-380).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
-from typing import Final, NamedTuple, TypeAlias
+from dataclasses import field
+from typing import NamedTuple, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, LeaderEpoch, TopicId, TopicPartition
@@ -137,31 +137,6 @@ def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Chang
         else:
             for number, state in topic.partitions.items():
                 yield PartitionChanged(topic.name, number, state)
-
-
-TOPICS_PER_PART: Final = 20
-
-
-def parts_of(message: BrokerMessage) -> Iterator[BrokerMessage]:
-    """Split a message into smaller ones, at least one, which applied in turn have the same result.
-
-    LeaderAndIsr and StopReplica become one message per partition. UpdateMetadata is split between topics, so
-    that a topic is known whole or not at all.
-    """
-    match message:
-        case LeaderAndIsr(partitions=partitions) if len(partitions) > 1:
-            for role in partitions:
-                yield replace(message, partitions=(role,))
-        case StopReplica(partitions=stops) if len(stops) > 1:
-            for stop in stops:
-                yield replace(message, partitions=(stop,))
-        case UpdateMetadata(topics=topics, gone_topics=gone) if len(topics) + len(gone) > TOPICS_PER_PART:
-            for begin in range(0, len(gone), TOPICS_PER_PART):
-                yield replace(message, topics=(), gone_topics=gone[begin : begin + TOPICS_PER_PART])
-            for begin in range(0, len(topics), TOPICS_PER_PART):
-                yield replace(message, topics=topics[begin : begin + TOPICS_PER_PART], gone_topics=())
-        case _:
-            yield message
 
 
 def size_of(message: BrokerMessage) -> int:

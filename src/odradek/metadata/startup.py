@@ -1,6 +1,6 @@
 """How a broker joins or creates its cluster: processes that read the store into an image.
 
-Each is a generator of store operations (`store.Process`), so it neither waits nor knows what engine there
+Each is a generator of store operations (`store.StoreSteps`), so it neither waits nor knows what engine there
 is. In order: `found_cluster` makes what a fresh store lacks, `register_broker` announces the broker, and
 `load_image` reads everything, leaving watches where later changes will show. `read_at_start` is what comes
 before the logs are opened.
@@ -45,9 +45,9 @@ from odradek.metadata.store import (
     GetData,
     Multi,
     NodeStat,
-    Process,
     ReadResult,
     StoreRefused,
+    StoreSteps,
     ensure,
     read_children,
     read_data,
@@ -57,7 +57,7 @@ from odradek.metadata.store import (
 T = TypeVar("T")
 
 
-def found_cluster(chance: Chance) -> Process[str]:
+def found_cluster(chance: Chance) -> StoreSteps[str]:
     """Make the root nodes and the cluster's id unless they are there; returns the id."""
     cluster_id = codec.topic_id_text(chance.uuid())
     naming = Create(paths.CLUSTER_ID, codec.encode_cluster_id(cluster_id))
@@ -81,7 +81,7 @@ class Document(NamedTuple, Generic[T]):
 
 def read_document(
     path: str, decode: Callable[[bytes], T], *, watch: bool = False
-) -> Process[Document[T] | None]:
+) -> StoreSteps[Document[T] | None]:
     """Read and decode a node that may be missing. Raises MalformedNode naming it."""
     return document_in(path, (yield from read_data(path, watch=watch)), decode)
 
@@ -96,7 +96,7 @@ def document_in(path: str, found: ReadResult | None, decode: Callable[[bytes], T
         raise codec.MalformedNode(f"{path}: {malformed}") from None
 
 
-def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Process[BrokerImage]:
+def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> StoreSteps[BrokerImage]:
     """Announce a broker for as long as its session lives; returns it with its epoch.
 
     A node that this session created already, with its answer lost, counts as registered. Raises
@@ -120,7 +120,7 @@ def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Pro
     return codec.decode_broker(broker.broker_id, data, existence.stat.created_at)
 
 
-def load_image() -> Process[ClusterImage]:
+def load_image() -> StoreSteps[ClusterImage]:
     """Read the whole store, level by level, READS_MAX nodes in one trip.
 
     Raises codec.MalformedNode naming the node that cannot be read.
@@ -145,7 +145,7 @@ def load_image() -> Process[ClusterImage]:
     return image
 
 
-def load_last_registration(broker_id: BrokerId) -> Process[codec.LogDirsDocument | None]:
+def load_last_registration(broker_id: BrokerId) -> StoreSteps[codec.LogDirsDocument | None]:
     """The registration of a broker that the controller last processed (R15); None before the first."""
     found = yield from read_document(paths.known_log_dirs(broker_id), codec.decode_log_dirs)
     return None if found is None else found.value
@@ -160,14 +160,14 @@ class FoundAtStart(NamedTuple):
     """How the controller saw this broker last (R15); None before the first time."""
 
 
-def read_at_start(broker_id: BrokerId, chance: Chance) -> Process[FoundAtStart]:
+def read_at_start(broker_id: BrokerId, chance: Chance) -> StoreSteps[FoundAtStart]:
     """Found the cluster if there is none, and read what a broker has to know at first."""
     yield from found_cluster(chance)
     image = yield from load_image()
     return FoundAtStart(image, (yield from load_last_registration(broker_id)))
 
 
-def load_brokers() -> Process[dict[BrokerId, BrokerImage]]:
+def load_brokers() -> StoreSteps[dict[BrokerId, BrokerImage]]:
     """The live brokers; leaves a watch on the list of them."""
     ids = [int(name) for name in (yield from read_children(paths.BROKER_IDS, watch=True))]
     found = yield from read_many([GetData(paths.broker(broker_id)) for broker_id in ids])
@@ -188,7 +188,7 @@ def _broker_in(broker_id: BrokerId, result: ReadResult) -> BrokerImage | None:
 
 def load_states(
     assigned: Mapping[TopicPartition, PartitionImage],
-) -> Process[dict[TopicPartition, PartitionImage]]:
+) -> StoreSteps[dict[TopicPartition, PartitionImage]]:
     """Partitions with the states that the store has now; one without a state there has version -1."""
     found = yield from read_many([GetData(paths.partition_state(*named)) for named in assigned])
     return {
@@ -211,7 +211,7 @@ def _with_state(named: TopicPartition, assigned: PartitionImage, result: ReadRes
     )
 
 
-def _load_roots(image: ClusterImage) -> Process[None]:
+def _load_roots(image: ClusterImage) -> StoreSteps[None]:
     """The cluster's id, and its controller."""
     roots = (paths.CLUSTER_ID, paths.CONTROLLER_EPOCH, paths.CONTROLLER)
     found = dict(zip(roots, (yield from read_many([GetData(path) for path in roots])), strict=True))
@@ -228,13 +228,13 @@ def _load_roots(image: ClusterImage) -> Process[None]:
     )
 
 
-def _load_names(*folders: str) -> Process[list[tuple[str, ...]]]:
+def _load_names(*folders: str) -> StoreSteps[list[tuple[str, ...]]]:
     """The names of the children of each folder; a missing one has none."""
     found = yield from read_many([GetChildren(path) for path in folders])
     return [result.names if isinstance(result, Children) else () for result in found]
 
 
-def _load_topics(image: ClusterImage, names: Sequence[str]) -> Process[None]:
+def _load_topics(image: ClusterImage, names: Sequence[str]) -> StoreSteps[None]:
     found = yield from read_many([GetData(paths.topic(name)) for name in names])
     documents = {
         name: document.value
@@ -261,7 +261,7 @@ def _load_topics(image: ClusterImage, names: Sequence[str]) -> Process[None]:
         image.apply(TopicConfigChanged(name, overrides))
 
 
-def _load_configs(nodes: Sequence[str]) -> Process[list[Mapping[str, str]]]:
+def _load_configs(nodes: Sequence[str]) -> StoreSteps[list[Mapping[str, str]]]:
     """The settings in each of the nodes; a missing one has none."""
     found = yield from read_many([GetData(path) for path in nodes])
     documents = [document_in(*each, codec.decode_config) for each in zip(nodes, found, strict=True)]

@@ -28,11 +28,12 @@ operation itself fired.
     >>> SetData("/controller_epoch", b"3", version=0)   ->  Failed(BAD_VERSION, "/controller_epoch")
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Asking
 from odradek.base.values import value
 
 ROOT = "/"
@@ -354,8 +355,8 @@ class StoreEngine(Protocol):
 # --- processes: several operations in a row
 
 T = TypeVar("T")
-Process: TypeAlias = Generator[Operation, Result, T]
-"""A sequence of operations as a generator: it yields an operation, is sent its result, returns a value."""
+StoreSteps: TypeAlias = Asking[Operation, Result, T]
+"""A process: steps of which some end in an operation, and are sent its result (`base.execution`)."""
 
 
 class StoreRefused(OdradekError):
@@ -366,19 +367,8 @@ class StoreRefused(OdradekError):
         self.failed = failed
 
 
-def run_process(process: Process[T], apply: Callable[[Operation], Result]) -> T:
-    """Drive a process to its end at once. Raises StoreRefused when the process gives up."""
-    try:
-        operation = next(process)
-        while True:
-            operation = process.send(apply(operation))
-    except StopIteration as stop:
-        value: T = stop.value
-        return value
-
-
 def run_in_session(
-    store: MetadataStore, process: Process[T], done: Callable[[T | OdradekError], None]
+    store: MetadataStore, process: StoreSteps[T], done: Callable[[T | OdradekError], None]
 ) -> None:
     """Run a process in a session of its own, of a store that is not open, and close it.
 
@@ -402,6 +392,8 @@ def run_in_session(
     def advance(result: Result | None) -> None:
         try:
             operation = next(process) if result is None else process.send(result)
+            while operation is None:  # the end of a step: nobody is to be served in between
+                operation = next(process)
         except StopIteration as stop:
             end(stop.value)
         except OdradekError as error:
@@ -416,7 +408,7 @@ def run_in_session(
     store.open(on_event)
 
 
-def read_data(path: str, *, watch: bool = False) -> Process[Data | None]:
+def read_data(path: str, *, watch: bool = False) -> StoreSteps[Data | None]:
     """Read a node that may be missing. Raises StoreRefused for any other failure."""
     result = yield GetData(path, watch)
     if isinstance(result, Failed):
@@ -427,7 +419,7 @@ def read_data(path: str, *, watch: bool = False) -> Process[Data | None]:
     return result
 
 
-def read_many(operations: Sequence[ReadOperation]) -> Process[list[ReadResult]]:
+def read_many(operations: Sequence[ReadOperation]) -> StoreSteps[list[ReadResult]]:
     """Do any number of reads, READS_MAX in one trip; the results in their order.
 
     A missing node is a result like any other. Raises StoreRefused for any other failure.
@@ -445,7 +437,7 @@ def read_many(operations: Sequence[ReadOperation]) -> Process[list[ReadResult]]:
     return results
 
 
-def read_children(path: str, *, watch: bool = False) -> Process[tuple[str, ...]]:
+def read_children(path: str, *, watch: bool = False) -> StoreSteps[tuple[str, ...]]:
     """List the children of a node; a missing node has none. Raises StoreRefused for any other failure."""
     result = yield GetChildren(path, watch)
     if isinstance(result, Failed):
@@ -456,7 +448,7 @@ def read_children(path: str, *, watch: bool = False) -> Process[tuple[str, ...]]
     return result.names
 
 
-def ensure(path: str, data: bytes = b"") -> Process[None]:
+def ensure(path: str, data: bytes = b"") -> StoreSteps[None]:
     """Make a lasting node unless it is there. Raises StoreRefused when that fails."""
     result = yield Create(path, data)
     if isinstance(result, Failed) and result.fault is not Fault.NODE_EXISTS:

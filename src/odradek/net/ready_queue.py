@@ -13,17 +13,15 @@ A, B and C have 3, 1 and 2 requests of 0.4 ms each; a slice is 1 ms:
 
 A request that comes while no connection waits is handled within the callback that read it, without waiting
 for a turn of the loop. The time of such requests is counted too, since one poll of the sockets may bring one
-of each of thousands of clients: when they have used up a slice, the next ones queue. Time without any work
-gives the slice back.
+of each of thousands of clients: when they have used up what the turn has (`TurnTime`), the next ones queue.
 """
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Protocol
 
+from odradek.base.execution import TurnTime
 from odradek.net.spin import Spin
-
-SLICE_NS: Final = 1_000_000
 
 
 class Servable(Protocol):
@@ -36,40 +34,27 @@ class Servable(Protocol):
 class ReadyQueue:
     """The connections of one loop that have a request to be handled."""
 
-    __slots__ = (
-        "_now_ns",
-        "_schedule",
-        "_served_until_ns",
-        "_slice_ns",
-        "_spin",
-        "_turn_is_due",
-        "_used_ns",
-        "_waiting",
-    )
+    __slots__ = ("_schedule", "_spin", "_time", "_turn_is_due", "_waiting")
 
     def __init__(
         self,
         schedule: Callable[[Callable[[], None]], object],
-        now_ns: Callable[[], int],
+        time: TurnTime,
         *,
-        slice_ns: int = SLICE_NS,
         spin: Spin | None = None,
     ) -> None:
         """`schedule` runs a callback in the next turn of the loop, after sockets were looked at.
 
-        `spin.after_request` is called for every request that was handled at once, `spin.end` when one waits.
+        `time` is shared with all else that the same loop runs in turns. `spin.after_request` is called for
+        every request that was handled at once, `spin.end` when one waits.
         """
         self._schedule = schedule
-        self._now_ns = now_ns
-        self._slice_ns = slice_ns
+        self._time = time
         self._spin = spin
         # In the order in which they are served; each connection sees to it that it is in here once at most.
         self._waiting: deque[Servable] = deque()
         # A turn has been scheduled and has not begun.
         self._turn_is_due = False
-        # How much of a slice was used, and when the last request ended.
-        self._used_ns = 0
-        self._served_until_ns = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -80,19 +65,17 @@ class ReadyQueue:
         Returns whether the connection is in the queue now. Called by what reads the connection's socket.
         """
         if not self._waiting and not self._turn_is_due:
-            now_ns = self._now_ns()
-            gap_ns = now_ns - self._served_until_ns
-            used_ns = self._used_ns - gap_ns
-            if used_ns < 0:
-                used_ns = 0
-            if used_ns < self._slice_ns:
-                has_more = connection.serve_next()
-                self._served_until_ns = ended_ns = self._now_ns()
-                self._used_ns = used_ns + ended_ns - now_ns
-                if self._spin is not None:
-                    self._spin.after_request(gap_ns, ended_ns)
-                if not has_more:
-                    return False
+            time = self._time
+            idle_since_ns = time.ended_ns
+            try:
+                has_time = time.begin() > time.began_ns
+                has_more = not has_time or connection.serve_next()
+            finally:
+                time.end()
+            if has_time and self._spin is not None:
+                self._spin.after_request(time.began_ns - idle_since_ns, time.ended_ns)
+            if not has_more:
+                return False
         self.add(connection)
         return True
 
@@ -100,25 +83,29 @@ class ReadyQueue:
         """Let a connection wait for its turn."""
         self._waiting.append(connection)
         if not self._turn_is_due:
-            self._turn_is_due = True
-            self._schedule(self._serve_slice)
+            self._ask_for_turn()
             if self._spin is not None:
-                self._spin.end(self._now_ns())
+                self._spin.end(self._time.now_ns())
+
+    def _ask_for_turn(self) -> None:
+        self._turn_is_due = True
+        self._time.askers += 1
+        self._schedule(self._serve_slice)
 
     def _serve_slice(self) -> None:
-        """Serve the waiting connections in turn until the slice is used up."""
-        waiting = self._waiting
-        began_ns = self._now_ns()
+        """Serve the waiting connections in turn until the turn's time is used up."""
+        waiting, now_ns = self._waiting, self._time.now_ns
+        deadline_ns = self._time.begin_turn()
         try:
             while waiting:
                 connection = waiting.popleft()
                 if connection.serve_next():
                     waiting.append(connection)
-                if self._now_ns() - began_ns >= self._slice_ns:
+                if now_ns() >= deadline_ns:
                     break
         finally:
-            self._served_until_ns = self._now_ns()
-            self._used_ns = self._served_until_ns - began_ns
-            self._turn_is_due = bool(waiting)
+            self._time.end()
+            self._time.askers -= 1
+            self._turn_is_due = False
             if waiting:
-                self._schedule(self._serve_slice)
+                self._ask_for_turn()

@@ -22,7 +22,7 @@ from odradek.records.blocks import DecompressionLimit
 from odradek.records.compression import DECOMPRESSED_BYTES_MAX, Codec, decompress, discard
 from odradek.records.header import HEADER_BYTES, BatchHeader
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, append_varint, read_bits, read_varint
-from odradek.records.work import Away, Work
+from odradek.records.work import Away, RecordSteps
 
 RecordHeaders: TypeAlias = tuple[tuple[bytes, bytes | None], ...]
 
@@ -73,7 +73,7 @@ def body_view(
 
 def body_in_steps(
     batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
-) -> Work[Buffer]:
+) -> RecordSteps[Buffer]:
     """`body_view` in steps: what is small is decompressed here, the rest in another thread."""
     body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
     codec = header.codec
@@ -102,7 +102,7 @@ def body_in_steps(
     return result
 
 
-def discard_in_steps(body: Buffer, header: BatchHeader) -> Work[None]:
+def discard_in_steps(body: Buffer, header: BatchHeader) -> RecordSteps[None]:
     """Free a large result of `body_in_steps`, which must not be used afterwards."""
     if header.codec != Codec.NONE and len(body) > DECOMPRESSED_HERE_BYTES_MAX:
         yield Away(partial(discard, body))

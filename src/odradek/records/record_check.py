@@ -19,7 +19,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.errors import InvalidRecord
 from odradek.records.framing import HEADER_ENTRY_BYTES_MIN
 from odradek.records.varint import LONG_BYTES_MAX, NULL_BITS, read_bits, read_varint
-from odradek.records.work import Work, finish
+from odradek.records.work import RecordSteps, finish
 
 # A quarter of a millisecond.
 RECORDS_PER_STEP: Final = 500
@@ -70,7 +70,7 @@ def check_records(body: Buffer, record_count: int) -> RecordSummary:
     return finish(check_in_steps(body, record_count))
 
 
-def check_in_steps(body: Buffer, record_count: int) -> Work[RecordSummary]:
+def check_in_steps(body: Buffer, record_count: int) -> RecordSteps[RecordSummary]:
     """Walk `record_count` records (at least 1), which must fill `body`, a batch's uncompressed records,
     exactly.
 
@@ -186,7 +186,7 @@ def _take_headers(walk: _Walk, body: Buffer, position: int, end: int) -> int:
     return _behind_headers(body, position, count)
 
 
-def _walk_headers(walk: _Walk, body: Buffer) -> Work[None]:
+def _walk_headers(walk: _Walk, body: Buffer) -> RecordSteps[None]:
     """Walk the headers that `_take_headers` left."""
     while walk.headers_left:
         yield None

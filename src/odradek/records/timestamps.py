@@ -14,7 +14,7 @@ from odradek.base.ids import Offset
 from odradek.records.framing import body_in_steps, discard_in_steps, iter_outlines
 from odradek.records.header import BatchHeader, read_header
 from odradek.records.record_check import RECORDS_PER_STEP
-from odradek.records.work import Work, finish
+from odradek.records.work import RecordSteps, finish
 
 
 class TimedOffset(NamedTuple):
@@ -33,7 +33,7 @@ def find_by_timestamp(
 
 def find_in_steps(
     batch: Buffer, timestamp_ms: int, start_offset: Offset = 0, *, position: int = 0
-) -> Work[TimedOffset | None]:
+) -> RecordSteps[TimedOffset | None]:
     """L6: find the first record at or above `start_offset` whose timestamp is at least `timestamp_ms`.
 
     Raises InvalidRecord if the records of the batch at `position` do not add up, as far as they were read.
@@ -53,7 +53,7 @@ def find_in_steps(
 
 def _find(
     body: Buffer, header: BatchHeader, timestamp_ms: int, start_offset: Offset
-) -> Work[TimedOffset | None]:
+) -> RecordSteps[TimedOffset | None]:
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time_ms = header.max_timestamp if header.is_log_append_time else None
     for number, record in enumerate(iter_outlines(body, header), 1):

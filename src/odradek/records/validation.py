@@ -51,7 +51,7 @@ from odradek.records.header import (
     read_header,
 )
 from odradek.records.record_check import RECORDS_PER_STEP, RecordSummary, check_in_steps, check_records
-from odradek.records.work import Away, Work, finish
+from odradek.records.work import Away, RecordSteps, finish
 
 # How many records of a batch an error names.
 RECORDS_BLAMED_MAX = 100
@@ -157,7 +157,7 @@ def validate(buffer: Buffer, rules: ValidationRules, now_ms: int) -> ValidatedRe
     return finish(validate_in_steps(buffer, rules, now_ms))
 
 
-def validate_in_steps(buffer: Buffer, rules: ValidationRules, now_ms: int) -> Work[ValidatedRecords]:
+def validate_in_steps(buffer: Buffer, rules: ValidationRules, now_ms: int) -> RecordSteps[ValidatedRecords]:
     """Check whole batches against `rules`; `now_ms` is the wall clock. A writable `buffer` is taken over, not
     copied.
 
@@ -267,7 +267,7 @@ def _fault_in_key(record: RecordOutline) -> str | None:
     return None if record.has_key else "it has no key, which a compacted topic needs"
 
 
-def _blamed(body: Buffer, header: BatchHeader, fault_of: FaultOf) -> Work[Blamed]:
+def _blamed(body: Buffer, header: BatchHeader, fault_of: FaultOf) -> RecordSteps[Blamed]:
     """The records of a refused batch that have a fault, by their numbers; none when they do not add up."""
     blamed: list[tuple[int, str]] = []
     try:
@@ -286,7 +286,7 @@ def _blamed(body: Buffer, header: BatchHeader, fault_of: FaultOf) -> Work[Blamed
 
 def _blamed_unseen(
     buffer: Buffer, header: BatchHeader, rules: ValidationRules, fault_of: FaultOf
-) -> Work[Blamed]:
+) -> RecordSteps[Blamed]:
     """`_blamed` for records that have not been decompressed yet."""
     try:
         body = yield from body_in_steps(buffer, header, bytes_max=rules.decompressed_bytes_max)
@@ -299,7 +299,7 @@ def _blamed_unseen(
 
 def _validate_records(
     buffer: Buffer, header: BatchHeader, rules: ValidationRules, now_ms: int
-) -> Work[ValidatedRecords]:
+) -> RecordSteps[ValidatedRecords]:
     """The part of `validate` that looks at the records of a client's one batch."""
     body = yield from body_in_steps(buffer, header, bytes_max=rules.decompressed_bytes_max)
     try:
@@ -313,7 +313,7 @@ def _validate_records(
 
 def _validate_body(
     buffer: Buffer, body: Buffer, header: BatchHeader, rules: ValidationRules, now_ms: int
-) -> Work[ValidatedRecords]:
+) -> RecordSteps[ValidatedRecords]:
     summary = yield from check_in_steps(body, header.record_count)
     fault = _fault_in_summary(header, summary, rules, now_ms)
     if fault is not None:

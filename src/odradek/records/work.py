@@ -1,17 +1,17 @@
-"""Work on records in steps, so that the loop can serve other connections between them.
+"""Work on records in steps (`base.execution`), so that the loop can serve others between them.
 
-Work is a generator, which returns its result. A step ends at a `yield`, and takes well below a millisecond:
+A step may end in a call that is too long for the loop; what it returns or raises comes back to the work:
 
-    yield None          there is more to do
-    body = yield Away   a call that is too long for the loop; what it returns or raises comes back here
+    body = yield Away(call)
 
 Only calls that release the interpreter lock run on another thread: decompression, compression, freeing
 memory. `finish` does all steps at once, for callers without a loop.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
+from odradek.base.execution import Asking, exhaust
 from odradek.base.values import value
 
 T = TypeVar("T")
@@ -26,23 +26,10 @@ class Away:
     bytes_max: int = 0
 
 
-Work: TypeAlias = Generator[Away | None, Any, T]
-"""Work that returns a T; see the module's head."""
+RecordSteps: TypeAlias = Asking[Away, Any, T]
+"""Work on records that returns a T."""
 
 
-def finish(work: Work[T]) -> T:
-    """Do all steps at once, on this thread; raises what they raise."""
-    given: Any = None
-    error: Exception | None = None
-    while True:
-        try:
-            step = work.send(given) if error is None else work.throw(error)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-        given, error = None, None
-        if step is not None:
-            try:
-                given = step.call()
-            except Exception as raised:
-                error = raised
+def finish(steps: RecordSteps[T]) -> T:
+    """Do all steps at once, with every call on this thread; raises what they raise."""
+    return exhaust(steps, lambda away: away.call())

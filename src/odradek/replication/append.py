@@ -16,7 +16,7 @@ from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.settings.definition import LONG_MAX
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.records.validation import ValidatedRecords, validate_in_steps
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcome
@@ -69,7 +69,9 @@ class Appender:
         self._meters = meters
         self._on_storage_failure = on_storage_failure
 
-    def check(self, entries: Mapping[TopicPartition, Buffer]) -> Work[Mapping[TopicPartition, Batches]]:
+    def check(
+        self, entries: Mapping[TopicPartition, Buffer]
+    ) -> RecordSteps[Mapping[TopicPartition, Batches]]:
         """Validate a client's batches; if that fails, the result makes `append` answer with the reason."""
         now_ms = self._clock.wall_ms()
         checked: dict[TopicPartition, Batches] = {}

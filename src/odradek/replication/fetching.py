@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
-from odradek.base.execution import Later
+from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps
 from odradek.base.ids import NO_BROKER, TopicPartition
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
@@ -25,6 +25,7 @@ from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.reading import Reader
+from odradek.replication.wide_fetch import WideFetch
 
 
 class Fetching:
@@ -37,6 +38,7 @@ class Fetching:
         "_meters",
         "_purgatories",
         "_reader",
+        "_run_steps",
         "_sends_high_watermarks",
     )
 
@@ -48,6 +50,7 @@ class Fetching:
         meters: Meters,
         clock: Clock,
         on_storage_failure: Callable[[Partition, StorageFailure], None],
+        run_steps: RunSteps,
         *,
         sends_high_watermarks: bool,
     ) -> None:
@@ -57,6 +60,7 @@ class Fetching:
         self._meters = meters
         self._clock = clock
         self._reader = Reader(hosted, on_storage_failure)
+        self._run_steps = run_steps
         self._sends_high_watermarks = sends_high_watermarks
         """F6, case H."""
 
@@ -73,6 +77,57 @@ class Fetching:
             return self._park(params, fetches, outcomes, later)
         self._note_answer(params, fetches, outcomes)
         return outcomes
+
+    def fetch_in_steps(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
+    ) -> Steps[list[FetchOutcome] | DelayedFetch]:
+        """The same for very many partitions, a few in each step; what waits is answered in steps, too."""
+        outcomes = yield from self._reader.read_in_steps(params, fetches)
+        for begin in range(0, len(fetches), ITEMS_PER_STEP):
+            some = slice(begin, begin + ITEMS_PER_STEP)
+            self._meter_reads(fetches[some], outcomes[some])
+            if params.is_from_follower:
+                for topic_partition in self._note_follower(params, fetches[some], outcomes[some]):
+                    self._purgatories.wake(topic_partition)
+            yield
+        if not may_wait(params, outcomes):
+            yield from self._note_answer_in_steps(params, fetches, outcomes)
+            return outcomes
+        operation = WideFetch(
+            self._clock.monotonic_ms() + params.max_wait_ms,
+            params,
+            fetches,
+            outcomes,
+            self._hosted,
+            self._meters,
+            lambda later: self._run_steps(self._finish(params, fetches, later)),
+            later,
+            sends_high_watermarks=self._sends_high_watermarks,
+        )
+        yield
+        if (yield from operation.park_in_steps(self._purgatories.fetch)):
+            return (yield from self._read_again(params, fetches))
+        return operation
+
+    def _read_again(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch]
+    ) -> Steps[list[FetchOutcome]]:
+        outcomes = yield from self._reader.read_in_steps(params, fetches)
+        yield from self._note_answer_in_steps(params, fetches, outcomes)
+        return outcomes
+
+    def _finish(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
+    ) -> Steps[None]:
+        later((yield from self._read_again(params, fetches)))
+
+    def _note_answer_in_steps(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
+    ) -> Steps[None]:
+        for begin in range(0, len(fetches), ITEMS_PER_STEP):
+            some = slice(begin, begin + ITEMS_PER_STEP)
+            self._note_answer(params, fetches[some], outcomes[some])
+            yield
 
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
@@ -123,7 +178,7 @@ class Fetching:
         return operation if known is None else known
 
     def _note_answer(
-        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: list[FetchOutcome]
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
     ) -> None:
         """Meter what is about to be answered."""
         is_from_follower = params.is_from_follower

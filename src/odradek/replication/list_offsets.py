@@ -13,7 +13,7 @@ Invariant: a reader never gets an offset that its isolation level does not let i
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.replication.fetch_request import Isolation
 from odradek.replication.outcomes import ListedOffset
 from odradek.replication.partition import Partition
@@ -26,7 +26,7 @@ LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
 
 
-def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> Work[ListedOffset]:
+def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -> RecordSteps[ListedOffset]:
     """Find the offset for `timestamp_ms`; raises LogError."""
     log = partition.log
     if timestamp_ms in (EARLIEST, EARLIEST_LOCAL):

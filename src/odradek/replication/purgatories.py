@@ -11,13 +11,15 @@ request comes while it is still on the stack.
 from itertools import islice
 from typing import Final
 
-from odradek.base.execution import Defer
+from odradek.base.execution import Defer, RunSteps
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.timer import Purgatory, Timer
 
 WOKEN_PER_TURN: Final = 16
 """Partitions that are woken in one turn."""
+FETCHES_WOKEN_AT_ONCE: Final = 8
+"""Of one partition; where more wait, they are woken in steps."""
 
 
 class Purgatories:
@@ -30,12 +32,13 @@ class Purgatories:
         "_fetched",
         "_has_asked_for_turn",
         "_produced",
+        "_run_steps",
         "delete_records",
         "fetch",
         "produce",
     )
 
-    def __init__(self, timer: Timer, settings: BrokerSettings, defer: Defer) -> None:
+    def __init__(self, timer: Timer, settings: BrokerSettings, defer: Defer, run_steps: RunSteps) -> None:
         self.produce: Purgatory[TopicPartition] = Purgatory(
             "Produce", timer, purge_interval=settings.producer_purgatory_purge_interval_requests, defer=defer
         )
@@ -53,6 +56,7 @@ class Purgatories:
         self._produced = self.produce.watched_keys
         self._deleted = self.delete_records.watched_keys
         self._defer = defer
+        self._run_steps = run_steps
         self._changed: dict[TopicPartition, bool] = {}
         """What a later turn is to wake, in the order of the changes; False for fetches alone."""
         self._has_asked_for_turn = False
@@ -65,7 +69,7 @@ class Purgatories:
     def wake(self, topic_partition: TopicPartition) -> None:
         """R14: HW or the low watermark rose, or the partition changed its role or is gone."""
         self.produce.check_and_complete(topic_partition)
-        self.fetch.check_and_complete(topic_partition)
+        self._wake_fetches(topic_partition)
         self.delete_records.check_and_complete(topic_partition)
 
     def wake_soon(self, topic_partition: TopicPartition, *, readers_only: bool = False) -> None:
@@ -103,4 +107,10 @@ class Purgatories:
                 if wakes_all:
                     self.wake(topic_partition)
                 elif wakes_all is not None:  # else one that was woken has led to another call of this
-                    self.fetch.check_and_complete(topic_partition)
+                    self._wake_fetches(topic_partition)
+
+    def _wake_fetches(self, topic_partition: TopicPartition) -> None:
+        if self.fetch.count_of(topic_partition) > FETCHES_WOKEN_AT_ONCE:
+            self._run_steps(self.fetch.check_in_steps(topic_partition))
+        else:
+            self.fetch.check_and_complete(topic_partition)

@@ -20,6 +20,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
+from odradek.base.execution import ITEMS_PER_STEP, Steps
 from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID
 from odradek.base.stored_bytes import StoredBytes
 from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
@@ -47,9 +48,24 @@ class Reader:
 
     def read(self, params: FetchParams, fetches: Sequence[PartitionFetch]) -> list[FetchOutcome]:
         """One outcome per partition, in order; the sum of the records stays within the fetch's limit."""
-        left_bytes = max(0, params.max_bytes)
-        held_bytes_max = HELD_BYTES_MAX
-        at_least_one = not params.hard_max_bytes
+        return self._read_some(params, fetches, _Allowance(params))
+
+    def read_in_steps(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch]
+    ) -> Steps[list[FetchOutcome]]:
+        """The same for very many partitions."""
+        allowance = _Allowance(params)
+        outcomes: list[FetchOutcome] = []
+        for begin in range(0, len(fetches), ITEMS_PER_STEP):
+            outcomes += self._read_some(params, fetches[begin : begin + ITEMS_PER_STEP], allowance)
+            yield
+        return outcomes
+
+    def _read_some(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], allowance: "_Allowance"
+    ) -> list[FetchOutcome]:
+        left_bytes, held_bytes_max = allowance.left_bytes, allowance.held_bytes_max
+        at_least_one = allowance.at_least_one
         outcomes = []
         for fetch in fetches:
             max_bytes = fetch.max_bytes if fetch.max_bytes < left_bytes else left_bytes
@@ -63,6 +79,8 @@ class Reader:
                 at_least_one = False
                 left_bytes = max(0, left_bytes - size_bytes)
             outcomes.append(outcome)
+        allowance.left_bytes, allowance.held_bytes_max = left_bytes, held_bytes_max
+        allowance.at_least_one = at_least_one
         return outcomes
 
     def _read_partition(
@@ -108,6 +126,20 @@ class Reader:
         if not read.first_batch_incomplete or params.hard_max_bytes:
             outcome.records = read.records
         return outcome
+
+
+class _Allowance:
+    """What a fetch may still read."""
+
+    __slots__ = ("at_least_one", "held_bytes_max", "left_bytes")
+
+    def __init__(self, params: FetchParams) -> None:
+        self.left_bytes = max(0, params.max_bytes)
+        """Over all partitions."""
+        self.held_bytes_max = HELD_BYTES_MAX
+        """In memory."""
+        self.at_least_one = not params.hard_max_bytes
+        """Whether the next batch is given whole, whatever the limits say."""
 
 
 def find_replica(

@@ -4,13 +4,13 @@ The leader raises its own log start at once. Followers learn it from the respons
 their own log start in the next fetch, which raises the low watermark.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
-from odradek.base.execution import Later
+from odradek.base.execution import Later, Steps
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.replication.delayed_delete_records import DelayedDeleteRecords, DeletionStatus
@@ -47,7 +47,7 @@ class RecordDeletion:
         timeout_ms: int,
         later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool,
-    ) -> Generator[None, None, DeleteRecordsOutcomes | None]:
+    ) -> Steps[DeleteRecordsOutcomes | None]:
         """Delete in steps, a partition each; the result is there when the live replicas followed."""
         statuses: dict[TopicPartition, DeletionStatus] = {}
         for topic_partition, offset in offsets.items():

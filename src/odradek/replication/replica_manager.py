@@ -10,18 +10,18 @@ A produce with acks=all and three in-sync replicas, and the fetches that complet
     fetch(p1, replica 3, 1)   its LEO 1; HW candidate 1            HW 1 → wake(p1) → the produce is answered
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
-from odradek.base.execution import Defer, Later
+from odradek.base.execution import Defer, Later, RunSteps, Steps
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.replication.append import ACKS, Appender, Batches
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.delayed_produce import DelayedProduce, outcomes_of
@@ -64,6 +64,7 @@ class ReplicaManager:
         cluster: ClusterView,
         effects: Effects,
         defer: Defer,
+        run_steps: RunSteps,
     ) -> None:
         self.broker_id = broker_id
         """This broker."""
@@ -76,7 +77,7 @@ class ReplicaManager:
         self._failing_directories: set[str] = set()
         """Those that have failed a request, and go offline in the next turn."""
         self.meters = Meters()
-        self.purgatories = Purgatories(timer, settings, defer)
+        self.purgatories = Purgatories(timer, settings, defer, run_steps)
         self._hosted = HostedPartitions(logs, cluster)
         self._role_changer = RoleChanger(
             broker_id,
@@ -98,6 +99,7 @@ class ReplicaManager:
             self.meters,
             clock,
             self._on_storage_failure,
+            run_steps,
             sends_high_watermarks=settings.replica_selector_class is not None,
         )
         self._record_deletion = RecordDeletion(
@@ -106,7 +108,9 @@ class ReplicaManager:
 
     # --- records in and out
 
-    def check(self, entries: Mapping[TopicPartition, Buffer]) -> Work[Mapping[TopicPartition, Batches]]:
+    def check(
+        self, entries: Mapping[TopicPartition, Buffer]
+    ) -> RecordSteps[Mapping[TopicPartition, Batches]]:
         """Validate a client's batches ahead of `append`, which then need not."""
         return self._appender.check(entries)
 
@@ -130,17 +134,20 @@ class ReplicaManager:
 
     def append_in_steps(
         self,
-        entries: Mapping[TopicPartition, Batches],
+        entries: Iterable[tuple[TopicPartition, Batches]],
         *,
         acks: int,
         timeout_ms: int,
         later: Later[AppendOutcomes],
+        origin: Origin = Origin.CLIENT,
         internal_allowed: bool = False,
-    ) -> Generator[None, None, AppendOutcomes | None]:
-        """`append` for very many partitions, one in each step; the caller takes the steps."""
+    ) -> Steps[AppendOutcomes | None]:
+        """`append` for very many partitions, one in each step; each is taken from `entries` in its step."""
         statuses: list[ProduceStatus] = []
-        for topic_partition, batches in entries.items():
-            statuses += self.write({topic_partition: batches}, acks=acks, internal_allowed=internal_allowed)
+        for entry in entries:
+            written = self.write(dict((entry,)), acks=acks, origin=origin, internal_allowed=internal_allowed)
+            settle(written, self._hosted)
+            statuses += written
             yield
         return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
 
@@ -203,6 +210,12 @@ class ReplicaManager:
         """
         return self._fetching.fetch(params, fetches, later)
 
+    def fetch_in_steps(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
+    ) -> Steps[list[FetchOutcome] | DelayedFetch]:
+        """`fetch` for very many partitions, a few in each step."""
+        return self._fetching.fetch_in_steps(params, fetches, later)
+
     def delete_records(
         self,
         offsets: Mapping[TopicPartition, Offset],
@@ -210,7 +223,7 @@ class ReplicaManager:
         timeout_ms: int,
         later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool = False,
-    ) -> Generator[None, None, DeleteRecordsOutcomes | None]:
+    ) -> Steps[DeleteRecordsOutcomes | None]:
         """Raise log starts to the offsets (-1: to HW), a partition in each step; the caller takes the steps.
 
         The result is there when all live replicas followed.
@@ -229,7 +242,7 @@ class ReplicaManager:
         isolation: Isolation = Isolation.HIGH_WATERMARK,
         current_leader_epoch: LeaderEpoch = NO_EPOCH,
         leader_only: bool = True,
-    ) -> Work[ListedOffset]:
+    ) -> RecordSteps[ListedOffset]:
         """L6: find the offset for a timestamp or for one of -1 ... -5; offset -1 when there is none."""
         found = self._hosted.replica(
             topic_partition, leader_only=leader_only, current_leader_epoch=current_leader_epoch

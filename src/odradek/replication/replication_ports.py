@@ -13,7 +13,7 @@ from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.metadata.image import PartitionImage
 from odradek.records.validation import ValidatedRecords, ValidationRules
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.replication.isr import IsrChange
 from odradek.storage import AppendInfo, EpochEnd, LogPosition, LogRead, Origin, TimestampOffset
 from odradek.storage.reads import HOLDS_ALL
@@ -106,10 +106,10 @@ class ReplicatedLog(Protocol):
     def delete_records_before(self, offset: Offset) -> Offset:
         """Raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> Work[TimestampOffset | None]:
+    def offset_for_timestamp(self, timestamp_ms: int) -> RecordSteps[TimestampOffset | None]:
         """Find the first record whose timestamp is at least `timestamp_ms`."""
 
-    def max_timestamp_offset(self) -> Work[TimestampOffset | None]:
+    def max_timestamp_offset(self) -> RecordSteps[TimestampOffset | None]:
         """Find the first record that has the largest timestamp of the log."""
 
     def end_offset_for_epoch(self, epoch: LeaderEpoch) -> EpochEnd:

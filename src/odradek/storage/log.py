@@ -22,7 +22,7 @@ from odradek.base.settings import TopicConfig
 from odradek.records.header import BatchHeader
 from odradek.records.offsets import assign_offsets
 from odradek.records.validation import ValidatedRecords, rules_of, validate
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.storage import file_names
 from odradek.storage.appending import AppendInfo, duplicate_info, follower_batches, leader_info
 from odradek.storage.files import is_of_the_disk
@@ -91,12 +91,12 @@ def _unreadable(log: "Log", error: OSError) -> LogError:
 
 
 def _reads_disk_in_steps(
-    method: "Callable[Concatenate[Log, _P], Work[_R]]",
-) -> "Callable[Concatenate[Log, _P], Work[_R]]":
+    method: "Callable[Concatenate[Log, _P], RecordSteps[_R]]",
+) -> "Callable[Concatenate[Log, _P], RecordSteps[_R]]":
     """`_reads_disk` for work: what a step meets on the disk comes out of that step."""
 
     @wraps(method)
-    def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> Work[_R]:
+    def guarded(log: "Log", *args: _P.args, **kwargs: _P.kwargs) -> RecordSteps[_R]:
         if log.place.failure is not None:
             raise log.place.offline()
         try:
@@ -104,7 +104,7 @@ def _reads_disk_in_steps(
         except OSError as error:
             raise _unreadable(log, error) from error
 
-    return cast("Callable[Concatenate[Log, _P], Work[_R]]", guarded)
+    return cast("Callable[Concatenate[Log, _P], RecordSteps[_R]]", guarded)
 
 
 class Log:
@@ -361,12 +361,12 @@ class Log:
         return self._parts.locate(offset)
 
     @_reads_disk_in_steps
-    def offset_for_timestamp(self, timestamp_ms: int) -> Work[TimestampOffset | None]:
+    def offset_for_timestamp(self, timestamp_ms: int) -> RecordSteps[TimestampOffset | None]:
         """L6: find the first record whose timestamp is at least `timestamp_ms`."""
         return offset_for_timestamp(self._segments, timestamp_ms, self.log_start_offset)
 
     @_reads_disk_in_steps
-    def max_timestamp_offset(self) -> Work[TimestampOffset | None]:
+    def max_timestamp_offset(self) -> RecordSteps[TimestampOffset | None]:
         """L6 (-3): find the first record that has the largest timestamp of the log."""
         return max_timestamp_offset(self._segments, self.log_start_offset)
 

@@ -13,6 +13,7 @@ from uuid import UUID
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.errors import DataDirectoryError, StorageFailure
+from odradek.base.execution import Steps
 from odradek.base.ids import NO_TOPIC_ID, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import file_names
@@ -232,11 +233,11 @@ class LogManager:
         path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
         return lambda: write_offsets(directory.file_system, path, offsets)
 
-    def delete_old_segments(self, now_ms: int) -> int:
+    def delete_old_segments(self, now_ms: int) -> Steps[int]:
         """Apply retention to every log (L5); how many segments were dropped."""
         return self._sum_over_logs(lambda log: log.delete_old_segments(now_ms))
 
-    def expire_producers(self, now_ms: int) -> int:
+    def expire_producers(self, now_ms: int) -> Steps[int]:
         """Forget producers without a write for `producer.id.expiration.ms`; how many."""
         return self._sum_over_logs(lambda log: log.expire_producers(now_ms))
 
@@ -503,11 +504,14 @@ class LogManager:
                 offsets[partition] = offset
         return offsets
 
-    def _sum_over_logs(self, count: Callable[[Log], int]) -> int:
+    def _sum_over_logs(self, count: Callable[[Log], int]) -> Steps[int]:
+        """Count in one log in each step; one that is deleted meanwhile is passed over."""
         total = 0
-        for log in self.logs():
-            try:
-                total += count(log)
-            except StorageFailure:
-                continue  # its directory is offline now, which is reported; the others go on
+        for log in list(self.logs()):
+            if self.get(log.topic_partition) is log:
+                try:
+                    total += count(log)
+                except StorageFailure:
+                    continue  # its directory is offline now, which is reported; the others go on
+                yield
         return total

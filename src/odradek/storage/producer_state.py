@@ -70,6 +70,8 @@ class ProducerEntry:
     """Of the last batch or marker; decides when the entry expires."""
     transaction_first_offset: Offset | None = None
     """Where the open transaction begins; None when none is open."""
+    markers_seen: int = field(default=0, compare=False)
+    """How many transactions of it have ended here since the log was opened; see `ProducerStates.ended`."""
     batches: deque[RememberedBatch] = field(default_factory=lambda: deque(maxlen=BATCHES_REMEMBERED))
     """The last batches in the order of their sequences; empty after a new epoch or a marker of one."""
 
@@ -124,6 +126,11 @@ class ProducerStates:
     def get(self, producer_id: ProducerId) -> ProducerEntry | None:
         """What is known of a producer."""
         return self._entries.get(producer_id)
+
+    def ended(self, producer_id: ProducerId) -> int:
+        """A number that changes when a transaction of the producer ends, also one without records here."""
+        entry = self._entries.get(producer_id)
+        return 0 if entry is None else entry.markers_seen
 
     def check(self, header: BatchHeader, origin: Origin) -> RememberedBatch | None:
         """Refuse a batch that must not be appended, or name the earlier one that it repeats.
@@ -193,6 +200,7 @@ class ProducerStates:
             entry = self._entries[header.producer_id] = ProducerEntry(header.producer_id)
         entry.enter_epoch(header.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
+        entry.markers_seen += 1
         self.has_seen_markers = True
         entry.last_timestamp_ms = header.max_timestamp
         first_offset, entry.transaction_first_offset = entry.transaction_first_offset, None

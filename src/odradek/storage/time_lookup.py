@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from odradek.base.ids import Offset
 from odradek.records.header import BatchHeader
 from odradek.records.timestamps import find_in_steps
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.storage.positions import TimestampOffset
 from odradek.storage.segments import Segments
 
@@ -31,7 +31,7 @@ class _Candidate(NamedTuple):
 
 def offset_for_timestamp(
     segments: Segments, timestamp_ms: int, log_start_offset: Offset
-) -> Work[TimestampOffset | None]:
+) -> RecordSteps[TimestampOffset | None]:
     """Find the first record from `log_start_offset` on whose timestamp is at least `timestamp_ms`."""
     next_offset: Offset | None = log_start_offset
     while next_offset is not None:
@@ -45,7 +45,7 @@ def offset_for_timestamp(
     return None
 
 
-def max_timestamp_offset(segments: Segments, log_start_offset: Offset) -> Work[TimestampOffset | None]:
+def max_timestamp_offset(segments: Segments, log_start_offset: Offset) -> RecordSteps[TimestampOffset | None]:
     """Find the first record that has the largest timestamp of all."""
     newest_ms = max((segment.newest.timestamp_ms for segment in segments), default=-1)
     if newest_ms < 0:

@@ -17,6 +17,7 @@ tries another, which may come back to the first while its condition is being tes
 """
 
 from abc import abstractmethod
+from collections.abc import Hashable
 from typing import ClassVar, Final
 
 from odradek.timer.timer_task import PendingCount, TimerTask
@@ -59,6 +60,10 @@ class DelayedOperation(TimerTask):
         """Test the condition: when it holds, return what `force_complete` returned, else False (D2)."""
         raise NotImplementedError
 
+    def try_complete_for(self, key: Hashable) -> bool:
+        """The same after an event for one key; overridden where all else is known to stand as it did."""
+        return self.try_complete()
+
     @abstractmethod
     def on_complete(self) -> None:
         """Called exactly once, when the operation has left the timer: do what was delayed, or answer (D1)."""
@@ -98,8 +103,8 @@ class DelayedOperation(TimerTask):
     def on_abandoned(self) -> None:
         """Called in place of `on_complete`, to drop what only an answer needs."""
 
-    def safe_try_complete(self) -> bool:
-        """Try to complete on behalf of an event: True when this call did it (D2).
+    def safe_try_complete(self, key: Hashable = None) -> bool:
+        """Try to complete on behalf of an event, of `key` where there is one: True when this did it (D2).
 
         An attempt that raises ends the holder's turn, with whatever it had remembered; the next event tries
         afresh.
@@ -113,8 +118,9 @@ class DelayedOperation(TimerTask):
         try:
             for _ in range(TRIES_MAX):
                 self._try_again = False
-                if self.try_complete():
+                if self.try_complete() if key is None else self.try_complete_for(key):
                     return True
+                key = None
                 if self.is_completed or not self._try_again:
                     return False
         finally:

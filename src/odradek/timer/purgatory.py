@@ -26,8 +26,9 @@ answers it; one whose `on_complete` raised is completed.
 """
 
 from collections.abc import Callable, KeysView, Sequence
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
+from odradek.base.execution import ITEMS_PER_STEP, Steps
 from odradek.timer.delayed_operation import DelayedOperation
 from odradek.timer.reaper import Reaper
 from odradek.timer.timer import Timer
@@ -36,6 +37,9 @@ from odradek.timer.waiting_operation import WaitingOperation
 from odradek.timer.watchers import Watchers
 
 K = TypeVar("K")
+
+TRIED_PER_STEP: Final = 4
+"""Each may be answered, which takes up to a tenth of a millisecond."""
 
 
 class Purgatory(Generic[K]):
@@ -111,7 +115,7 @@ class Purgatory(Generic[K]):
         errors: list[Exception] = []
         for operation in tuple(operations):
             try:
-                if operation.safe_try_complete():
+                if operation.safe_try_complete(key):
                     completed += 1
             except Exception as error:
                 completed += operation.is_completed
@@ -122,6 +126,48 @@ class Purgatory(Generic[K]):
         if errors:
             self._raise(errors)
         return completed
+
+    def watch_in_steps(self, operation: DelayedOperation, keys: Sequence[K]) -> Steps[bool]:
+        """`try_complete_else_watch` for very many keys: a few are watched and tried for in each step.
+
+        Completes the operation (True) or watches it until it completes or expires (False). What it raises
+        goes to the caller; its keys are dropped when they are next looked at.
+        """
+        self._reaper.count_watched()
+        for begin in range(0, len(keys), ITEMS_PER_STEP):
+            some = keys[begin : begin + ITEMS_PER_STEP]
+            self._watchers.watch(operation, some)
+            for key in some:
+                if operation.safe_try_complete(key) or operation.is_completed:
+                    return True
+            yield
+            if operation.is_completed:
+                return True
+        operation.watched_at_ms = self._timer.clock.monotonic_ms()
+        operation.delay_in(self._delayed)
+        self._timer.add(operation)
+        return False
+
+    def check_in_steps(self, key: K) -> Steps[None]:
+        """`check_and_complete` where very many wait for one key: a few are tried in each step."""
+        operations = self._watchers.by_key.get(key)
+        errors: list[Exception] = []
+        for count, operation in enumerate(tuple(operations or ()), 1):
+            try:
+                operation.safe_try_complete(key)
+            except Exception as error:
+                errors.append(error)
+            if count % TRIED_PER_STEP == 0:
+                yield
+            if self._watchers.by_key.get(key) is not operations:
+                break
+        self._watchers.drop_completed(key)
+        if errors:
+            self._raise(errors)
+
+    def count_of(self, key: K) -> int:
+        """How many operations are watched under a key, completed ones included."""
+        return len(self._watchers.by_key.get(key, ()))
 
     def cancel_for_key(self, key: K) -> list[DelayedOperation]:
         """Drop `key` and return its open operations, out of the timer, for the caller to complete (D8)."""

@@ -11,12 +11,13 @@ Invariants of all messages:
   into the decoded buffer, which must not change while they live.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
+from odradek.base.execution import Steps
 from odradek.wire.decoding import (
     ARRAY_ELEMENTS_MAX,
     DECODING_ERRORS,
@@ -91,9 +92,7 @@ class Message(Structure):
         return message
 
     @classmethod
-    def begin_decoding(
-        cls, buffer: Buffer, version: int, position: int = 0
-    ) -> Self | Generator[None, None, Self]:
+    def begin_decoding(cls, buffer: Buffer, version: int, position: int = 0) -> Self | Steps[Self]:
         """Decode a peer's request, which may be longer: at once, or in steps when it holds many elements.
 
         It may hold `elements_max_of` its size. Raises MalformedRequest, and the steps do.
@@ -113,9 +112,7 @@ class Message(Structure):
         return message
 
     @classmethod
-    def _decode_in_steps(
-        cls, buffer: Buffer, version: int, position: int, elements_max: int
-    ) -> Generator[None, None, Self]:
+    def _decode_in_steps(cls, buffer: Buffer, version: int, position: int, elements_max: int) -> Steps[Self]:
         # Loaded when there is a large message to decode: a start need not wait for it.
         from odradek.wire.stepwise import decode_steps
 
@@ -143,7 +140,7 @@ class Message(Structure):
         """The message's bytes in a version that VERSIONS holds."""
         return b"".join(self.encode_parts(version))
 
-    def encode_parts(self, version: int, head: bytes = b"") -> list[bytes | bytearray | memoryview]:
+    def encode_parts(self, version: int, head: bytes = b"") -> list[Buffer]:
         """The message's bytes in pieces, to be written one after the other, and `head` in front of them.
 
         What is large among `records` is passed through uncopied, as the very object that the message holds.
@@ -152,6 +149,13 @@ class Message(Structure):
         payloads: Payloads = []
         self.ENCODERS[version](out, self, payloads)
         return gather(out, payloads) if payloads else [out]
+
+    def encode_in_steps(self, version: int, head: bytes = b"") -> Steps[list[Buffer]]:
+        """The same for a message that may have many elements, a few of them in each step."""
+        # Loaded when there is a large message to encode: a start need not wait for it.
+        from odradek.wire.encoding_steps import encode_in_steps
+
+        return encode_in_steps(self, version, head)
 
 
 def _field_names(kind: type[Any]) -> list[str]:

@@ -10,12 +10,13 @@ is slower only on the levels above. Tests compare the two readers.
 
 import struct as binary
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from odradek.base.buffers import Buffer
+from odradek.base.execution import Steps
 from odradek.wire import decoding
 from odradek.wire.apis import snake_case
 from odradek.wire.decoding import ElementBudget, Undecodable, read_tag, read_tag_count
@@ -31,13 +32,13 @@ ELEMENTS_HERE_PER_STEP: Final = 25
 TAGGED_FIELDS_PER_STEP: Final = 500
 """How many the elements of one step may have together before they are read field by field."""
 
-Steps: TypeAlias = Generator[None, None, tuple[Any, int]]
+Reading: TypeAlias = Steps[tuple[Any, int]]
 """Reads a value; returns it and the position behind it."""
 
 
 def decode_steps(
     kind: type[Message], buffer: Buffer, version: int, position: int, budget: ElementBudget
-) -> Steps:
+) -> Reading:
     """Decode a message like its own decoder of that version, in steps; raises what that raises."""
     reader = _reader(kind.__module__, kind.__name__, version)
     return reader.structure(reader.message, buffer, position, budget)
@@ -59,7 +60,7 @@ class _Reader:
         # Where the classes and the generated readers are.
         self._module = module
 
-    def structure(self, struct: Struct, buffer: Buffer, at: int, budget: ElementBudget) -> Steps:
+    def structure(self, struct: Struct, buffer: Buffer, at: int, budget: ElementBudget) -> Reading:
         """Read a structure's fields, then its tagged fields."""
         item = getattr(self._module, struct.name)()
         for one in struct.fields_in(self._version):
@@ -71,7 +72,7 @@ class _Reader:
 
     def _tagged_fields(
         self, struct: Struct, item: object, buffer: Buffer, at: int, budget: ElementBudget
-    ) -> Generator[None, None, int]:
+    ) -> Steps[int]:
         known = {one.tag: one for one in struct.tagged_fields_in(self._version)}
         count, at = read_tag_count(buffer, at, budget)
         for number in range(count):
@@ -88,7 +89,7 @@ class _Reader:
                 yield
         return at
 
-    def _field(self, one: Field, buffer: Buffer, at: int, budget: ElementBudget) -> Steps:
+    def _field(self, one: Field, buffer: Buffer, at: int, budget: ElementBudget) -> Reading:
         nullable = one.nullable_in(self._version)
         if one.is_array:
             return (yield from self._array(one, nullable, buffer, at, budget))
@@ -110,7 +111,7 @@ class _Reader:
         value: tuple[Any, int] = getattr(decoding, f"read_{type_name}")(buffer, at)
         return value
 
-    def _array(self, one: Field, nullable: bool, buffer: Buffer, at: int, budget: ElementBudget) -> Steps:
+    def _array(self, one: Field, nullable: bool, buffer: Buffer, at: int, budget: ElementBudget) -> Reading:
         least = element_bytes_min(one, self._version, self._flexible)
         counter = getattr(decoding, f"read_{self._compact}{'nullable_' * nullable}count")
         left, at = counter(buffer, at, least, budget)
@@ -139,7 +140,7 @@ class _Reader:
 
     def _elements(
         self, struct: Struct, count: int, buffer: Buffer, at: int, budget: ElementBudget
-    ) -> Generator[None, None, tuple[list[Any], int]]:
+    ) -> Steps[tuple[list[Any], int]]:
         """Read elements that hold arrays, or many tagged fields, one by one."""
         items: list[Any] = []
         for number in range(count):

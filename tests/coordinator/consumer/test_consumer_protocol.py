@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups import CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.committing import Codes
@@ -306,7 +307,7 @@ def committed(bench: GroupBench, member_id: str, epoch: int, version: int) -> Er
     replies: list[Codes] = []
     topics = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 7, -1, "")])]
     request = OffsetCommitRequest("g", epoch, member_id, -1, None, topics)
-    bench.coordinator.commit_offsets(request, replies.append, version)
+    bench.coordinator.offset_writes.commit(request, replies.append, version)
     bench.run()
     return replies[0][T0]
 
@@ -316,10 +317,11 @@ def test_transactional_commits_know_of_generations_only(bench: GroupBench) -> No
 
     def stage(member_id: str, generation: int) -> ErrorCode:
         replies: list[Codes] = []
-        bench.coordinator.stage_transactional_offsets(
+        writes, producer = bench.coordinator.offset_writes, TransactionalProducer(9, 0)
+        writes.commit_in_transaction(
             "g",
-            TransactionalProducer(9, 0),
-            {T0: CommittedOffset(3)},
+            producer,
+            exhaust(writes.prepare("g", iter([(T0, CommittedOffset(3))]), producer)),
             member_id=member_id,
             instance_id=None,
             generation=generation,
@@ -343,7 +345,8 @@ def test_offsets_of_topics_that_members_read_stay(bench: GroupBench) -> None:
     member.join()
     assert committed(bench, "a", 1, 9) is NONE
     replies: list[tuple[ErrorCode, Codes]] = []
-    bench.coordinator.delete_offsets("g", [T0, TopicPartition("u", 0)], lambda *told: replies.append(told))
+    partitions = [T0, TopicPartition("u", 0)]
+    bench.coordinator.offset_writes.delete("g", partitions, lambda *told: replies.append(told))
     assert replies == [(NONE, {T0: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, TopicPartition("u", 0): NONE})]
     week_ms = 7 * 24 * 3_600_000
     for _ in range(2):

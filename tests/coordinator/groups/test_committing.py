@@ -3,6 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import GroupState
@@ -25,10 +26,12 @@ def stage(
     generation: int = -1,
 ) -> Codes:
     answers: list[Codes] = []
-    bench.coordinator.stage_transactional_offsets(
+    writes, now_ms = bench.coordinator.offset_writes, bench.clock.wall_ms()
+    offers = ((key, CommittedOffset(offset, 5, "", now_ms)) for key, offset in offsets.items())
+    writes.commit_in_transaction(
         group_id,
         producer,
-        {key: CommittedOffset(offset, 5, "", bench.clock.wall_ms()) for key, offset in offsets.items()},
+        exhaust(writes.prepare(group_id, offers, producer)),
         member_id=member_id,
         instance_id=None,
         generation=generation,
@@ -242,7 +245,7 @@ def test_a_transaction_that_names_a_member_must_be_in_its_generation(bench: Grou
 
 def delete(bench: GroupBench, *keys: TopicPartition, group_id: str = "g") -> tuple[ErrorCode, Codes]:
     answers: list[tuple[ErrorCode, Codes]] = []
-    bench.coordinator.delete_offsets(group_id, keys, lambda *answer: answers.append(answer))
+    bench.coordinator.offset_writes.delete(group_id, keys, lambda *answer: answers.append(answer))
     (answer,) = answers
     return answer
 
@@ -293,7 +296,7 @@ def test_a_commit_that_came_after_the_tombstone_stays(bench: GroupBench) -> None
     bench.commit("g", {T0: 1})
     bench.log.lags = True
     answers: list[tuple[ErrorCode, Codes]] = []
-    bench.coordinator.delete_offsets("g", [T0], lambda *answer: answers.append(answer))
+    bench.coordinator.offset_writes.delete("g", [T0], lambda *answer: answers.append(answer))
     bench.commit("g", {T0: 2})
     bench.log.catch_up()
     assert bench.committed() == {T0: 2}

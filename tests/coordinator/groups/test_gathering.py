@@ -3,6 +3,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
 from odradek.coordinator.groups.gathering import BATCH_BYTES_MAX, GatheredWrite, GatheredWrites
@@ -153,7 +154,7 @@ def test_an_offset_is_deleted_with_the_commit_that_came_before(bench: GroupBench
     bench.commit("g", {T0: 1})
     bench.send_commit("g", {T0: 2})
     codes: list[tuple[ErrorCode, Codes]] = []
-    bench.coordinator.delete_offsets("g", [T0], lambda *answer: codes.append(answer))
+    bench.coordinator.offset_writes.delete("g", [T0], lambda *answer: codes.append(answer))
     bench.run()
     assert codes == [(ErrorCode.NONE, {T0: ErrorCode.NONE})]
     assert bench.committed() == {}
@@ -163,10 +164,11 @@ def test_an_offset_is_deleted_with_the_commit_that_came_before(bench: GroupBench
 
 def test_a_transactional_commit_stands_behind_those_before_it(bench: GroupBench) -> None:
     bench.send_commit("g", {T0: 1})
-    bench.coordinator.stage_transactional_offsets(
+    writes, producer = bench.coordinator.offset_writes, TransactionalProducer(9, 0)
+    writes.commit_in_transaction(
         "g",
-        TransactionalProducer(9, 0),
-        {T0: CommittedOffset(2)},
+        producer,
+        exhaust(writes.prepare("g", iter([(T0, CommittedOffset(2))]), producer)),
         member_id="",
         instance_id=None,
         generation=-1,

@@ -9,7 +9,7 @@ from odradek.base.ids import TopicPartition
 from odradek.coordinator.runtime.answers import Answer
 from odradek.coordinator.runtime.memory_log import MemoryLog
 from odradek.coordinator.runtime.partition_log import PartitionLog
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.records.builder import BatchBuilder
 
 PARTITION: Final = TopicPartition("__consumer_offsets", 0)
@@ -20,7 +20,7 @@ class Bench:
     """One partition, and what has left it."""
 
     def __init__(self) -> None:
-        self.log, self.steps = MemoryLog(), Steps()
+        self.log, self.steps = MemoryLog(), Trampoline()
         self.left: list[str] = []
         self.lead()
 

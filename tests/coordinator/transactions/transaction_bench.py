@@ -48,6 +48,7 @@ class FakePartitions:
         written: Callable[[Mapping[TopicPartition, ErrorCode]], None],
     ) -> Mapping[TopicPartition, ErrorCode] | None:
         outcome = {one: self.errors.get(one, ErrorCode.NONE) for one in partitions}
+        outcome |= dict.fromkeys(self.gone & outcome.keys(), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for one, error in outcome.items():
             if error is ErrorCode.NONE:
                 self.markers.setdefault(one, []).append(marker)
@@ -112,7 +113,7 @@ class TransactionBench:
             partition_count=lambda: PARTITION_COUNT,
             clock=self.clock,
             timer=self.timer,
-            run_sliced=self._run_sliced,
+            run_steps=self._run_steps,
         )
         self.lead()
 
@@ -140,7 +141,7 @@ class TransactionBench:
             for _ in self.works.pop(0):
                 pass
 
-    def _run_sliced(self, work: Iterator[None]) -> None:
+    def _run_steps(self, work: Iterator[None]) -> None:
         self.works.append(work)
 
     def abort_timed_out(self) -> int:

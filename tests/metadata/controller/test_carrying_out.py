@@ -1,6 +1,7 @@
 """Wide requests: bounded writes, pauses between steps, and what is left when a controller stops half-way."""
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata import paths
 from odradek.metadata.controller import RequestArrived, StoreCall, TurnWanted
@@ -18,7 +19,7 @@ from odradek.metadata.controller.requests import (
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import Create, Delete, Multi, WriteOperation, run_process
+from odradek.metadata.store import Create, Delete, Multi, WriteOperation
 from tests.metadata.controllers import Cluster, Member
 
 WIDE = 1_000
@@ -27,7 +28,7 @@ WIDE = 1_000
 def stored_image(cluster: Cluster) -> ClusterImage:
     engine = cluster.store.engine
     session = engine.open_session()
-    return run_process(load_image(), lambda operation: engine.apply(session, operation).result)
+    return exhaust(load_image(), lambda operation: engine.apply(session, operation).result)
 
 
 def since(member: Member, mark: int) -> tuple[list[tuple[WriteOperation, ...]], int]:

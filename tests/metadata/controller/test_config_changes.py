@@ -54,7 +54,7 @@ def group(*operations: Operation, name: str = "g") -> ConfigAmendment:
 
 
 def decided(image: ClusterImage, request: AlterConfigs) -> list[Decision[ResourceOutcome]]:
-    return decide_configs(image, request, GroupBounds(session_timeout_ms=(1_000, 60_000)))
+    return list(decide_configs(image, request, GroupBounds(session_timeout_ms=(1_000, 60_000))))
 
 
 def after(image: ClusterImage, resource: Resource) -> dict[str, str]:

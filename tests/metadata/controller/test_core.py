@@ -11,6 +11,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import exhaust
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import (
@@ -68,7 +69,6 @@ from odradek.metadata.store import (
     SessionEnded,
     SetData,
     StoreReplied,
-    run_process,
 )
 from tests.metadata.controllers import Cluster, Member, make_broker
 
@@ -89,7 +89,7 @@ def create(
 
 def stored_image(cluster: Cluster) -> ClusterImage:
     session = cluster.store.engine.open_session()
-    return run_process(load_image(), lambda operation: cluster.store.engine.apply(session, operation).result)
+    return exhaust(load_image(), lambda operation: cluster.store.engine.apply(session, operation).result)
 
 
 def write_isr(cluster: Cluster, named: TopicPartition, state: PartitionImage) -> int:

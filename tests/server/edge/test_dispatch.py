@@ -282,9 +282,10 @@ def test_a_wide_request_is_decoded_in_slices_before_it_is_handled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     handlers = {2: Handler("ListOffsets", 1, 11, ListOffsetsRequest, handled.handle, None)}
-    dispatcher = Dispatcher(node.core, handlers, unsupported_version, stalls)
     slices: list[Iterator[None]] = []
-    monkeypatch.setattr(node.core, "slices", SimpleNamespace(run=lambda steps, failed: slices.append(steps)))
+    kept = SimpleNamespace(run=lambda steps, failed: slices.append(steps), cause=None)
+    monkeypatch.setattr(node.core, "slices", kept)
+    dispatcher = Dispatcher(node.core, handlers, unsupported_version, stalls)
     topic = ListOffsetsTopic("t", [ListOffsetsPartition(number) for number in range(5_000)])
     request = ListOffsetsRequest(topics=[topic])
     dispatcher.dispatch(fake_client, frame(7, api_key=2, body=request.encode(7)))

@@ -7,8 +7,12 @@ import pytest
 
 from odradek.base.clock import ManualClock
 from odradek.base.errors import SettingError
+from odradek.base.execution import TurnTime
 from odradek.base.settings import BrokerSettings
 from odradek.server.edge.listener import CannotListen, Listeners
+
+NO_TIME = TurnTime(lambda: 0)
+"""For connections that never come."""
 
 
 class NoDisk:
@@ -24,7 +28,7 @@ def settings(*listeners: str, **more: Any) -> Callable[[], BrokerSettings]:
 
 @pytest.mark.asyncio
 async def test_port_0_is_advertised_as_what_it_became() -> None:
-    listeners = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock(), NoDisk())
+    listeners = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock(), NoDisk(), NO_TIME)
     await listeners.bind()
     (endpoint,) = listeners.endpoints()
     assert (endpoint.listener, endpoint.host) == ("PLAINTEXT", "127.0.0.1")
@@ -38,6 +42,7 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
         settings("PLAINTEXT://127.0.0.1:0", advertised_listeners=("PLAINTEXT://kafka.example:443",)),
         ManualClock(),
         NoDisk(),
+        NO_TIME,
     )
     await listeners.bind()
     assert [tuple(endpoint) for endpoint in listeners.endpoints()] == [
@@ -52,7 +57,11 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
 @pytest.mark.parametrize("host", ["0.0.0.0", ""])
 async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
     listeners = Listeners(
-        settings(f"PLAINTEXT://{host}:0"), ManualClock(), NoDisk(), own_host=lambda: "kafka.example"
+        settings(f"PLAINTEXT://{host}:0"),
+        ManualClock(),
+        NoDisk(),
+        NO_TIME,
+        own_host=lambda: "kafka.example",
     )
     await listeners.bind()
     (address,) = listeners.bound
@@ -64,7 +73,11 @@ async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
 @pytest.mark.asyncio
 async def test_port_0_of_all_addresses_is_one_port_for_both_families() -> None:
     listeners = Listeners(
-        settings("PLAINTEXT://:0"), ManualClock(), NoDisk(), own_host=lambda: "kafka.example"
+        settings("PLAINTEXT://:0"),
+        ManualClock(),
+        NoDisk(),
+        NO_TIME,
+        own_host=lambda: "kafka.example",
     )
     await listeners.bind()
     ports = {socket.getsockname()[1] for server in listeners._servers for socket in server.sockets}
@@ -80,7 +93,7 @@ async def test_a_listener_for_controllers_is_not_opened(caplog: pytest.LogCaptur
         controller_listener_names=("CONTROLLER",),
         advertised_listeners=("PLAINTEXT://localhost:9092", "CONTROLLER://localhost:9093"),
     )
-    listeners = Listeners(asked, ManualClock(), NoDisk())
+    listeners = Listeners(asked, ManualClock(), NoDisk(), NO_TIME)
     await listeners.bind()
     assert [address.name for address in listeners.bound] == ["PLAINTEXT"]
     assert [endpoint.listener for endpoint in listeners.endpoints()] == ["PLAINTEXT"]
@@ -97,7 +110,9 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
     async with await asyncio.start_server(ignore, "127.0.0.1", 0) as other:
         port = other.sockets[0].getsockname()[1]
         with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: "):
-            await Listeners(settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock(), NoDisk()).bind()
+            await Listeners(
+                settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock(), NoDisk(), NO_TIME
+            ).bind()
 
 
 @pytest.mark.asyncio
@@ -107,7 +122,7 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
 )
 async def test_protocols_that_are_not_served_are_refused(listener: str, sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
-        await Listeners(settings(listener), ManualClock(), NoDisk()).bind()
+        await Listeners(settings(listener), ManualClock(), NoDisk(), NO_TIME).bind()
 
 
 @pytest.mark.asyncio
@@ -117,7 +132,10 @@ async def test_the_loop_polls_where_it_is_asked_to_and_there_is_a_processor_to_s
 ) -> None:
     monkeypatch.setattr("odradek.server.edge.listener.cpus_usable", lambda: cpus)
     listeners = Listeners(
-        settings("PLAINTEXT://127.0.0.1:0", odradek_loop_spin_max_us=spin_us), ManualClock(), NoDisk()
+        settings("PLAINTEXT://127.0.0.1:0", odradek_loop_spin_max_us=spin_us),
+        ManualClock(),
+        NoDisk(),
+        NO_TIME,
     )
     await listeners.bind()
     assert listeners._ready is not None

@@ -14,7 +14,7 @@ from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.record_check import RECORDS_PER_STEP
-from odradek.records.work import Away, Work
+from odradek.records.work import Away, RecordSteps
 from odradek.server.node import orphans
 from odradek.storage import log as storage_log
 from odradek.testing.sim import SimNode
@@ -57,7 +57,7 @@ def produce(batches: Mapping[int, bytes]) -> ProduceRequest:
     return ProduceRequest(None, 1, 1000, [TopicProduceData("flights", partition_data=parts)])
 
 
-def walk(work: Work[Any]) -> tuple[Any, list[Away | None]]:
+def walk(work: RecordSteps[Any]) -> tuple[Any, list[Away | None]]:
     """Do the work; what it returned, and its steps."""
     taken: list[Away | None] = []
     advance: Callable[[], Away | None] = partial(next, work)

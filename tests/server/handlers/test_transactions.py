@@ -99,7 +99,10 @@ def produce(
 
 
 def end(node: SimNode, producer: tuple[int, int], *, committed: bool, version: int) -> Any:
-    return node.ask(EndTxnRequest(ID, *producer, committed), version)
+    """EndTxn; its markers are there when this returns."""
+    answer = node.ask(EndTxnRequest(ID, *producer, committed), version)
+    node.settle()
+    return answer
 
 
 def fetch(node: SimNode) -> Any:

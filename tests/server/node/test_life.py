@@ -50,7 +50,7 @@ def go_on(node: SimNode) -> None:
         node.timer.advance()
 
 
-EVENTS = 60
+EVENTS = 120
 """How many things happen to the node under test: all its work, and some of its timers."""
 
 

@@ -10,7 +10,7 @@ from odradek.base.ids import TopicPartition
 from odradek.metadata.store import (
     Delete,
     Deleted,
-    Process,
+    StoreSteps,
     ensure,
     read_children,
     read_data,
@@ -231,7 +231,7 @@ def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(node: SimNode
 T = TypeVar("T")
 
 
-def in_session(node: SimNode, process: Process[T]) -> T:
+def in_session(node: SimNode, process: StoreSteps[T]) -> T:
     """What a process does in a session beside the node's."""
     outcomes: list[T | OdradekError] = []
     run_in_session(node.store.session(), process, outcomes.append)
@@ -244,7 +244,7 @@ def in_session(node: SimNode, process: Process[T]) -> T:
 def forget_topic(node: SimNode, name: str) -> list[tuple[str, bytes]]:
     """Take a topic out of the metadata store, as a damaged file does; what was there, parents first."""
 
-    def forget() -> Process[list[tuple[str, bytes]]]:
+    def forget() -> StoreSteps[list[tuple[str, bytes]]]:
         taken: list[tuple[str, bytes]] = []
         waiting = [f"/brokers/topics/{name}"]
         while waiting:
@@ -261,7 +261,7 @@ def forget_topic(node: SimNode, name: str) -> list[tuple[str, bytes]]:
 
 
 def remember_topic(node: SimNode, taken: list[tuple[str, bytes]]) -> None:
-    def remember() -> Process[None]:
+    def remember() -> StoreSteps[None]:
         for path, data in taken:
             yield from ensure(path, data)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Slices, TurnTime
 from odradek.base.ids import BrokerId
 from odradek.metadata.messages import OrderOutcome, UpdateMetadata
 from odradek.metadata.messages_on_wire import OrderRequest
@@ -12,7 +13,6 @@ from odradek.net.request_pipeline import ConnectionFailed
 from odradek.server.node.outgoing_orders import RETRY_MS, TIMEOUT_MS, OutgoingOrders
 from odradek.server.node.peers import PeerOutcome
 from odradek.server.node.received_orders import Obeyed
-from odradek.server.node.slices import Slices
 from odradek.timer import Timer
 from odradek.wire.message import Message
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
@@ -48,7 +48,7 @@ class Bench:
             US,
             self,
             lambda request, obeyed: self.obeyed.append((request, obeyed)),
-            Slices(self.turns.append, lambda: 0),
+            Slices(self.turns.append, TurnTime(lambda: 0)),
             self.turns.append,
             self.timer,
             lambda *answer: self.answers.append(answer),

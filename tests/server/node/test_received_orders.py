@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import TURN_NS, Slices, TurnTime
 from odradek.base.ids import TopicPartition
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.server.node.received_orders import ReceivedOrders
-from odradek.server.node.slices import SLICE_NS, Slices
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
@@ -36,7 +36,7 @@ NOT_CHECKED = -1
 def ever_later() -> Callable[[], int]:
     """A clock by which every slice is used up at once."""
     looks = count()
-    return lambda: next(looks) * 2 * SLICE_NS
+    return lambda: next(looks) * 2 * TURN_NS
 
 
 class Bench:
@@ -52,7 +52,7 @@ class Bench:
     def take_a_step_per_turn(self) -> None:
         """Obey in slices that one step uses up."""
         core = self.node.core
-        slices = Slices(self.node.turns.defer, ever_later())
+        slices = Slices(self.node.turns.defer, TurnTime(ever_later()))
         self.orders = ReceivedOrders(
             core.broker_id,
             core.image,

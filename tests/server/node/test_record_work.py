@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from odradek.base.execution import Slices, TurnTime
 from odradek.base.held_calls import HeldCalls
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
-from odradek.records.work import Away, Work
+from odradek.records.work import Away, RecordSteps
 from odradek.server.node.record_work import LARGE_AT_ONCE, STEPS_AT_ONCE, USUAL_AT_ONCE, RecordJob, RecordWork
-from odradek.server.node.slices import Slices
 from odradek.testing.sim import CountedTime
 
 
@@ -19,11 +19,11 @@ class Bench:
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
         self.background = HeldCalls()
-        self.work = RecordWork(Slices(self.turns.append, CountedTime()), self.background)
+        self.work = RecordWork(Slices(self.turns.append, TurnTime(CountedTime())), self.background)
         self.done: list[Any] = []
         self.failed: list[Exception] = []
 
-    def run(self, work: Work[Any]) -> None:
+    def run(self, work: RecordSteps[Any]) -> None:
         before = len(self.done)
         result = self.work.run(work, self.done.append, self.failed.append)
         assert len(self.done) == before, "an event before the call returned"
@@ -47,13 +47,13 @@ def bench() -> Bench:
     return Bench()
 
 
-def steps(count: int, name: str) -> Work[str]:
+def steps(count: int, name: str) -> RecordSteps[str]:
     for _ in range(count):
         yield None
     return name
 
 
-def away(name: str, bytes_max: int, seen: list[str]) -> Work[str]:
+def away(name: str, bytes_max: int, seen: list[str]) -> RecordSteps[str]:
     yield Away(lambda: seen.append(name), bytes_max)
     yield None
     return name
@@ -80,7 +80,7 @@ def test_long_work_goes_on_in_later_turns_and_short_work_overtakes_it(bench: Ben
 def test_one_turn_has_one_slice_however_many_works_there_are(bench: Bench) -> None:
     had = [0] * 50
 
-    def counted(number: int) -> Work[None]:
+    def counted(number: int) -> RecordSteps[None]:
         while True:
             had[number] += 1
             yield None
@@ -110,7 +110,7 @@ def test_only_so_many_works_hold_memory(bench: Bench, bytes_max: int, at_once: i
     seen: list[str] = []
     holding = 0
 
-    def holder() -> Work[None]:
+    def holder() -> RecordSteps[None]:
         nonlocal holding
         yield Away(lambda: seen.append("held"), bytes_max)
         holding += 1
@@ -128,7 +128,7 @@ def test_only_so_many_works_hold_memory(bench: Bench, bytes_max: int, at_once: i
 def test_works_of_many_results_never_hold_all_rooms(bench: Bench) -> None:
     """A produce to several partitions unpacks one batch after the other."""
 
-    def unpacking() -> Work[int]:
+    def unpacking() -> RecordSteps[int]:
         for _ in range(USUAL_AT_ONCE + 2):
             yield Away(lambda: b"unpacked", DECOMPRESSED_USUAL_BYTES_MAX)
             yield None
@@ -146,7 +146,7 @@ def test_works_of_many_results_never_hold_all_rooms(bench: Bench) -> None:
 def test_abandoned_work_is_not_begun_and_not_reported(bench: Bench, is_away: bool) -> None:
     begun: list[str] = []
 
-    def unpacking(name: str) -> Work[str]:
+    def unpacking(name: str) -> RecordSteps[str]:
         for _ in range(3):
             yield Away(lambda: begun.append(name), DECOMPRESSED_USUAL_BYTES_MAX)
         return name
@@ -164,7 +164,7 @@ def test_abandoned_work_is_not_begun_and_not_reported(bench: Bench, is_away: boo
 
 
 def test_a_broker_that_stops_abandons_everything(bench: Bench) -> None:
-    def endless() -> Work[None]:
+    def endless() -> RecordSteps[None]:
         while True:
             yield Away(lambda: None, DECOMPRESSED_USUAL_BYTES_MAX)
 
@@ -176,11 +176,11 @@ def test_a_broker_that_stops_abandons_everything(bench: Bench) -> None:
 
 
 def test_what_short_work_ends_with_comes_out_of_the_call(bench: Bench) -> None:
-    def short() -> Work[str]:
+    def short() -> RecordSteps[str]:
         yield None
         return "short"
 
-    def mistaken() -> Work[str]:
+    def mistaken() -> RecordSteps[str]:
         yield None
         raise KeyError("a mistake")
 
@@ -200,7 +200,7 @@ def test_large_results_do_not_hold_up_usual_ones(bench: Bench) -> None:
 
 
 def test_a_call_that_fails_gives_its_room_back(bench: Bench) -> None:
-    def refused() -> Work[str]:
+    def refused() -> RecordSteps[str]:
         try:
             yield Away(lambda: 1 // 0, 64 << 20)
         except ZeroDivisionError:
@@ -214,7 +214,7 @@ def test_a_call_that_fails_gives_its_room_back(bench: Bench) -> None:
 
 
 def test_a_mistake_ends_its_own_work_alone(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    def mistaken() -> Work[None]:
+    def mistaken() -> RecordSteps[None]:
         yield from steps(1000, "")
         raise KeyError("a mistake")
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.settings import BROKER_SETTINGS, Update
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import HEADER_BYTES, BatchHeader, iter_headers, read_header
@@ -317,7 +318,7 @@ def forgets_a_producer(node: SimNode) -> bool:
             timestamp_ms=node.clock.wall_ms(), producer_id=producer_id, producer_epoch=0, base_sequence=0
         ),
     )
-    return bool(node.logs.expire_producers(node.clock.wall_ms() + 1000))
+    return bool(exhaust(node.logs.expire_producers(node.clock.wall_ms() + 1000)))
 
 
 def takes_unverified_writes(node: SimNode) -> bool:

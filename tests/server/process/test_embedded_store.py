@@ -7,10 +7,10 @@ import pytest
 
 from odradek.base.chance import SeededChance
 from odradek.base.errors import DataDirectoryError
+from odradek.base.execution import exhaust
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.startup import found_cluster
-from odradek.metadata.store import run_process
 from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.storage.meta_properties import write_meta_properties
 from odradek.storage.os_files import OsFileSystem
@@ -46,9 +46,7 @@ def test_a_metadata_file_that_lost_its_content_is_not_founded_anew(
 def test_a_new_directory_gets_a_new_file(tmp_path: Path) -> None:
     engine = open_embedded_engine(BrokerSettings(log_dirs=(str(tmp_path / "new"),)))
     session = engine.open_session()
-    found = run_process(
-        found_cluster(SeededChance(1)), lambda operation: engine.apply(session, operation).result
-    )
+    found = exhaust(found_cluster(SeededChance(1)), lambda operation: engine.apply(session, operation).result)
     engine.close()
     again = EmbeddedEngine(tmp_path / "new" / "metadata.db")
     assert again.cluster_id() == found

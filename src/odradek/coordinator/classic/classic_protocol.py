@@ -1,7 +1,7 @@
 """The classic protocol as one group runs it: requests and deadlines in, effects carried out.
 
 It decides nothing about groups; `joining`, `syncing`, `rebalancing`, `heartbeats` and `leaving` do.
-Everything here happens within a step of the coordinator (`runtime.steps`); a deadline begins one of its own.
+Everything here happens within a step of the coordinator (`runtime.trampoline`); a deadline begins its own.
 
     JoinGroup of A       → A is parked; effects: its session begins, joins are awaited (join purgatory)
     every event          → the join and sync purgatories try the group again
@@ -36,7 +36,7 @@ from odradek.coordinator.classic.syncing import sync
 from odradek.coordinator.classic.terms import Caller, Terms
 from odradek.coordinator.runtime.answers import Answer, AnyAnswer
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
-from odradek.coordinator.runtime.steps import Step
+from odradek.coordinator.runtime.trampoline import Step
 from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest

@@ -7,10 +7,15 @@
 One partition's error never affects another's.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from typing import Final, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps
 from odradek.base.ids import Offset, TopicPartition
 from odradek.coordinator.classic import Terms
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
@@ -18,7 +23,7 @@ from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.epochs import refuse_commit
 from odradek.coordinator.groups.gathering import GatheredWrite
 from odradek.coordinator.groups.group import Group
-from odradek.coordinator.groups.log_records import offset_record, offset_tombstone
+from odradek.coordinator.groups.log_records import batch_builder, offset_record, offset_tombstone
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.shard import Shard, stamped
 from odradek.coordinator.runtime.answers import Answer, final
@@ -26,6 +31,8 @@ from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
 NO_RETENTION: Final = -1
+PREPARED_PER_STEP: Final = 32
+"""Of up to ten microseconds each."""
 EXPIRY_MS_MAX: Final = (1 << 63) - 1
 """What a record can hold: a client may ask for as long as there is."""
 
@@ -57,15 +64,13 @@ def check_committer(
     return group.classic.hear(GroupEvent.COMMITS, member_id, instance_id, generation)
 
 
-def offsets_of(request: OffsetCommitRequest, now_ms: int) -> dict[TopicPartition, CommittedOffset]:
-    """What a request wants to be committed; of a partition named twice, the last."""
+def offsets_of(request: OffsetCommitRequest, now_ms: int) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
+    """What a request wants to be committed; of a partition named twice, the last counts."""
     retention_ms = request.retention_time_ms
     expire_ms = NO_EXPIRY if retention_ms == NO_RETENTION else min(now_ms + retention_ms, EXPIRY_MS_MAX)
-    return {
-        TopicPartition(topic.name, part.partition_index): _offset_of(part, now_ms, expire_ms)
-        for topic in request.topics
-        for part in topic.partitions
-    }
+    for topic in request.topics:
+        for part in topic.partitions:
+            yield TopicPartition(topic.name, part.partition_index), _offset_of(part, now_ms, expire_ms)
 
 
 def _offset_of(part: OffsetCommitRequestPartition, now_ms: int, expire_ms: int) -> CommittedOffset:
@@ -80,12 +85,8 @@ def commit(
     offsets: Mapping[TopicPartition, CommittedOffset],
     is_known: IsKnown,
     respond: RespondWithCodes,
-    producer: TransactionalProducer | None = None,
 ) -> None:
-    """Write the offsets that may be, and answer when they are replicated.
-
-    In a producer's transaction they stay pending until that ends.
-    """
+    """Write the few offsets that may be, in one batch with others, and answer when they are replicated."""
     codes = {key: _refusal(key, offset, terms, is_known) for key, offset in offsets.items()}
     accepted = {key: offset for key, offset in offsets.items() if codes[key] is ErrorCode.NONE}
 
@@ -101,7 +102,7 @@ def commit(
 
     def appended(base_offset: Offset) -> None:
         group.offsets.end_write(accepted)
-        _take(shard, group, accepted, base_offset, producer)
+        group.offsets.put_all(accepted, base_offset)
         shard.answer(Answer(respond, codes, refused))
 
     def not_appended(error: ErrorCode) -> None:
@@ -109,14 +110,82 @@ def commit(
         shard.forget_if_void(group)
         shard.answer(final(respond, refused(error)))
 
-    if producer is None:
-        shard.gather(GatheredWrite(records, appended, not_appended))
+    shard.gather(GatheredWrite(records, appended, not_appended))
+
+
+@dataclass(slots=True)
+class Prepared:
+    """Many offsets that are to be committed together."""
+
+    codes: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    """Why a partition's offset is refused, NONE where it is not."""
+    accepted: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
+    """Those that are not."""
+    batch: Buffer = b""
+    """Their records; empty where there are none."""
+
+
+def prepare(
+    group_id: str,
+    offers: Iterable[tuple[TopicPartition, CommittedOffset]],
+    terms: Terms,
+    is_known: IsKnown,
+    producer: TransactionalProducer | None,
+) -> Steps[Prepared]:
+    """Look at many offsets and build their records; at the end every accepted one's topic is known."""
+    offered: dict[TopicPartition, CommittedOffset] = {}
+    for some in iter(partial(_some_of, iter(offers)), []):
+        offered.update(some)
+        yield
+    now_ms = terms.clock.wall_ms()
+    while True:
+        prepared = Prepared()
+        builder = batch_builder(producer)
+        topics: dict[str, TopicPartition] = {}
+        for some in iter(partial(_some_of, iter(offered.items())), []):
+            for key, offset in some:
+                code = prepared.codes[key] = _refusal(key, offset, terms, is_known)
+                if code is ErrorCode.NONE:
+                    prepared.accepted[key] = offset
+                    topics[key.topic] = key
+                    builder.append(now_ms, *offset_record(group_id, key, offset))
+            yield
+        if builder.record_count:
+            prepared.batch = builder.build()
+        if all(map(is_known, topics.values())):  # else one was deleted meanwhile
+            return prepared
+
+
+def _some_of(
+    offers: Iterator[tuple[TopicPartition, CommittedOffset]],
+) -> list[tuple[TopicPartition, CommittedOffset]]:
+    return list(islice(offers, PREPARED_PER_STEP))
+
+
+def commit_prepared(
+    shard: Shard,
+    group: Group,
+    prepared: Prepared,
+    respond: RespondWithCodes,
+    producer: TransactionalProducer | None = None,
+) -> None:
+    """Write offsets that were prepared, as one batch; in a transaction they are pending until that ends."""
+    codes, accepted = prepared.codes, prepared.accepted
+
+    def refused(error: ErrorCode) -> Codes:
+        return {**codes, **dict.fromkeys(accepted, told(OFFSET_ERRORS, error))}
+
+    if not accepted:
+        shard.forget_if_void(group)
+        shard.answer(Answer(respond, codes, refused))
         return
-    result = shard.append(records, producer)
+    result = shard.append_batch(prepared.batch)
     if result.error is ErrorCode.NONE:
-        appended(result.base_offset)
+        _take(shard, group, accepted, result.base_offset, producer)
+        shard.answer(Answer(respond, codes, refused))
     else:
-        not_appended(result.error)
+        shard.forget_if_void(group)
+        shard.answer(final(respond, refused(result.error)))
 
 
 def _take(
@@ -127,12 +196,11 @@ def _take(
     producer: TransactionalProducer | None,
 ) -> None:
     """What is in the log is true."""
-    taken = [(key, stamped(offset, log_offset)) for key, offset in offsets.items()]
     if producer is not None:
+        taken = [(key, stamped(offset, log_offset)) for key, offset in offsets.items()]
         shard.stage(producer.producer_id, group, taken)
-        return
-    for key, offset in taken:
-        group.offsets.put(key, offset)
+    else:
+        group.offsets.put_all(offsets, log_offset)
 
 
 def _refusal(key: TopicPartition, offset: CommittedOffset, terms: Terms, is_known: IsKnown) -> ErrorCode:
@@ -149,11 +217,12 @@ def _units(text: str) -> int:
 
 
 def delete_offsets(
-    shard: Shard, group: Group, partitions: Iterable[TopicPartition], is_known: IsKnown
+    shard: Shard, group: Group | None, partitions: Iterable[TopicPartition], is_known: IsKnown
 ) -> dict[TopicPartition, ErrorCode]:
-    """OffsetDelete: delete offsets of topics that no member of the group reads."""
+    """OffsetDelete: delete offsets of topics that no member of the group reads; None has neither."""
     shard.flush()
-    subscribed = group.subscribed_topics() if group.has_members else frozenset[str]()
+    has_members = group is not None and group.has_members
+    subscribed = group.subscribed_topics() if group is not None and has_members else frozenset[str]()
     codes: dict[TopicPartition, ErrorCode] = {}
     for key in partitions:
         if not is_known(key):
@@ -162,8 +231,9 @@ def delete_offsets(
             codes[key] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         else:
             codes[key] = ErrorCode.NONE
-    known = frozenset(group.offsets.known())
-    doomed = [key for key, code in codes.items() if code is ErrorCode.NONE and key in known]
+    if group is None:
+        return codes
+    doomed = [key for key, code in codes.items() if code is ErrorCode.NONE and group.offsets.knows(key)]
     if doomed:
         result = shard.append([offset_tombstone(group.group_id, key) for key in doomed])
         if result.error is ErrorCode.NONE:
@@ -172,8 +242,10 @@ def delete_offsets(
     return codes
 
 
-def may_delete_offsets(group: Group) -> ErrorCode:
+def may_delete_offsets(group: Group | None) -> ErrorCode:
     """Whether offsets of the group may be deleted at all: a group in use must say what it reads."""
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if group.is_empty or group.protocol_type == CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NONE
     return ErrorCode.NON_EMPTY_GROUP

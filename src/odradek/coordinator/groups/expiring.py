@@ -10,10 +10,11 @@
 A commit that named its own expiry (OffsetCommit 2 to 4) keeps to that while the group has no members.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.delayed_heartbeat import MemberKey
@@ -29,7 +30,7 @@ GROUPS_PER_STEP: Final = 10
 """Groups that are looked at in one step while nothing in them has expired."""
 
 
-def expire(shard: Shard, now_ms: int, retention_ms: int) -> Iterator[None]:
+def expire(shard: Shard, now_ms: int, retention_ms: int) -> Steps[None]:
     """Look through a shard; yields between steps."""
     yield from _in_steps(shard, lambda group, keys: expired_offsets(group, keys, now_ms, retention_ms))
 
@@ -44,14 +45,14 @@ def expire_member(group: Group, purgatories: GroupPurgatories, member_id: str) -
     return bool(sessions)
 
 
-def forget_topics(shard: Shard, gone: frozenset[str]) -> Iterator[None]:
+def forget_topics(shard: Shard, gone: frozenset[str]) -> Steps[None]:
     """Topics were deleted: take their offsets back; yields between steps."""
     yield from _in_steps(shard, lambda group, keys: [key for key in keys if key.topic in gone])
 
 
 def _in_steps(
     shard: Shard, doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]]
-) -> Iterator[None]:
+) -> Steps[None]:
     """Take doomed offsets out of every group of a shard, and the groups of which nothing is left then.
 
     What one step takes back is appended as one batch, at its end.

@@ -1,6 +1,6 @@
 """The front door of all groups that this broker coordinates: finds a group, or the error why it is not here.
 
-It routes; every request is a step of its own (`runtime.steps`). Which requests a group takes stands in
+It routes; every request is a step of its own (`runtime.trampoline`). Which requests a group takes stands in
 `classic`; what may be committed in `committing`.
 
     the id's partition is not led here    NOT_COORDINATOR: the client looks for the coordinator again
@@ -8,13 +8,13 @@ It routes; every request is a step of its own (`runtime.steps`). Which requests 
     it is read                            its shard answers
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import Defer
+from odradek.base.execution import Defer, RunSteps, Steps
 from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import GroupBounds
 from odradek.base.topic_names import OFFSETS_TOPIC
@@ -25,20 +25,12 @@ from odradek.coordinator.classic.joining import NO_MEMBER_ID
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.answers import RespondToHeartbeat, refused_heartbeat
-from odradek.coordinator.consumer.epochs import FIRST_WITH_EPOCHS, refuse_fetch
+from odradek.coordinator.consumer.epochs import refuse_fetch
 from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
 from odradek.coordinator.consumer.member import JOINING_EPOCH
 from odradek.coordinator.consumer.surroundings import Surroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
-from odradek.coordinator.groups.committing import (
-    Codes,
-    check_committer,
-    commit,
-    delete_offsets,
-    may_delete_offsets,
-    offsets_of,
-)
 from odradek.coordinator.groups.consumer_listing import described_consumer
 from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_leave, take_sync
 from odradek.coordinator.groups.expiring import expire, expire_member, forget_topics
@@ -52,14 +44,14 @@ from odradek.coordinator.groups.listing import (
     listed,
 )
 from odradek.coordinator.groups.loading import load
-from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
+from odradek.coordinator.groups.offset_writes import OffsetWrites
 from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import GroupLog, Shard
-from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
+from odradek.coordinator.ports import PartitionReader, PartitionWriter
 from odradek.coordinator.runtime.answers import Answer, final
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, OFFSET_ERRORS, told
 from odradek.coordinator.runtime.partition_log import PartitionLog, answer_when_all
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.timer import Purgatory, Timer
 from odradek.wire.messages.consumer_group_describe import DescribedGroup as DescribedConsumerGroup
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -68,7 +60,6 @@ from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.list_groups import ListedGroup
-from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 MINUTE_MS: Final = 60_000
@@ -92,7 +83,7 @@ class GroupCoordinator:
         partition_of: Callable[[str], int],
         topics: Topics,
         defer: Defer,
-        run_sliced: RunSliced,
+        run_steps: RunSteps,
     ) -> None:
         """`partition_of` a group's id; `topics` are those that there are."""
         self._terms = terms
@@ -102,7 +93,6 @@ class GroupCoordinator:
         self._writer = writer
         self._reader = reader
         self._partition_of = partition_of
-        self._is_known = topics.has_partition
         self.purgatories = GroupPurgatories(
             Purgatory("Rebalance", timer, defer=defer),
             Purgatory("Sync", timer, defer=defer),
@@ -112,9 +102,13 @@ class GroupCoordinator:
         # The partitions led here.
         self._shards: dict[int, Shard] = {}
         self._room = Room(terms, self.purgatories, self._shards)
-        self._steps = Steps()
+        self._steps = Trampoline()
+        self.offset_writes = OffsetWrites(
+            terms, self._steps, self._room, self._find, self._shard_of, topics.has_partition
+        )
+        """Commits and deletions of offsets."""
         self._defer = defer
-        self._run_sliced = run_sliced
+        self._run_steps = run_steps
 
     # --- leadership
 
@@ -133,7 +127,7 @@ class GroupCoordinator:
         )
         shard = Shard(log, leader_epoch, self._surroundings, self.purgatories, self._steps, self._defer)
         self._shards[partition] = shard
-        self._run_sliced(load(shard, self._reader))
+        self._run_steps(load(shard, self._reader))
 
     def resign(self, partition: int) -> None:
         """This broker leads a partition no longer: forget its groups, in slices."""
@@ -143,7 +137,7 @@ class GroupCoordinator:
         shard = self._shards.pop(partition, None)
         if shard is not None:
             shard.close()
-            self._defer(lambda: self._run_sliced(shard.drop_all()))
+            self._defer(lambda: self._run_steps(shard.drop_all()))
 
     def resign_all(self) -> None:
         """This broker stops: requests that wait in groups are answered NOT_COORDINATOR."""
@@ -310,62 +304,6 @@ class GroupCoordinator:
 
     # --- offsets
 
-    def commit_offsets(
-        self, request: OffsetCommitRequest, respond: Callable[[Codes], None], version: int = 8
-    ) -> None:
-        """OffsetCommit: answered when the offsets are replicated."""
-
-        def step() -> None:
-            offsets = offsets_of(request, self._terms.clock.wall_ms())
-            generation = request.generation_id_or_member_epoch
-            # Version 1 and older could not be answered with errors here; those that are served can.
-            found = self._group_to_commit_to(request.group_id, generation, version)
-            if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, dict.fromkeys(offsets, found)))
-                return
-            shard, group = found
-            code = check_committer(
-                group, request.member_id, request.group_instance_id, generation, version=version
-            )
-            self._commit(shard, group, code, offsets, respond)
-
-        self._steps.run(step)
-
-    def _commit(
-        self,
-        shard: Shard,
-        group: Group,
-        code: ErrorCode,
-        offsets: Mapping[TopicPartition, CommittedOffset],
-        respond: Callable[[Codes], None],
-        producer: TransactionalProducer | None = None,
-    ) -> None:
-        """Commit where `code` is NONE; else answer it for each partition."""
-        if code is ErrorCode.NONE:
-            commit(shard, group, self._terms, offsets, self._is_known, respond, producer)
-            return
-        shard.forget_if_void(group)
-        shard.answer(
-            Answer(
-                respond,
-                dict.fromkeys(offsets, code),
-                lambda error: dict.fromkeys(offsets, told(OFFSET_ERRORS, error)),
-            )
-        )
-
-    def _group_to_commit_to(
-        self, group_id: str, generation: int, version: int = 0
-    ) -> tuple[Shard, Group] | ErrorCode:
-        shard = self._shard_of(group_id)
-        if isinstance(shard, ErrorCode):
-            return shard
-        if group_id not in shard.groups and generation >= 0:
-            is_told = version >= FIRST_WITH_EPOCHS
-            return ErrorCode.GROUP_ID_NOT_FOUND if is_told else ErrorCode.ILLEGAL_GENERATION
-        if self._room.refusal(shard, group_id) is not None:
-            return ErrorCode.POLICY_VIOLATION
-        return shard, shard.group(group_id)
-
     def fetch_offsets(
         self,
         group_id: str,
@@ -403,35 +341,6 @@ class GroupCoordinator:
 
         self._steps.run(step)
 
-    def delete_offsets(
-        self,
-        group_id: str,
-        partitions: Sequence[TopicPartition],
-        respond: Callable[[ErrorCode, Codes], None],
-    ) -> None:
-        """OffsetDelete: an error of the whole, or a code for each partition."""
-
-        def step() -> None:
-            found = self._find_existing(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
-            code = found if isinstance(found, ErrorCode) else may_delete_offsets(found[1])
-            if isinstance(found, ErrorCode) or code is not ErrorCode.NONE:
-                self._steps.answer(final(respond_to_all, (code, {})))
-                return
-            shard, group = found
-            codes = delete_offsets(shard, group, partitions, self._is_known)
-            shard.answer(
-                Answer(
-                    respond_to_all,
-                    (ErrorCode.NONE, codes),
-                    lambda error: (told(OFFSET_ERRORS, error), {}),
-                )
-            )
-
-        def respond_to_all(answer: tuple[ErrorCode, Codes]) -> None:
-            respond(*answer)
-
-        self._steps.run(step)
-
     def _find_existing(self, group_id: str) -> tuple[Shard, Group] | ErrorCode:
         found = self._find(group_id)
         if isinstance(found, ErrorCode):
@@ -440,37 +349,6 @@ class GroupCoordinator:
         return ErrorCode.GROUP_ID_NOT_FOUND if group is None else (shard, group)
 
     # --- transactions
-
-    def stage_transactional_offsets(
-        self,
-        group_id: str,
-        producer: TransactionalProducer,
-        offsets: Mapping[TopicPartition, CommittedOffset],
-        *,
-        member_id: str,
-        instance_id: str | None,
-        generation: int,
-        respond: Callable[[Codes], None],
-    ) -> None:
-        """TxnOffsetCommit: write offsets as the producer's, to count when its transaction commits.
-
-        A producer that tells no member and no generation is not checked to be one (KIP-447).
-        """
-
-        def step() -> None:
-            found: tuple[Shard, Group] | ErrorCode = ErrorCode.INVALID_GROUP_ID
-            if group_id:
-                found = self._group_to_commit_to(group_id, generation)
-            if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, dict.fromkeys(offsets, found)))
-                return
-            shard, group = found
-            code = ErrorCode.NONE
-            if generation >= 0 or member_id or instance_id is not None:
-                code = check_committer(group, member_id, instance_id, generation, is_transactional=True)
-            self._commit(shard, group, code, offsets, respond, producer)
-
-        self._steps.run(step)
 
     def is_loading(self, partition: int) -> bool:
         """Whether a partition is being read: a marker that it gets now might be missed."""
@@ -560,7 +438,7 @@ class GroupCoordinator:
         """Every `offsets.retention.check.interval.ms`: begin to look for what has expired."""
         now_ms = self._terms.clock.wall_ms()
         retention_ms = self._terms.settings.offsets_retention_minutes * MINUTE_MS
-        self._run_sliced(self._in_each_shard(lambda shard: expire(shard, now_ms, retention_ms)))
+        self._run_steps(self._in_each_shard(lambda shard: expire(shard, now_ms, retention_ms)))
 
     def expire_member(self, group_id: str, member_id: str) -> bool:
         """See `expiring.expire_member`; False where there is no such group."""
@@ -570,9 +448,9 @@ class GroupCoordinator:
     def forget_topics(self, names: Sequence[str]) -> None:
         """Topics were deleted: their offsets go with them."""
         gone = frozenset(names)
-        self._run_sliced(self._in_each_shard(lambda shard: forget_topics(shard, gone)))
+        self._run_steps(self._in_each_shard(lambda shard: forget_topics(shard, gone)))
 
-    def _in_each_shard(self, work: Callable[[Shard], Iterator[None]]) -> Iterator[None]:
+    def _in_each_shard(self, work: Callable[[Shard], Steps[None]]) -> Steps[None]:
         """Do a piece of work in one partition after another; yields between steps."""
         for shard in list(self._shards.values()):
             if not shard.is_loading:

@@ -9,12 +9,13 @@ leaves every other kind to the wire's own decoder.
 """
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final
 
 from odradek.base.errors import InvalidRecord, LogError, MalformedRequest
+from odradek.base.execution import Steps
 from odradek.base.ids import Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
@@ -88,7 +89,7 @@ class _Replay:
     taken: int = 0
 
 
-def load(shard: Shard, reader: PartitionReader) -> Iterator[None]:
+def load(shard: Shard, reader: PartitionReader) -> Steps[None]:
     """Read the shard's partition and put its groups in place, as long as it is led; yields between steps."""
     replay = _Replay()
     end = yield from _read(shard, reader, replay)
@@ -128,7 +129,7 @@ def _read(shard: Shard, reader: PartitionReader, replay: _Replay) -> Generator[N
 
 def _take_batch(
     replay: _Replay, data: bytes, at: int, behind: int, base_offset: Offset, attributes: int
-) -> Iterator[None]:
+) -> Steps[None]:
     """Replay one batch, which begins at `at` and ends before `behind`.
 
     What cannot be read in it is logged and left out.
@@ -260,7 +261,7 @@ def _complete(replay: _Replay, producer_id: ProducerId, *, committed: bool) -> N
                 offsets[topic_partition] = offset
 
 
-def _install(shard: Shard, replay: _Replay) -> Iterator[None]:
+def _install(shard: Shard, replay: _Replay) -> Steps[None]:
     """Make groups of what was read."""
     for count, (raw_id, offsets) in enumerate(replay.offsets.items(), 1):
         if offsets:

@@ -86,14 +86,18 @@ def build_batch(
     records: list[KeyValue], now_ms: int, producer: TransactionalProducer | None = None
 ) -> bytearray:
     """One batch of these records, part of the producer's transaction where there is one."""
-    if producer is None:
-        batch = BatchBuilder()
-    else:
-        producer_id, epoch = producer
-        batch = BatchBuilder(producer_id=producer_id, producer_epoch=epoch, is_transactional=True)
+    batch = batch_builder(producer)
     for key, value in records:
         batch.append(now_ms, key, value)
     return batch.build()
+
+
+def batch_builder(producer: TransactionalProducer | None = None) -> BatchBuilder:
+    """Builds a batch in the producer's transaction where there is one."""
+    if producer is None:
+        return BatchBuilder()
+    producer_id, epoch = producer
+    return BatchBuilder(producer_id=producer_id, producer_epoch=epoch, is_transactional=True)
 
 
 def read_offset_key(key: bytes) -> tuple[str, TopicPartition]:

@@ -8,7 +8,7 @@ are applied; a transaction's count from where they were written, once it commits
     9 commits    committed 5, for 41 < 42
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -97,6 +97,18 @@ class GroupOffsets:
         known = self._committed.get(topic_partition)
         if known is None or log_offset_of(known) <= committed.log_offset:
             self._committed[topic_partition] = committed[:]
+
+    def put_all(self, offsets: Mapping[TopicPartition, CommittedOffset], log_offset: Offset) -> None:
+        """Take commits that are in the log from `log_offset` on."""
+        committed = self._committed
+        for topic_partition, offset in offsets.items():
+            known = committed.get(topic_partition)
+            if known is None or log_offset_of(known) <= log_offset:
+                committed[topic_partition] = (*offset[:-1], log_offset)
+
+    def knows(self, topic_partition: TopicPartition) -> bool:
+        """Whether a partition has an offset, committed or pending."""
+        return topic_partition in self._committed or self.is_unstable(topic_partition)
 
     def forget(self, topic_partition: TopicPartition, log_offset: Offset) -> None:
         """Take a tombstone that stands at `log_offset`: commits after it count, those before it do not.

@@ -8,12 +8,13 @@ Memory follows the log: what is appended counts, and answers that build on it wa
 (R19).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from typing import Never, TypeAlias
 
+from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Defer
+from odradek.base.execution import Defer, Steps
 from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.coordinator.classic import ClassicMembership, ClassicProtocol
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
@@ -37,7 +38,7 @@ from odradek.coordinator.groups.migrating import downgraded, may_downgrade
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
 from odradek.coordinator.runtime.answers import AnyAnswer
 from odradek.coordinator.runtime.partition_log import AppendResult, PartitionLog
-from odradek.coordinator.runtime.steps import Step, Steps
+from odradek.coordinator.runtime.trampoline import Step, Trampoline
 
 GroupLog: TypeAlias = PartitionLog[Never]
 """Nothing but answers leaves a broker for groups."""
@@ -65,7 +66,7 @@ class Shard:
         leader_epoch: LeaderEpoch,
         surroundings: Surroundings,
         purgatories: GroupPurgatories,
-        steps: Steps,
+        steps: Trampoline,
         defer: Defer,
     ) -> None:
         self.log = log
@@ -177,7 +178,7 @@ class Shard:
         self.log.close()
         self._open_transactions.clear()
 
-    def drop_all(self) -> Iterator[None]:
+    def drop_all(self) -> Steps[None]:
         """After `close`: answer NOT_COORDINATOR to the requests that wait in groups; in slices."""
         for group in list(self.groups.values()):
             self._steps.run(partial(self.drop, group, ErrorCode.NOT_COORDINATOR))
@@ -192,6 +193,11 @@ class Shard:
         """
         self._gathered.flush()
         return self._append(records, producer)
+
+    def append_batch(self, batch: Buffer) -> AppendResult:
+        """Append a batch that was built before; see `append`."""
+        self._gathered.flush()
+        return self.log.append(batch)
 
     def gather(self, write: GatheredWrite) -> None:
         """Append records in one batch with others of this turn of the loop."""

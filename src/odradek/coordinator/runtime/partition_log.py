@@ -17,7 +17,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 from odradek.coordinator.ports import PartitionWriter
 from odradek.coordinator.runtime.answers import Answer, AnyAnswer
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 
 E = TypeVar("E")
 
@@ -44,7 +44,7 @@ class _Held(Generic[E]):
         self.effects: list[E] = []
 
 
-def answer_when_all(steps: Steps, logs: Iterable["PartitionLog[Any]"], answer: AnyAnswer) -> None:
+def answer_when_all(steps: Trampoline, logs: Iterable["PartitionLog[Any]"], answer: AnyAnswer) -> None:
     """Let an answer leave when all that was appended to several logs so far is replicated."""
     behind = [log for log in logs if not log.is_replicated]
     if not behind:
@@ -71,7 +71,7 @@ class PartitionLog(Generic[E]):
         self,
         topic_partition: TopicPartition,
         writer: PartitionWriter,
-        steps: Steps,
+        steps: Trampoline,
         timeout_ms: Callable[[], int],
         carry_out: Callable[[E], None],
     ) -> None:

@@ -7,10 +7,11 @@ fifty that find no coordinator.
 """
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import Final
 
 from odradek.base.errors import InvalidRecord, MalformedRequest, OdradekError
+from odradek.base.execution import Steps
 from odradek.base.ids import Offset
 from odradek.coordinator.ports import PartitionReader
 from odradek.coordinator.transactions.state_records import decode_key, decode_value
@@ -30,7 +31,7 @@ class UnreadablePartition(OdradekError):
     """A partition that holds less than it says."""
 
 
-def load(partition: StatePartition, reader: PartitionReader) -> Iterator[None]:
+def load(partition: StatePartition, reader: PartitionReader) -> Steps[None]:
     """Read a partition into memory, as long as it is led; yields between reads.
 
     Raises OdradekError when it cannot be read: then it stays COORDINATOR_LOAD_IN_PROGRESS.

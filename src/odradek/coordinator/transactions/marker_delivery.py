@@ -16,7 +16,7 @@ from typing import Final
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.coordinator.transactions.ending import complete
 from odradek.coordinator.transactions.ports import Marker, MarkerWriter
 from odradek.coordinator.transactions.state import TransactionState
@@ -33,7 +33,7 @@ _SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRAN
 class MarkerDelivery:
     """Ends what is prepared."""
 
-    def __init__(self, markers: MarkerWriter, clock: Clock, timer: Timer, steps: Steps) -> None:
+    def __init__(self, markers: MarkerWriter, clock: Clock, timer: Timer, steps: Trampoline) -> None:
         self._markers = markers
         self._clock = clock
         self._timer = timer
@@ -49,10 +49,7 @@ class MarkerDelivery:
     def _write_markers(self, partition: StatePartition, transaction: Transaction) -> None:
         if not partition.is_led:
             return
-        unmarked = transaction.unmarked
-        for gone in [one for one in unmarked if self._markers.is_gone(one)]:
-            del unmarked[gone]
-        record = transaction.current
+        unmarked, record = transaction.unmarked, transaction.current
         marker = Marker(
             record.producer, record.state is TransactionState.PREPARE_COMMIT, partition.coordinator_epoch
         )
@@ -74,7 +71,7 @@ class MarkerDelivery:
             return
         unmarked = transaction.unmarked
         for topic_partition, error in outcome.items():
-            if error is ErrorCode.NONE:
+            if error is ErrorCode.NONE or self._markers.is_gone(topic_partition):
                 unmarked.pop(topic_partition, None)
             else:
                 unmarked[topic_partition] = error

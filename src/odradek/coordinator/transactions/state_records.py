@@ -10,7 +10,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions.state import TransactionState
-from odradek.coordinator.transactions.transaction import TransactionRecord, TransactionVersion
+from odradek.coordinator.transactions.transaction import TransactionRecord, TransactionVersion, by_topic
 from odradek.records.builder import BatchBuilder
 from odradek.wire.messages.transaction_state import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.wire.versioned import decode_versioned, encode_versioned, version_of
@@ -52,7 +52,9 @@ def encode_value(record: TransactionRecord) -> bytes:
             transaction_timeout_ms=record.timeout_ms,
             transaction_status=record.state,
             transaction_partitions=(
-                None if record.state is TransactionState.EMPTY else _by_topic(record.partitions)
+                None
+                if record.state is TransactionState.EMPTY
+                else [PartitionsSchema(*one) for one in by_topic(record.partitions).items()]
             ),
             transaction_last_update_timestamp_ms=record.updated_ms,
             transaction_start_timestamp_ms=record.started_ms,
@@ -84,10 +86,3 @@ def decode_value(value: Buffer) -> TransactionRecord:
         next_producer_id=stored.next_producer_id,
         version=TransactionVersion.CLASSIC if is_classic else TransactionVersion.V2,
     )
-
-
-def _by_topic(partitions: frozenset[TopicPartition]) -> list[PartitionsSchema]:
-    topics: dict[str, PartitionsSchema] = {}
-    for topic, partition in sorted(partitions):
-        topics.setdefault(topic, PartitionsSchema(topic)).partition_ids.append(partition)
-    return list(topics.values())

@@ -15,7 +15,7 @@ from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
 from odradek.coordinator.placement import partition_for
 from odradek.coordinator.ports import PartitionWriter
 from odradek.coordinator.runtime.partition_log import PartitionLog
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.coordinator.transactions.state_records import build_batch
 from odradek.coordinator.transactions.transaction import Transaction, TransactionRecord
 
@@ -101,7 +101,7 @@ class StateStore:
         writer: PartitionWriter,
         clock: Clock,
         partition_count: Callable[[], int],
-        steps: Steps,
+        steps: Trampoline,
         write_markers: Callable[[WriteMarkers], None],
     ) -> None:
         """`partition_count` is asked with every lookup; the topic may not have been made yet."""

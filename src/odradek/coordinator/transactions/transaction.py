@@ -9,6 +9,7 @@ current one is Prepare*, every other request gets CONCURRENT_TRANSACTIONS, a ret
     current CompleteCommit
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -106,4 +107,15 @@ class Transaction:
     def take(self, record: TransactionRecord) -> None:
         """Let a record be current."""
         self.current = record
-        self.unmarked = dict.fromkeys(sorted(record.partitions), ErrorCode.NONE) if record.is_prepared else {}
+        self.unmarked = {}
+        if record.is_prepared:
+            for topic, partitions in by_topic(record.partitions).items():
+                self.unmarked |= {TopicPartition(topic, one): ErrorCode.NONE for one in partitions}
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """The numbers of each topic's partitions, everything sorted."""
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return {topic: sorted(topics[topic]) for topic in sorted(topics)}

@@ -8,18 +8,18 @@ every in-sync replica has that.
     end                 ending       → stored → the answer, and marker_delivery → stored
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later
+from odradek.base.execution import Later, RunSteps, Steps
 from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
-from odradek.coordinator.ports import PartitionReader, PartitionWriter, RunSliced
+from odradek.coordinator.ports import PartitionReader, PartitionWriter
 from odradek.coordinator.runtime.answers import Answer
 from odradek.coordinator.runtime.bounds import Bound
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.coordinator.transactions import ending, initializing, membership
 from odradek.coordinator.transactions.loading import load
 from odradek.coordinator.transactions.marker_delivery import MarkerDelivery
@@ -71,15 +71,15 @@ class TransactionCoordinator:
         partition_count: Callable[[], int],
         clock: Clock,
         timer: Timer,
-        run_sliced: RunSliced,
+        run_steps: RunSteps,
     ) -> None:
         """`settings` gives those in force; `partition_count` that of `__transaction_state`."""
         self._settings = settings
         self._reader = reader
         self._take_producer_id = take_producer_id
         self._clock = clock
-        self._run_sliced = run_sliced
-        self._steps = Steps()
+        self._run_steps = run_steps
+        self._steps = Trampoline()
         self._bound = Bound(
             "odradek.transactional.ids.max",
             "transactional ids",
@@ -96,7 +96,7 @@ class TransactionCoordinator:
         """This broker leads a partition of `__transaction_state` now: load it, in slices."""
 
         def begin() -> None:
-            self._run_sliced(load(self.store.lead(index, coordinator_epoch), self._reader))
+            self._run_steps(load(self.store.lead(index, coordinator_epoch), self._reader))
 
         self._steps.run(begin)
 
@@ -350,16 +350,16 @@ class TransactionCoordinator:
 
         Every `transaction.abort.timed.out.transaction.cleanup.interval.ms`.
         """
-        self._run_sliced(self._look_at_all(self._abort_if_late))
+        self._run_steps(self._look_at_all(self._abort_if_late))
 
     def remove_expired(self) -> None:
         """Forget the ids that have not been used for `transactional.id.expiration.ms`, in slices.
 
         Every `transaction.remove.expired.transaction.cleanup.interval.ms`.
         """
-        self._run_sliced(self._look_at_all(self._remove_if_expired))
+        self._run_steps(self._look_at_all(self._remove_if_expired))
 
-    def _look_at_all(self, look: Callable[[StatePartition, Transaction], bool]) -> Iterator[None]:
+    def _look_at_all(self, look: Callable[[StatePartition, Transaction], bool]) -> Steps[None]:
         """Let `look` see every transactional id; it tells whether it wrote something."""
         for count, (partition, transaction) in enumerate(self.store.transactions(), 1):
             is_known = partition.transactions.get(transaction.transactional_id) is transaction

@@ -17,7 +17,6 @@ from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.events import BrokerAnswered
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
-from odradek.metadata.controller.work import Work
 from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
 from odradek.metadata.startup import document_in, load_brokers, read_document
 from odradek.metadata.store import (
@@ -26,6 +25,7 @@ from odradek.metadata.store import (
     GetData,
     ReadResult,
     StoreRefused,
+    StoreSteps,
     read_children,
     read_many,
 )
@@ -39,11 +39,11 @@ class ActiveController:
         self._deletions = TopicDeletions(cluster)
         self._answering = RequestAnswering(cluster, self._deletions, settings, chance)
 
-    def answer(self, request: ControllerRequest) -> Work[Answer]:
+    def answer(self, request: ControllerRequest) -> StoreSteps[Answer]:
         """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
         return self._answering.answer(request)
 
-    def take_over(self) -> Work[None]:
+    def take_over(self) -> StoreSteps[None]:
         """Give every partition a valid leader after an election, and send every broker the whole state."""
         for broker in list(self._cluster.image.brokers.values()):
             yield from self._admit(broker)
@@ -55,7 +55,7 @@ class ActiveController:
             yield from self._deletions.start(name)
         yield from self._cluster.flush()
 
-    def brokers_changed(self) -> Work[None]:
+    def brokers_changed(self) -> StoreSteps[None]:
         """Compare the registrations with the image: brokers that are gone, new, or registered again."""
         registered = yield from load_brokers()
         known = dict(self._cluster.image.brokers)
@@ -89,7 +89,7 @@ class ActiveController:
             self._cluster.messages.brokers_changed()
         yield from self._cluster.flush()
 
-    def isr_changes(self) -> Work[None]:
+    def isr_changes(self) -> StoreSteps[None]:
         """R4: leaders announced ISR changes: read the states, update all brokers, delete the notices."""
         names = yield from read_children(paths.ISR_CHANGES, watch=True)
         notices = [f"{paths.ISR_CHANGES}/{name}" for name in names]
@@ -107,7 +107,7 @@ class ActiveController:
                 raise StoreRefused(failed)
         yield from self._cluster.flush()
 
-    def broker_answered(self, answered: BrokerAnswered) -> Work[None]:
+    def broker_answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
         """Take a broker's answer: replicas deleted, or disks that failed."""
         broker_id, errors = answered.broker_id, answered.errors
         yield from self._deletions.answered(answered)
@@ -118,7 +118,7 @@ class ActiveController:
             yield from self._cluster.rewrite(failed, self._cluster.settled)
         yield from self._cluster.flush()
 
-    def _admit(self, broker: BrokerImage) -> Work[None]:
+    def _admit(self, broker: BrokerImage) -> StoreSteps[None]:
         """R15: before a newly registered broker counts, take back what it may have lost.
 
         What lay in a log directory that it misses is found out partition by partition: told to lead or follow

@@ -11,11 +11,12 @@ from odradek.base.settings import GroupBounds
 from odradek.base.values import value
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
-from odradek.metadata.controller.carrying_out import STEPS_PER_DECISION, CarryingOut, Outcome
+from odradek.metadata.controller.carrying_out import ITEMS_PER_DECISION, CarryingOut, Outcome
 from odradek.metadata.controller.config_changes import decide_configs
 from odradek.metadata.controller.controlled_cluster import UNCLEAN_ELECTION, ControlledCluster
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
+from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.partition_creation import decide_more_partitions
 from odradek.metadata.controller.producer_ids import decide_producer_ids
 from odradek.metadata.controller.replica_states import Replica
@@ -41,9 +42,9 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.controller.topic_creation import decide_creation
 from odradek.metadata.controller.topic_deletion import decide_deletion
-from odradek.metadata.controller.work import PAUSE, Pace, Work
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.startup import read_document
+from odradek.metadata.store import StoreSteps
 
 ATTEMPTS_MAX = 10
 
@@ -79,7 +80,7 @@ class RequestAnswering:
         self._settings = settings
         self._chance = chance
 
-    def answer(self, request: ControllerRequest) -> Work[Answer]:
+    def answer(self, request: ControllerRequest) -> StoreSteps[Answer]:
         """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
         answer: Answer
         match request:
@@ -100,7 +101,7 @@ class RequestAnswering:
         yield from self._cluster.flush()
         return answer
 
-    def _create_topics(self, request: CreateTopics) -> Work[TopicOutcomes]:
+    def _create_topics(self, request: CreateTopics) -> StoreSteps[TopicOutcomes]:
         decisions = decide_creation(
             self._cluster.image,
             request,
@@ -113,20 +114,20 @@ class RequestAnswering:
         outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.TOPIC_ALREADY_EXISTS)
         return TopicOutcomes(outcomes)
 
-    def _create_partitions(self, request: CreatePartitions) -> Work[TopicOutcomes]:
+    def _create_partitions(self, request: CreatePartitions) -> StoreSteps[TopicOutcomes]:
         decisions = decide_more_partitions(self._cluster.image, request)
         if request.validate_only:
             return TopicOutcomes((yield from _outcomes(decisions)))
         outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_SERVER_ERROR)
         return TopicOutcomes(outcomes)
 
-    def _delete_topics(self, request: DeleteTopics) -> Work[TopicOutcomes]:
+    def _delete_topics(self, request: DeleteTopics) -> StoreSteps[TopicOutcomes]:
         enabled = self._settings.delete_topic_enable
         decisions = decide_deletion(self._cluster.image, request, deletion_enabled=enabled)
         outcomes = yield from self._carrying_out.carry_out(decisions, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return TopicOutcomes(outcomes)
 
-    def _alter_configs(self, request: AlterConfigs) -> Work[ResourceOutcomes]:
+    def _alter_configs(self, request: AlterConfigs) -> StoreSteps[ResourceOutcomes]:
         decisions = decide_configs(self._cluster.image, request, self._settings.group_bounds)
         if request.validate_only:
             return ResourceOutcomes((yield from _outcomes(decisions)))
@@ -135,7 +136,7 @@ class RequestAnswering:
             yield from self._cluster.settle_leaderless()
         return ResourceOutcomes(outcomes)
 
-    def _allocate_producer_ids(self, request: AllocateProducerIds) -> Work[ProducerIdBlock]:
+    def _allocate_producer_ids(self, request: AllocateProducerIds) -> StoreSteps[ProducerIdBlock]:
         for _ in range(ATTEMPTS_MAX):
             last = yield from read_document(paths.PRODUCER_ID_BLOCK, codec.decode_producer_id_block)
             if last is None:
@@ -147,7 +148,7 @@ class RequestAnswering:
                 return decision.outcome
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "others keep taking producer ids; try again")
 
-    def _elect_leaders(self, request: ElectLeaders) -> Work[PartitionOutcomes]:
+    def _elect_leaders(self, request: ElectLeaders) -> StoreSteps[PartitionOutcomes]:
         preferred = request.election_type is ElectionType.PREFERRED
         asked = request.partitions if request.partitions is not None else tuple(self._cluster.partitions())
         errors: dict[TopicPartition, ErrorCode] = {}
@@ -189,7 +190,7 @@ class RequestAnswering:
             return partition.leader == partition.preferred_leader
         return partition.leader in self._cluster.online(named)
 
-    def _shut_down(self, request: ControlledShutdown) -> Work[ShutdownProgress]:
+    def _shut_down(self, request: ControlledShutdown) -> StoreSteps[ShutdownProgress]:
         stopping = request.broker_id
         broker = self._cluster.image.brokers.get(stopping)
         if broker is None:
@@ -221,12 +222,12 @@ class RequestAnswering:
         return ShutdownProgress(tuple(remaining))
 
 
-def _outcomes(decisions: Iterable[Decision[Outcome]]) -> Work[tuple[Outcome, ...]]:
+def _outcomes(decisions: Iterable[Decision[Outcome]]) -> StoreSteps[tuple[Outcome, ...]]:
     """What the decisions come to when none is carried out."""
     outcomes: list[Outcome] = []
     pace = Pace()
     for decision in decisions:
         outcomes.append(decision.outcome)
-        if pace.is_over(STEPS_PER_DECISION):
-            yield PAUSE
+        if pace.is_over(ITEMS_PER_DECISION):
+            yield None
     return tuple(outcomes)

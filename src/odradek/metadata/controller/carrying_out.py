@@ -20,14 +20,14 @@ from odradek.base.ids import TopicPartition
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
+from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.requests import ResourceOutcome, TopicOutcome
-from odradek.metadata.controller.work import PAUSE, Pace, Work
 from odradek.metadata.image import Change, PartitionChanged, TopicCreated, TopicDeletionBegan
-from odradek.metadata.store import Failed, Fault, StoreRefused
+from odradek.metadata.store import Failed, Fault, StoreRefused, StoreSteps
 
 WRITES_PER_BATCH: Final = 200
-STEPS_PER_DECISION: Final = 5
-"""What it costs to decide one subject, in steps of `work.Pace`."""
+ITEMS_PER_DECISION: Final = 5
+"""What it costs to decide one subject, in items of `pace.Pace`."""
 
 Outcome = TypeVar("Outcome", TopicOutcome, ResourceOutcome)
 
@@ -41,7 +41,7 @@ class CarryingOut:
 
     def carry_out(
         self, decisions: Iterable[Decision[Outcome]], conflict: ErrorCode
-    ) -> Work[tuple[Outcome, ...]]:
+    ) -> StoreSteps[tuple[Outcome, ...]]:
         """Do what is decided, subject by subject; one whose node is there already answers `conflict`.
 
         A decision is taken from `decisions` when its turn comes.
@@ -51,8 +51,8 @@ class CarryingOut:
         writes = 0
         pace = Pace()
         for decision in decisions:
-            if pace.is_over(STEPS_PER_DECISION):
-                yield PAUSE
+            if pace.is_over(ITEMS_PER_DECISION):
+                yield None
             if batch and writes + len(decision.writes) > WRITES_PER_BATCH:
                 outcomes += yield from self._carry_out_batch(batch, conflict)
                 batch, writes = [], 0
@@ -62,14 +62,19 @@ class CarryingOut:
             outcomes += yield from self._carry_out_batch(batch, conflict)
         return tuple(outcomes)
 
-    def _carry_out_batch(self, batch: list[Decision[Outcome]], conflict: ErrorCode) -> Work[list[Outcome]]:
+    def _carry_out_batch(
+        self, batch: list[Decision[Outcome]], conflict: ErrorCode
+    ) -> StoreSteps[list[Outcome]]:
         outcomes: list[Outcome] = []
         failed: Failed | None = None
         if len(batch) > 1:
             writes = [write for decision in batch for write in decision.writes]
             if writes:
                 failed = yield from self._cluster.commit(writes, expect_new=True)
+        pace = Pace()
         for decision in batch:
+            if pace.is_over(ITEMS_PER_DECISION):
+                yield None
             if decision.writes and (failed is not None or len(batch) == 1):
                 refused = yield from self._cluster.commit(decision.writes)
                 if refused is not None:
@@ -79,7 +84,7 @@ class CarryingOut:
             outcomes.append(decision.outcome)
         return outcomes
 
-    def _finish(self, decision: Decision[Outcome]) -> Work[None]:
+    def _finish(self, decision: Decision[Outcome]) -> StoreSteps[None]:
         """Write what did not fit into the first write, then apply the decision to the image."""
         rest = iter(decision.more_writes)
         while writes := tuple(islice(rest, WRITES_PER_BATCH)):
@@ -91,7 +96,7 @@ class CarryingOut:
         for change in decision.changes:
             yield from self._note(change)
 
-    def _note(self, change: Change) -> Work[None]:
+    def _note(self, change: Change) -> StoreSteps[None]:
         """Note the brokers' messages for a change that was decided."""
         image, messages = self._cluster.image, self._cluster.messages
         match change:
@@ -100,7 +105,7 @@ class CarryingOut:
                 for number in partitions:
                     messages.partition_changed(image, TopicPartition(name, number), is_new=True)
                     if pace.is_over():
-                        yield PAUSE
+                        yield None
             case PartitionChanged(topic, number, _):
                 messages.partition_changed(image, TopicPartition(topic, number), is_new=True)
             case TopicDeletionBegan(name):

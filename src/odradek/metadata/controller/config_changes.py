@@ -25,7 +25,7 @@ the log and by DescribeConfigs.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
@@ -81,10 +81,9 @@ class _Resource(NamedTuple):
 
 def decide_configs(
     image: ClusterImage, request: AlterConfigs, group_bounds: GroupBounds
-) -> list[Decision[ResourceOutcome]]:
-    """One decision per resource, in the request's order."""
+) -> Iterator[Decision[ResourceOutcome]]:
+    """One decision per resource, in the request's order, each made when it is asked for."""
     times_named = Counter((asked.resource_type, asked.name) for asked in request.resources)
-    decisions: list[Decision[ResourceOutcome]] = []
     for asked in request.resources:
         key = asked.resource_type, asked.name
         try:
@@ -98,10 +97,9 @@ def decide_configs(
                 _refuse_beyond(group_bounds, overrides)
             _refuse_too_large(overrides)
         except ApiError as refusal:
-            decisions.append(Decision(ResourceOutcome(*key, refusal.code, refusal.message)))
-            continue
-        decisions.append(_changed(asked, resource, overrides))
-    return decisions
+            yield Decision(ResourceOutcome(*key, refusal.code, refusal.message))
+        else:
+            yield _changed(asked, resource, overrides)
 
 
 def checked_topic_overrides(image: ClusterImage, configs: Iterable[tuple[str, str | None]]) -> dict[str, str]:

@@ -17,10 +17,10 @@ from odradek.metadata.controller import election
 from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.decision import DecidedWrite, Put
 from odradek.metadata.controller.events import Effect, ImageChanged, SendToBroker
+from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.partition_states import assert_move, state_of
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition
-from odradek.metadata.controller.work import PAUSE, Pace, Work
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
 from odradek.metadata.messages import StopReplica, size_of
 from odradek.metadata.startup import load_states
@@ -35,6 +35,7 @@ from odradek.metadata.store import (
     SetData,
     StoreLimits,
     StoreRefused,
+    StoreSteps,
     WriteOperation,
     ensure,
 )
@@ -111,11 +112,11 @@ class ControlledCluster:
             for number, state in topic.partitions.items()
         }
 
-    def settle_all(self) -> Work[None]:
+    def settle_all(self) -> StoreSteps[None]:
         """Give every partition the leader and ISR that the live brokers allow."""
         yield from self.rewrite(self.partitions(), self.settled)
 
-    def settle_leaderless(self) -> Work[None]:
+    def settle_leaderless(self) -> StoreSteps[None]:
         """Give the partitions without a leader one, where it may be any replica that serves now."""
         leaderless = [named for named, state in self.partitions().items() if state.leader == NO_BROKER]
         yield from self.rewrite(leaderless, self.settled)
@@ -141,7 +142,7 @@ class ControlledCluster:
 
     def rewrite(
         self, candidates: Iterable[TopicPartition], successor: Successor
-    ) -> Work[list[TopicPartition]]:
+    ) -> StoreSteps[list[TopicPartition]]:
         """Write what `successor` makes of each partition; returns those that changed.
 
         Where a leader's ISR write came first, the states are read and decided again, at most ATTEMPTS_MAX
@@ -154,7 +155,7 @@ class ControlledCluster:
             successors: list[tuple[TopicPartition, PartitionImage]] = []
             for named in pending:
                 if pace.is_over():
-                    yield PAUSE
+                    yield None
                 partition = self.image.partition(named)
                 if partition is None or partition.state_version < 0:
                     continue
@@ -178,7 +179,7 @@ class ControlledCluster:
             yield from self.refresh(pending)
         return changed
 
-    def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> Work[bool]:
+    def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> StoreSteps[bool]:
         """Write states all or none; False when a leader has written one of them meanwhile."""
         writes = tuple(
             SetData(
@@ -198,7 +199,7 @@ class ControlledCluster:
             self.messages.partition_changed(self.image, named)
         return True
 
-    def refresh(self, partitions: Iterable[TopicPartition]) -> Work[None]:
+    def refresh(self, partitions: Iterable[TopicPartition]) -> StoreSteps[None]:
         """Take the states of these partitions from the store, as far as they are known here."""
         known = {named: state for named in partitions if (state := self.image.partition(named)) is not None}
         found = yield from load_states(known)
@@ -206,12 +207,12 @@ class ControlledCluster:
             *(PartitionChanged(*named, state) for named, state in found.items() if state != known[named])
         )
 
-    def start_new_partitions(self) -> Work[None]:
+    def start_new_partitions(self) -> StoreSteps[None]:
         """Give a first state to partitions that are assigned and have none (new -> online)."""
         pace = Pace()
         for named, partition in self.partitions().items():
             if pace.is_over():
-                yield PAUSE
+                yield None
             if partition.state_version >= 0 or not any(map(self.image.is_live, partition.replicas)):
                 continue
             fresh = new_partition(self.image, partition.replicas)
@@ -224,7 +225,9 @@ class ControlledCluster:
                 self.apply(PartitionChanged(*named, fresh))
                 self.messages.partition_changed(self.image, named, is_new=True)
 
-    def commit(self, writes: Sequence[DecidedWrite], *, expect_new: bool = False) -> Work[Failed | None]:
+    def commit(
+        self, writes: Sequence[DecidedWrite], *, expect_new: bool = False
+    ) -> StoreSteps[Failed | None]:
         """Write all or nothing under the epoch's fence; the failure's index is that of the write.
 
         `expect_new` makes the nodes that are likely new without a look; it fails when one is there.
@@ -253,7 +256,7 @@ class ControlledCluster:
             self.image.apply_all(changes)
             self._effects.append(ImageChanged(changes))
 
-    def tell_everything(self, broker_id: BrokerId) -> Work[None]:
+    def tell_everything(self, broker_id: BrokerId) -> StoreSteps[None]:
         """Note the whole state for the new broker, and the new broker for all others."""
         self.messages.broker_joins(broker_id)
         pace = Pace()
@@ -261,10 +264,10 @@ class ControlledCluster:
             for number in topic.partitions:
                 self.messages.broker_came(self.image, broker_id, TopicPartition(topic.name, number))
                 if pace.is_over():
-                    yield PAUSE
+                    yield None
         self.messages.brokers_changed()
 
-    def flush(self) -> Work[None]:
+    def flush(self) -> StoreSteps[None]:
         """End a process: send the messages to brokers."""
         pace = Pace()
         for broker_id, message in self.messages.take(self.image):
@@ -279,7 +282,7 @@ class ControlledCluster:
                     self.deleting_messages[message_id] = deleting
             self._effects.append(SendToBroker(broker_id, message_id, message))
             if pace.is_over(size_of(message)):
-                yield PAUSE
+                yield None
 
     def forget_broker(self, broker_id: BrokerId) -> None:
         """A broker is gone: with it what it was asked, and what is known of its disks."""
@@ -292,7 +295,7 @@ class ControlledCluster:
                 del self.deleting_messages[message_id]
 
 
-def _resolved(put: Put) -> Work[WriteOperation]:
+def _resolved(put: Put) -> StoreSteps[WriteOperation]:
     existence = yield Exists(put.path)
     if isinstance(existence, Failed):
         raise StoreRefused(existence)

@@ -41,7 +41,6 @@ from odradek.metadata.controller.events import (
     TurnWanted,
 )
 from odradek.metadata.controller.requests import Refused
-from odradek.metadata.controller.work import Pause, Work
 from odradek.metadata.image import BrokerImage, ClusterImage, ClusterNamed
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
@@ -54,6 +53,7 @@ from odradek.metadata.store import (
     StoreLimits,
     StoreRefused,
     StoreReplied,
+    StoreSteps,
     WatchFired,
 )
 
@@ -83,7 +83,7 @@ class Controller:
         self._active: ActiveController | None = None
         # The event in hand with its process; both None when there is none, never one alone.
         self._event: ControllerEvent | None = None
-        self._process: Work[None] | None = None
+        self._process: StoreSteps[None] | None = None
         # The number of the store's call, or of the turn, that the process waits for.
         self._awaited_call = -1
         # Events to come, oldest first.
@@ -150,10 +150,9 @@ class Controller:
         else:
             self._awaited_call += 1
             call_id = self._awaited_call
-            wanted = TurnWanted(call_id) if isinstance(step, Pause) else StoreCall(call_id, step)
-            self._effects.append(wanted)
+            self._effects.append(TurnWanted(call_id) if step is None else StoreCall(call_id, step))
 
-    def _process_of(self, event: ControllerEvent) -> Work[None]:
+    def _process_of(self, event: ControllerEvent) -> StoreSteps[None]:
         """Returns the process that handles an event."""
         if self._is_stale and not isinstance(event, Started):
             yield from self._read_again()
@@ -195,7 +194,7 @@ class Controller:
 
     # --- joining, winning, losing
 
-    def _join(self, registration: BrokerImage, session: int) -> Work[None]:
+    def _join(self, registration: BrokerImage, session: int) -> StoreSteps[None]:
         self._session = session
         self._registration = registration
         cluster_id, broker = yield from membership.join(
@@ -206,7 +205,7 @@ class Controller:
         self.image.apply(ClusterNamed(cluster_id))
         yield from self._compete(broker.broker_id)
 
-    def _controller_changed(self) -> Work[None]:
+    def _controller_changed(self) -> StoreSteps[None]:
         if self.broker is None:
             return
         broker_id = self.broker.broker_id
@@ -216,7 +215,7 @@ class Controller:
             self._resign()
         yield from self._compete(broker_id)
 
-    def _reconnected(self) -> Work[None]:
+    def _reconnected(self) -> StoreSteps[None]:
         """What watches would have told may be lost, and what was under way may have failed."""
         if self.broker is None:
             if self._registration is not None:
@@ -228,12 +227,12 @@ class Controller:
         if self._active is not None:
             yield from self._active.isr_changes()
 
-    def _compete(self, broker_id: BrokerId) -> Work[None]:
+    def _compete(self, broker_id: BrokerId) -> StoreSteps[None]:
         epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
         if epoch_version is not None:
             yield from self._take_over(broker_id, epoch_version)
 
-    def _take_over(self, broker_id: BrokerId, epoch_version: int) -> Work[None]:
+    def _take_over(self, broker_id: BrokerId, epoch_version: int) -> StoreSteps[None]:
         """Read the cluster and begin to decide for it; the watches of what is read stay armed."""
         self.image = yield from load_image()
         self._epoch_version = epoch_version
@@ -252,7 +251,7 @@ class Controller:
         yield from self._active.take_over()
         yield from self._active.isr_changes()
 
-    def _read_again(self) -> Work[None]:
+    def _read_again(self) -> StoreSteps[None]:
         """After a write of unknown outcome: the same controller, with what the store has now."""
         assert self.broker is not None
         if (yield from membership.is_held_by(self._session)):

@@ -12,11 +12,11 @@ from odradek.base.ids import BrokerId
 from odradek.metadata import paths
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.events import BrokerAnswered
+from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.replica_states import ReplicaState, TopicDeletion
 from odradek.metadata.controller.topic_deletion import partition_removals, replicas_of, topic_removals
-from odradek.metadata.controller.work import PAUSE, Pace, Work
 from odradek.metadata.image import TopicDeleted, TopicImage
-from odradek.metadata.store import Existence, Exists, Failed, StoreRefused, WriteOperation
+from odradek.metadata.store import Existence, Exists, Failed, StoreRefused, StoreSteps, WriteOperation
 
 TOPICS_PER_WRITE: Final = 20
 """Topics whose last nodes are removed together."""
@@ -32,7 +32,7 @@ class TopicDeletions:
         # By topic: the same names as in `image.deleting`, but for one just marked.
         self._deletions: dict[str, TopicDeletion] = {}
 
-    def start(self, name: str) -> Work[None]:
+    def start(self, name: str) -> StoreSteps[None]:
         """Begin to delete a topic that is marked; every broker removes it from its image now."""
         self._deletions[name] = TopicDeletion(replicas_of(self._cluster.image.topics[name]))
         self._cluster.messages.topic_gone(name)
@@ -43,12 +43,12 @@ class TopicDeletions:
         for deletion in self._deletions.values():
             deletion.broker_gone(broker_id)
 
-    def broker_came(self) -> Work[None]:
+    def broker_came(self) -> StoreSteps[None]:
         """A broker came: ask it for what waited."""
         for name in self._deletions:
             yield from self._continue(name)
 
-    def answered(self, answered: BrokerAnswered) -> Work[None]:
+    def answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
         """A broker answered a StopReplica: a replica without an error is deleted."""
         touched: dict[str, TopicDeletion] = {}
         for replica in self._cluster.deleting_messages.pop(answered.message_id, ()):
@@ -64,16 +64,16 @@ class TopicDeletions:
             touched[topic] = deletion
         yield from self._finish([name for name, deletion in touched.items() if deletion.is_done])
 
-    def _continue(self, name: str) -> Work[None]:
+    def _continue(self, name: str) -> StoreSteps[None]:
         partitions = self._cluster.image.topics[name].partitions
         pace = Pace()
         for replica in self._deletions[name].start(self._cluster.image.brokers):
             state = partitions[replica.topic_partition.partition]
             self._cluster.messages.stop(replica, state, delete=True)
             if pace.is_over():
-                yield PAUSE
+                yield None
 
-    def _finish(self, names: Sequence[str]) -> Work[None]:
+    def _finish(self, names: Sequence[str]) -> StoreSteps[None]:
         """All replicas of these topics are deleted: their nodes go, and the names are free.
 
         Small topics go together. Where that fails, a topic has no config node, and each goes alone.
@@ -92,7 +92,7 @@ class TopicDeletions:
                 del self._deletions[topic.name]
                 self._cluster.apply(TopicDeleted(topic.name))
 
-    def _remove_partitions(self, topic: TopicImage) -> Work[list[WriteOperation]]:
+    def _remove_partitions(self, topic: TopicImage) -> StoreSteps[list[WriteOperation]]:
         """Remove the nodes of most partitions of a wide topic, and return the removals still to be written.
 
         The topic's mark stands until its own nodes go: a controller that takes over in between goes on.
@@ -104,7 +104,7 @@ class TopicDeletions:
                 raise StoreRefused(failed)
         return pairs
 
-    def _remove_alone(self, topic: TopicImage) -> Work[None]:
+    def _remove_alone(self, topic: TopicImage) -> StoreSteps[None]:
         config = yield Exists(paths.topic_config(topic.name))
         if isinstance(config, Failed):
             raise StoreRefused(config)

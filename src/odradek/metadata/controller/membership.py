@@ -20,9 +20,9 @@ from odradek.metadata.store import (
     Failed,
     Fault,
     Multi,
-    Process,
     SetData,
     StoreRefused,
+    StoreSteps,
     WriteOperation,
     read_data,
 )
@@ -35,7 +35,7 @@ _CLAIM_MAY_STAND = (Fault.NODE_EXISTS, Fault.BAD_VERSION, Fault.CONNECTION_LOSS)
 
 def join(
     registration: BrokerImage, session: int, chance: Chance, timestamp_ms: int
-) -> Process[tuple[str, BrokerImage]]:
+) -> StoreSteps[tuple[str, BrokerImage]]:
     """Found the cluster if there is none, and register; returns the cluster's id, the broker with its epoch.
 
     Raises ApiError(DUPLICATE_BROKER_REGISTRATION) when a live broker has that id.
@@ -44,7 +44,7 @@ def join(
     return cluster_id, (yield from register_broker(registration, session, timestamp_ms))
 
 
-def compete(broker_id: BrokerId, session: int, timestamp_ms: int) -> Process[int | None]:
+def compete(broker_id: BrokerId, session: int, timestamp_ms: int) -> StoreSteps[int | None]:
     """Become the controller, or learn that another one is; returns the version of the epoch's node, or None.
 
     Either way a watch on `/controller` tells when that changes.
@@ -76,7 +76,7 @@ def compete(broker_id: BrokerId, session: int, timestamp_ms: int) -> Process[int
     raise StoreRefused(Failed(Fault.NODE_EXISTS, paths.CONTROLLER))
 
 
-def is_held_by(session: int) -> Process[bool]:
+def is_held_by(session: int) -> StoreSteps[bool]:
     """Whether the broker of that session is the controller still; leaves a watch if there is a controller."""
     holder = yield from read_data(paths.CONTROLLER, watch=True)
     return holder is not None and holder.stat.owner == session

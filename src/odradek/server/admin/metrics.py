@@ -55,24 +55,7 @@ class _Collector:
         yield CounterMetricFamily("odradek_connections_opened", "Connections taken in", table.opened)
         yield CounterMetricFamily("odradek_connections_refused", "Connections over a limit", table.refused)
         yield CounterMetricFamily("odradek_connections_closed_idle", "Closed for idleness", table.closed_idle)
-        stalls = self._broker.stalls
-        yield GaugeMetricFamily(
-            "odradek_loop_stall_ms_max",
-            "How long one piece of work held the event loop at most, in ms, since the start",
-            stalls.longest_ns / 1_000_000,
-        )
-        yield CounterMetricFamily(
-            "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
-        )
-        spin = self._broker.spin
-        yield CounterMetricFamily(
-            "odradek_loop_spin_seconds",
-            "Time for which the event loop polled after requests instead of sleeping",
-            spin.polled_ns / 1e9 if spin else 0.0,
-        )
-        yield CounterMetricFamily(
-            "odradek_loop_spin_requests", "Requests that came meanwhile", spin.requests_met if spin else 0
-        )
+        yield from self._loop()
         watched = GaugeMetricFamily(
             "odradek_purgatory_size", "Entries in purgatory lists", labels=["purgatory"]
         )
@@ -108,6 +91,38 @@ class _Collector:
             end.add_metric(labels, log.end_offset)
         yield size
         yield end
+
+    def _loop(self) -> Iterator[Any]:
+        """What holds the event loop, or waits for it."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        core = self._broker.node.core
+        stalls = self._broker.stalls
+        yield GaugeMetricFamily(
+            "odradek_loop_stall_ms_max",
+            "How long one piece of work held the event loop at most, in ms, since the start",
+            stalls.longest_ns / 1_000_000,
+        )
+        yield CounterMetricFamily(
+            "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
+        )
+        yield GaugeMetricFamily(
+            "odradek_steps_waiting", "Work in steps that has begun and is not done", core.slices.waiting
+        )
+        yield GaugeMetricFamily(
+            "odradek_record_work_waiting",
+            "Checks of records and lookups by time that have a next step or wait for a thread",
+            core.record_work.waiting,
+        )
+        spin = self._broker.spin
+        yield CounterMetricFamily(
+            "odradek_loop_spin_seconds",
+            "Time for which the event loop polled after requests instead of sleeping",
+            spin.polled_ns / 1e9 if spin else 0.0,
+        )
+        yield CounterMetricFamily(
+            "odradek_loop_spin_requests", "Requests that came meanwhile", spin.requests_met if spin else 0
+        )
 
     def _replication(self) -> Iterator[Any]:
         """R8: per topic; totals are sums, which the reader makes of them."""

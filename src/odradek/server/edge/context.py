@@ -1,10 +1,12 @@
 """What a handler may know of a request besides its body: its client and its version."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
+from odradek.base.execution import Steps
+from odradek.wire.apis import APIS
 
 
 class Response(Protocol):
@@ -13,15 +15,12 @@ class Response(Protocol):
     def encode_parts(self, version: int, head: bytes = b"") -> list[Buffer]:
         """The body in that version, behind `head`; record batches are passed on as parts of their own."""
 
+    def encode_in_steps(self, version: int, head: bytes = b"") -> Steps[list[Buffer]]:
+        """The same for a response that may have many elements."""
 
-Steps: TypeAlias = Iterator[None]
-"""Work in steps of well below a millisecond, between which others are served; the state is whole at each."""
 
-Answering: TypeAlias = Generator[None, None, Response]
-"""An answer that is made in steps, and returned by the last of them."""
-
-Respond: TypeAlias = Callable[[Response | Answering | None], None]
-"""Answers a request, exactly once; None sends nothing."""
+Respond: TypeAlias = Callable[[Response | Steps[Response] | None], None]
+"""Answers a request, exactly once: with a response, with one made in steps, or, by None, not at all."""
 
 
 class Client(Protocol):
@@ -50,6 +49,12 @@ class RequestContext:
     correlation_id: int
     client_id: str | None
     client: Client
+
+    def __str__(self) -> str:
+        """As warnings name it: "Fetch v13 of 'consumer-1' from 10.0.0.7:51234", its words escaped."""
+        client = self.client
+        named = f"{APIS[self.api_key].name} v{self.api_version} of {self.client_id!r}"
+        return f"{named} from {client.peer_host}:{client.peer_port}"
 
     @property
     def listener(self) -> str:

@@ -10,8 +10,10 @@ The header decides which API and version it is, before the body is looked at:
 An answer is written as parts: the response header, then the body's own parts, record batches uncopied.
 """
 
+from __future__ import annotations  # else those of inner functions are evaluated for each request
+
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -20,8 +22,9 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
+from odradek.base.execution import Slices, Steps
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.context import Answering, Client, RequestContext, Respond, Response, Steps
+from odradek.server.edge.context import Client, RequestContext, Respond, Response
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.wire.apis import API_VERSIONS
 from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
@@ -50,7 +53,7 @@ class FrameDispatcher(Protocol):
 class Sliced(Protocol):
     """Runs work in slices of the loop."""
 
-    def run(self, steps: Iterator[None], failed: Callable[[Exception], None]) -> None:
+    def run(self, steps: Steps[None], failed: Callable[[Exception], None]) -> None:
         """Run the first slice now, the rest in later turns; `failed` is called with what a step raised."""
 
 
@@ -61,7 +64,7 @@ class Served(Protocol):
     request_counts: dict[int, int]
 
     @property
-    def slices(self) -> Sliced:
+    def slices(self) -> Slices:
         """Runs what is too long for one turn."""
 
 
@@ -78,7 +81,7 @@ class Handler(Generic[S]):
     highest_version: int
     request_class: type[Message]
     # Answers, now or later; what it returns is the rest of its work, in steps.
-    handle: Callable[[S, RequestContext, Any, Respond], Steps | None]
+    handle: Callable[[S, RequestContext, Any, Respond], Steps[None] | None]
     # The answer to a request that could not be handled, by its error; None where there is no such answer.
     refuse: Callable[[Any, ErrorCode], Response] | None
 
@@ -110,6 +113,7 @@ class Dispatcher(Generic[S]):
         stalls: LoopStalls,
     ) -> None:
         self._core = core
+        self._slices = core.slices
         self._stalls = stalls
         self._now_ns = stalls.now_ns
         self._handlers = handlers
@@ -120,13 +124,14 @@ class Dispatcher(Generic[S]):
 
     def dispatch(self, client: Answerable, frame: Buffer) -> None:
         """Serve one request, and note it as a stall when it holds the loop for long. Never raises."""
+        slices = self._slices
         began_ns = self._now_ns()
         self._serve(client, frame)
         elapsed_ns = self._now_ns() - began_ns
         if elapsed_ns > self._stalls.notable_ns:
-            self._stalls.note(
-                elapsed_ns, f"{self._name_of(frame)} from {client.peer_host}:{client.peer_port}"
-            )
+            cause = f"{frame_words(frame)} from {client.peer_host}" if slices.cause is None else slices.cause
+            self._stalls.note(elapsed_ns, str(cause))
+        slices.cause = None
 
     def _serve(self, client: Answerable, frame: Buffer) -> None:
         if len(frame) < FIXED_BYTES:
@@ -149,18 +154,17 @@ class Dispatcher(Generic[S]):
             client_id, position = decode_client_id(
                 frame, is_flexible=api_version >= request_class.FLEXIBLE_FROM
             )
+            context = RequestContext(api_key, api_version, correlation_id, client_id, client)
+            self._slices.cause = context
             request = request_class.begin_decoding(frame, api_version, position)
         except MalformedRequest as malformed:
             self._close(client, str(malformed))
             return
-        context = RequestContext(api_key, api_version, correlation_id, client_id, client)
         if isinstance(request, request_class):
             self._handle(client, handler, context, request)
         else:
             steps = cast("Generator[None, None, Message]", request)
-            self._core.slices.run(
-                self._handle_decoded(client, handler, context, steps), lambda _: client.close()
-            )
+            self._slices.run(self._handle_decoded(client, handler, context, steps), lambda _: client.close())
 
     def _handle_decoded(
         self,
@@ -168,7 +172,7 @@ class Dispatcher(Generic[S]):
         handler: Handler[S],
         context: RequestContext,
         steps: Generator[None, None, Message],
-    ) -> Iterator[None]:
+    ) -> Steps[None]:
         """Decode a large request in steps, then handle it."""
         try:
             request = yield from steps
@@ -192,12 +196,12 @@ class Dispatcher(Generic[S]):
 
         is_answered = False
 
-        def respond(answer: Response | Answering | None) -> None:
+        def respond(answer: Response | Steps[Response] | None) -> None:
             nonlocal is_answered
             assert not is_answered, f"{handler.name} answered twice"
             is_answered = True
             if type(answer) is GeneratorType:
-                self._core.slices.run(self._answer_in_steps(client, handler, context, answer), refuse)
+                self._slices.run(self._answer_in_steps(client, handler, context, answer), refuse)
             else:
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
 
@@ -220,13 +224,20 @@ class Dispatcher(Generic[S]):
             failed(error)
         else:
             if steps is not None:
-                self._core.slices.run(steps, failed)
+                self._slices.run(steps, failed)
 
     def _answer_in_steps(
-        self, client: Answerable, handler: Handler[S], context: RequestContext, answer: Answering
-    ) -> Steps:
+        self, client: Answerable, handler: Handler[S], context: RequestContext, answer: Steps[Response]
+    ) -> Steps[None]:
         response = yield from answer
-        self._answer(client, handler, context, response)
+        version = context.api_version
+        header = encode_response_header(context.api_key, version, context.correlation_id)
+        try:
+            parts = yield from response.encode_in_steps(version, header)
+        except Exception:
+            self._give_up(client, handler, version, response)
+        else:
+            client.answer(parts)
 
     def _answer(
         self, client: Answerable, handler: Handler[S], context: RequestContext, response: Response | None
@@ -239,10 +250,15 @@ class Dispatcher(Generic[S]):
         try:
             parts = response.encode_parts(version, header)
         except Exception:
-            _log.exception("an answer of %s v%d cannot be encoded: %r", handler.name, version, response)
-            client.close()
-            return
-        client.answer(parts)
+            self._give_up(client, handler, version, response)
+        else:
+            client.answer(parts)
+
+    @staticmethod
+    def _give_up(client: Answerable, handler: Handler[S], version: int, response: Response) -> None:
+        """Our own mistake: there is no answer to this request."""
+        _log.exception("an answer of %s v%d cannot be encoded: %r", handler.name, version, response)
+        client.close()
 
     def _refuse(
         self,
@@ -257,20 +273,11 @@ class Dispatcher(Generic[S]):
         else:
             self._answer(client, handler, context, handler.refuse(request, code))
 
-    def _name_of(self, frame: Buffer) -> str:
-        """A request as warnings name it: "Fetch v13 of 'consumer-1'", the client's own words escaped."""
-        if len(frame) < FIXED_BYTES:
-            return f"a request of {len(frame)} bytes"
-        api_key, version, _ = decode_fixed(frame)
-        handler = self._handlers.get(api_key)
-        if handler is None:
-            return f"a request of API key {api_key}"
-        try:
-            client_id, _ = decode_client_id(frame, is_flexible=version >= handler.request_class.FLEXIBLE_FROM)
-        except MalformedRequest:
-            return f"{handler.name} v{version}"
-        return f"{handler.name} v{version} of {client_id!r}"
-
     def _close(self, client: Answerable, reason: str) -> None:
         self._complaints.say("closing the connection of %s: %s", client.peer_host, reason)
         client.close()
+
+
+def frame_words(frame: Buffer) -> str:
+    """A request whose header was not understood, in words."""
+    return f"a request of {len(frame)} bytes"

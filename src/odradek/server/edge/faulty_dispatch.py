@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import Answering, RequestContext, Respond, Response, Steps
+from odradek.base.execution import Steps
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Answerable, Handler
 from odradek.server.edge.faults import DropWhen, FaultRules, Kind, Rule
 from odradek.timer import Timer, TimerTask
@@ -96,7 +97,7 @@ class FaultyDispatch:
                 handler, handle=lambda core, context, request, respond: respond(refuse(request, rule.code))
             )
 
-        def handle(core: Any, context: RequestContext, request: Any, respond: Respond) -> Steps | None:  # noqa: ANN401
+        def handle(core: Any, context: RequestContext, request: Any, respond: Respond) -> Steps[None] | None:  # noqa: ANN401
             meant, rest = self._split(request, rule.topic)
             refusal = refuse(meant, rule.code)
             if api_key == _METADATA:
@@ -234,12 +235,12 @@ def _merging(respond: Respond, refusal: Response) -> Respond:
                     setattr(answer, field.name, [*(getattr(answer, field.name) or ()), *elements])
         return answer
 
-    def in_steps(answering: Answering) -> Answering:
+    def in_steps(answering: Steps[Response]) -> Steps[Response]:
         response = yield from answering
         merged(response)
         return response
 
-    def respond_merged(answer: Response | Answering | None) -> None:
+    def respond_merged(answer: Response | Steps[Response] | None) -> None:
         if type(answer) is GeneratorType:
             respond(in_steps(answer))
         else:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from odradek.base.buffers import Buffer
-from odradek.base.clock import Clock, machine_short_clock
+from odradek.base.clock import Clock
 from odradek.base.errors import OdradekError
-from odradek.base.execution import Background
+from odradek.base.execution import Background, TurnTime
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.image import Endpoint
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
@@ -72,6 +72,7 @@ class Listeners:
         settings: Callable[[], BrokerSettings],
         clock: Clock,
         background: Background,
+        time: TurnTime,
         *,
         own_host: Callable[[], str] = own_host,
     ) -> None:
@@ -79,6 +80,7 @@ class Listeners:
         self.table = ConnectionTable(lambda: limits_of(settings()))
         self._settings = settings
         self._background = background
+        self._time = time
         self._complaints = Complaints(_log, clock)
         self._servers: list[asyncio.Server] = []
         self._own_host = own_host
@@ -99,11 +101,11 @@ class Listeners:
 
     async def bind(self) -> None:
         """Take the ports, without accepting connections. Raises SettingError, CannotListen."""
-        call_soon, now_ns = asyncio.get_running_loop().call_soon, machine_short_clock()
+        call_soon, now_ns = asyncio.get_running_loop().call_soon, self._time.now_ns
         spin_us = self._settings().odradek_loop_spin_max_us
         if spin_us and cpus_usable() > 1:
             self.spin = Spin(call_soon, now_ns, spin_us * 1000)
-        self._ready = ReadyQueue(call_soon, now_ns, spin=self.spin)
+        self._ready = ReadyQueue(call_soon, self._time, spin=self.spin)
         plan = plan_listeners(self._settings())
         for name in plan.for_controllers:
             _log.warning(

@@ -1,8 +1,9 @@
 """How long the loop stood still, and why: every client waits while one piece of work is done.
 
-The dispatcher, the timer's driver, the executor and `run` measure each piece of work on the loop's thread (a
-request, a timer task, a deferred callback) and note it here when it took longer than `notable_ns`; a shorter
-one costs two readings of a clock and a comparison. A probe of the loop finds what is not measured:
+The dispatcher, the slices of stepped work, the timer's driver, the executor and `run` measure each piece of
+work on the loop's thread (a request, a slice, a timer task, a deferred callback) and note it here when it
+took longer than `notable_ns`; a shorter one costs two readings of a clock and a comparison. A probe of the
+loop finds what is not measured:
 
     a request of 3 ms               noted, perhaps the longest so far
     a request of 120 ms             a stall: counted, and a warning names the API, the client, its connection
@@ -35,6 +36,7 @@ class LoopStalls:
         "_longest_here",
         "_longest_here_ns",
         "_named_ns",
+        "_noted_ns",
         "count",
         "longest_ns",
         "notable_ns",
@@ -51,23 +53,27 @@ class LoopStalls:
         self.notable_ns = NOTABLE_NS
         """What a piece of work must exceed to be noted; rises with what was noted since the last look."""
         self._complaints = Complaints(_log, clock, "%d more stalls of the event loop were not logged")
+        # The time of all that was noted since the start.
+        self._noted_ns = 0
         # Since the probe's last look: the longest piece of work, and the time of all stalls that were named.
         self._longest_here = ""
         self._longest_here_ns = 0
         self._named_ns = 0
 
     def run(self, callback: Callable[[], None]) -> None:
-        """Call `callback`, and note it by its name when it took long."""
+        """Call `callback`, and note it by its name when it took long, beside what it has noted itself."""
+        noted_ns = self._noted_ns
         began_ns = self.now_ns()
         try:
             callback()
         finally:
-            elapsed_ns = self.now_ns() - began_ns
+            elapsed_ns = self.now_ns() - began_ns - (self._noted_ns - noted_ns)
             if elapsed_ns > self.notable_ns:
                 self.note(elapsed_ns, f"the deferred call of {name_of(callback)}")
 
     def note(self, elapsed_ns: int, cause: str) -> None:
         """Take note of a piece of work that took longer than `notable_ns`."""
+        self._noted_ns += elapsed_ns
         self.longest_ns = max(self.longest_ns, elapsed_ns)
         self.notable_ns = max(self.notable_ns, min(elapsed_ns, STALL_NS - 1))
         if elapsed_ns > self._longest_here_ns:

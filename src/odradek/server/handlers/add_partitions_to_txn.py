@@ -5,14 +5,15 @@ partitions of a transaction are added, or none: those that could have been are O
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import Steps, deliver, exhaust, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.producer_errors import fencing_as_known
@@ -37,7 +38,7 @@ _Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 def handle(
     core: BrokerCore, context: RequestContext, request: AddPartitionsToTxnRequest, respond: Respond
-) -> None:
+) -> Steps[None]:
     """Serve each transaction; answered when the last of them is."""
     version = context.api_version
     if version < _FIRST_FROM_BROKERS:
@@ -48,37 +49,46 @@ def handle(
             False,
             request.v3_and_below_topics,
         )
-
-        def answered(errors: _Errors) -> None:
-            results = _results(transaction.topics, errors)
-            respond(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results))
-
-        _serve(core, version, transaction, answered)
+        yield from _serve(
+            core, version, transaction, lambda errors: respond(_one_in_steps(transaction, errors))
+        )
         return
-    response = AddPartitionsToTxnResponse()
-    waiting = len(request.transactions)
-    if not waiting:
-        respond(response)
+    served: list[tuple[AddPartitionsToTxnTransaction, _Errors]] = []
+    if not request.transactions:
+        respond(AddPartitionsToTxnResponse())
 
-    def served(transaction: AddPartitionsToTxnTransaction, errors: _Errors) -> None:
-        nonlocal waiting
-        results = _results(transaction.topics, errors)
+    def answered(transaction: AddPartitionsToTxnTransaction, errors: _Errors) -> None:
+        served.append((transaction, errors))
+        if len(served) == len(request.transactions):
+            respond(_several_in_steps(served))
+
+    for one in request.transactions:
+        yield from _serve(core, version, one, partial(answered, one))
+
+
+def _one_in_steps(transaction: AddPartitionsToTxnTransaction, errors: _Errors) -> Steps[Response]:
+    results = yield from _results_in_steps(transaction.topics, errors)
+    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
+
+
+def _several_in_steps(served: Iterable[tuple[AddPartitionsToTxnTransaction, _Errors]]) -> Steps[Response]:
+    response = AddPartitionsToTxnResponse()
+    for transaction, errors in served:
+        results = yield from _results_in_steps(transaction.topics, errors)
         response.results_by_transaction.append(
             AddPartitionsToTxnResult(transaction.transactional_id, results)
         )
-        waiting -= 1
-        if not waiting:
-            respond(response)
-
-    for one in request.transactions:
-        _serve(core, version, one, lambda errors, one=one: served(one, errors))  # type: ignore[misc]
+        yield
+    return response
 
 
 def refuse(request: AddPartitionsToTxnRequest, code: ErrorCode) -> AddPartitionsToTxnResponse:
     """The same error for every partition, and for the request as a whole."""
     return AddPartitionsToTxnResponse(
-        results_by_topic_v3_and_below=_results(
-            request.v3_and_below_topics, dict.fromkeys(_partitions(request.v3_and_below_topics), code)
+        results_by_topic_v3_and_below=exhaust(
+            _results_in_steps(
+                request.v3_and_below_topics, dict.fromkeys(_partitions(request.v3_and_below_topics), code)
+            )
         ),
         error_code=code,
     )
@@ -89,33 +99,32 @@ def _serve(
     version: int,
     transaction: AddPartitionsToTxnTransaction,
     answered: Callable[[_Errors], None],
-) -> None:
+) -> Steps[None]:
     partitions = _partitions(transaction.topics)
-    refused = {
-        one: error
-        for one in partitions
-        if (error := _fault_in(core, one, from_client=version < _FIRST_FROM_BROKERS)) is not ErrorCode.NONE
-    }
+    yield
+    look = partial(_fault_in, core, from_client=version < _FIRST_FROM_BROKERS)
+    faults = yield from stepwise(partitions, look)
+    refused = {one: fault for one, fault in zip(partitions, faults, strict=True) if fault}
     producer = Producer(transaction.producer_id, transaction.producer_epoch)
     coordinator = core.transactions.coordinator
     if refused:
         answered({one: refused.get(one, ErrorCode.OPERATION_NOT_ATTEMPTED) for one in partitions})
     elif transaction.verify_only:
-        verified = coordinator.verify_partitions(transaction.transactional_id, producer, partitions, answered)
-        deliver(verified, answered)
+        errors = coordinator.verify_partitions(transaction.transactional_id, producer, partitions, answered)
+        deliver(errors, answered)
     else:
 
         def added(error: ErrorCode) -> None:
             answered(dict.fromkeys(partitions, fencing_as_known(error, version, _FIRST_WITH_FENCED)))
 
-        known = coordinator.add_partitions(
+        error = coordinator.add_partitions(
             transaction.transactional_id,
             producer,
             partitions,
             TransactionVersion.V2 if version >= _FIRST_OF_V2 else TransactionVersion.CLASSIC,
             added,
         )
-        deliver(known, added)
+        deliver(error, added)
 
 
 def _fault_in(core: BrokerCore, topic_partition: TopicPartition, *, from_client: bool) -> ErrorCode:
@@ -131,16 +140,15 @@ def _partitions(topics: Iterable[AddPartitionsToTxnTopic]) -> list[TopicPartitio
     return [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
 
 
-def _results(
+def _results_in_steps(
     topics: Iterable[AddPartitionsToTxnTopic], errors: _Errors
-) -> list[AddPartitionsToTxnTopicResult]:
-    return [
-        AddPartitionsToTxnTopicResult(
-            topic.name,
-            [
-                AddPartitionsToTxnPartitionResult(index, errors[TopicPartition(topic.name, index)])
-                for index in topic.partitions
-            ],
-        )
-        for topic in topics
-    ]
+) -> Steps[list[AddPartitionsToTxnTopicResult]]:
+    results = []
+    for topic in topics:
+        partitions = yield from stepwise(topic.partitions, partial(_result, topic.name, errors))
+        results.append(AddPartitionsToTxnTopicResult(topic.name, partitions))
+    return results
+
+
+def _result(name: str, errors: _Errors, index: int) -> AddPartitionsToTxnPartitionResult:
+    return AddPartitionsToTxnPartitionResult(index, errors[TopicPartition(name, index)])

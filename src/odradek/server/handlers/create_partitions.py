@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.metadata.controller.requests import (
     Answer,
     CreatePartitions,
@@ -12,9 +13,8 @@ from odradek.metadata.controller.requests import (
     TopicOutcome,
     TopicOutcomes,
 )
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreatePartitions
 from odradek.wire.messages.create_partitions import (
@@ -66,7 +66,7 @@ def _wait(
         error = ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error
         return CreatePartitionsTopicResult(outcome.name or "", error, outcome.message)
 
-    def in_steps(late: Set[str]) -> Answering:
+    def in_steps(late: Set[str]) -> Steps[Response]:
         results = yield from stepwise(answer.topics, lambda outcome: result(outcome, late))
         return CreatePartitionsResponse(results=results)
 

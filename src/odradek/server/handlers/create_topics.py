@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.settings import TOPIC_SETTINGS
 from odradek.metadata.controller.requests import (
     Answer,
@@ -13,9 +14,8 @@ from odradek.metadata.controller.requests import (
     TopicOutcome,
     TopicOutcomes,
 )
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.wire.messages.create_topics import (
@@ -67,7 +67,7 @@ def _wait(
         if outcome.error is ErrorCode.NONE and outcome.name is not None
     }
 
-    def in_steps(late: Set[str]) -> Answering:
+    def in_steps(late: Set[str]) -> Steps[Response]:
         # Each with all of its settings.
         results = yield from stepwise(outcomes, lambda outcome: _result(core, outcome, late), per_step=1)
         return CreateTopicsResponse(topics=results)

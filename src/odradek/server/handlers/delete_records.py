@@ -3,12 +3,11 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import ITEMS_PER_STEP, Steps, deliver
 from odradek.base.ids import TopicPartition
 from odradek.replication.outcomes import DeleteRecordsOutcomes
-from odradek.server.edge.context import Answering, RequestContext, Respond, Steps
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import ITEMS_PER_STEP
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -24,7 +23,7 @@ _NO_LOW_WATERMARK: Final = -1
 
 def handle(
     core: BrokerCore, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
-) -> Steps:
+) -> Steps[None]:
     """Delete what lies before each offset; -1 means all that is committed."""
     offsets = {
         TopicPartition(topic.name, part.partition_index): part.offset
@@ -35,7 +34,7 @@ def handle(
     def answered(outcomes: DeleteRecordsOutcomes) -> None:
         respond(in_steps(outcomes))
 
-    def in_steps(outcomes: DeleteRecordsOutcomes) -> Answering:
+    def in_steps(outcomes: DeleteRecordsOutcomes) -> Steps[Response]:
         topics: dict[str, DeleteRecordsTopicResult] = {}
         for number, ((topic, index), outcome) in enumerate(outcomes.items()):
             result = topics.setdefault(topic, DeleteRecordsTopicResult(topic))

@@ -4,6 +4,7 @@ from collections.abc import Set
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.metadata.controller.requests import (
     Answer,
     DeleteTopics,
@@ -12,9 +13,8 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
     TopicToDelete,
 )
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedDeleteTopics
 from odradek.wire.messages.delete_topics import (
@@ -66,7 +66,7 @@ def _wait(core: BrokerCore, outcomes: tuple[TopicOutcome, ...], timeout_ms: int,
         error = ErrorCode.REQUEST_TIMED_OUT if outcome.name in late else outcome.error
         return DeletableTopicResult(outcome.name, outcome.topic_id, error, outcome.message)
 
-    def in_steps(late: Set[str]) -> Answering:
+    def in_steps(late: Set[str]) -> Steps[Response]:
         results = yield from stepwise(outcomes, lambda outcome: result(outcome, late))
         return DeleteTopicsResponse(responses=results)
 

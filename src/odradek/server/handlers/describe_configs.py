@@ -14,6 +14,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Steps, stepwise
 from odradek.base.settings import (
     BROKER_SETTINGS,
     GROUP_SETTINGS,
@@ -28,9 +29,8 @@ from odradek.base.settings import (
 from odradek.base.settings.names import broker_setting, name_below_listener
 from odradek.base.topic_names import fault_in_name
 from odradek.metadata.controller.requests import ResourceType
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -65,7 +65,7 @@ def handle(
         for asked in request.resources
     }
 
-    def in_steps() -> Answering:
+    def in_steps() -> Steps[Response]:
         describe = partial(_describe, core, request)
         return DescribeConfigsResponse(results=(yield from stepwise(questions.values(), describe, 1)))
 

@@ -3,9 +3,9 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.base.execution import Steps, stepwise
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_groups import (
@@ -31,7 +31,7 @@ def handle(
             group.authorized_operations = GROUP_OPERATIONS
         return group
 
-    def in_steps() -> Answering:
+    def in_steps() -> Steps[Response]:
         named = dict.fromkeys(request.groups)
         return DescribeGroupsResponse(groups=(yield from stepwise(named, describe, per_step=1)))
 

@@ -3,7 +3,8 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.base.execution import Steps
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.storage.log_directory import LogDirectory
@@ -32,7 +33,7 @@ def refuse(request: DescribeLogDirsRequest, code: ErrorCode) -> DescribeLogDirsR
     return DescribeLogDirsResponse(error_code=code, results=[DescribeLogDirsResult(code)])
 
 
-def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Answering:
+def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Steps[Response]:
     wanted = None
     if request.topics is not None:
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}

@@ -4,11 +4,11 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.base.topic_names import fault_in_name
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.storage.producer_state import ProducerEntry
 from odradek.wire.messages.describe_producers import (
@@ -27,7 +27,7 @@ def handle(
 ) -> None:
     """Describe each partition, or say why it cannot be."""
 
-    def in_steps() -> Answering:
+    def in_steps() -> Steps[Response]:
         response = DescribeProducersResponse()
         for name, indexes in _once_each(request).items():
             response.topics.append(

@@ -8,10 +8,11 @@ partition is negative, answers INVALID_REQUEST for all; where all topics are ask
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps
 from odradek.base.ids import NO_BROKER
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.image import PartitionImage
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
@@ -35,7 +36,7 @@ def handle(
 
 def _in_steps(
     core: BrokerCore, context: RequestContext, request: DescribeTopicPartitionsRequest
-) -> Answering:
+) -> Steps[Response]:
     asked = {topic.name for topic in request.topics}
     names = asked or {topic.name for topic in core.image.live_topics()}
     cursor = request.cursor

@@ -4,10 +4,10 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.coordinator.transactions.inspection import find_transaction
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
@@ -24,7 +24,7 @@ def handle(
 ) -> None:
     """Describe each once, however often it is named, or say why not."""
 
-    def in_steps() -> Answering:
+    def in_steps() -> Steps[Response]:
         named = dict.fromkeys(request.transactional_ids)
         states = yield from stepwise(named, partial(_describe, core), per_step=1)
         return DescribeTransactionsResponse(transaction_states=states)

@@ -3,12 +3,12 @@
 from __future__ import annotations  # else those of inner functions are evaluated for each request
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import ITEMS_PER_STEP, Steps, exhaust
 from odradek.base.ids import NO_OFFSET, NO_TOPIC_ID, BrokerId, TopicPartition
-from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import (
     CONSUMER_ID,
     DEBUGGING_CONSUMER_ID,
@@ -17,9 +17,9 @@ from odradek.replication.fetch_request import (
     Isolation,
     PartitionFetch,
 )
-from odradek.replication.fetch_session import FetchAnswer, SessionKey
+from odradek.replication.fetch_session import FetchAnswer, FetchContext, SessionKey
 from odradek.replication.outcomes import FetchOutcome
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import HINTED_ERRORS, current_leader, endpoints_of
@@ -27,8 +27,10 @@ from odradek.wire.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchableTopicResponse,
+    FetchPartition,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
@@ -54,6 +56,8 @@ SERVES: Final = Serves(
     },
 )
 
+FETCHED_AT_ONCE: Final = 32
+"""How many partitions are read in one step, of up to twenty microseconds each."""
 _READ_COMMITTED: Final = 1
 _SESSION_ERRORS: Final = frozenset(
     {
@@ -68,32 +72,77 @@ _FIRST_WITH_IDS: Final = 13
 _FIRST_WITH_REPLICA_STATE: Final = 15
 _FIRST_WITH_LEADERS: Final = 16
 
+_Fetches: TypeAlias = dict[SessionKey, PartitionFetch]
 
-def handle(core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond) -> None:
+
+def handle(
+    core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond
+) -> Steps[None] | None:
     """Read what the session or the request names."""
+    fetches: _Fetches = {}
+    if sum([len(topic.partitions) for topic in request.topics]) > FETCHED_AT_ONCE:
+        return _handle_wide(core, context, request, respond, fetches)
+    has_ids = context.api_version >= _FIRST_WITH_IDS
+    for topic in request.topics:
+        _add(core, topic, topic.partitions, fetches, has_ids=has_ids)
+    return _serve(core, context, request, respond, fetches)
+
+
+def _handle_wide(
+    core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond, fetches: _Fetches
+) -> Steps[None]:
+    has_ids = context.api_version >= _FIRST_WITH_IDS
+    for topic in request.topics:
+        for begin in range(0, len(topic.partitions), FETCHED_AT_ONCE):
+            some = topic.partitions[begin : begin + FETCHED_AT_ONCE]
+            _add(core, topic, some, fetches, has_ids=has_ids)
+            yield
+    rest = _serve(core, context, request, respond, fetches)
+    if rest is not None:
+        yield from rest
+
+
+def _serve(
+    core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond, fetches: _Fetches
+) -> Steps[None] | None:
     params = _params(core, context, request)
     has_ids = context.api_version >= _FIRST_WITH_IDS
-    taken = core.fetch_sessions.context(
+    session = core.fetch_sessions.context(
         request.session_id,
         request.session_epoch,
-        _fetches(core, request, has_ids),
+        list(fetches.values()),
         _forgotten(request, has_ids),
         is_follower=params.is_from_follower,
         uses_topic_ids=has_ids,
     )
-    if isinstance(taken, ErrorCode):
-        respond(FetchResponse(error_code=taken))
-        return
-    session = taken
+    if isinstance(session, ErrorCode):
+        respond(FetchResponse(error_code=session))
+        return None
+    if len(session.fetches) > FETCHED_AT_ONCE:
+        return _fetch_in_steps(core, context, params, session, respond)
 
+    def answered(outcomes: Sequence[FetchOutcome]) -> None:
+        respond(exhaust(_response(core, context, session.answer(outcomes))))
+
+    known = core.replicas.fetch(params, session.fetches, answered)
+    if isinstance(known, list):
+        answered(known)
+    else:
+        context.client.when_lost(known.abandon)
+    return None
+
+
+def _fetch_in_steps(
+    core: BrokerCore, context: RequestContext, params: FetchParams, session: FetchContext, respond: Respond
+) -> Steps[None]:
     def answered(outcomes: Sequence[FetchOutcome]) -> None:
         respond(_response(core, context, session.answer(outcomes)))
 
-    read = core.replicas.fetch(params, session.fetches, answered)
-    if isinstance(read, DelayedFetch):
-        context.client.when_lost(read.abandon)
+    known = yield from core.replicas.fetch_in_steps(params, session.fetches, answered)
+    if isinstance(known, list):
+        answered(known)
     else:
-        answered(read)
+        context.client.when_lost(known.abandon)
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
@@ -139,26 +188,25 @@ def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) ->
     )
 
 
-def _fetches(core: BrokerCore, request: FetchRequest, has_ids: bool) -> list[PartitionFetch]:
-    """What is asked for; a topic whose id is unknown here goes by the name "", which no topic has.
+def _add(
+    core: BrokerCore, topic: FetchTopic, parts: Sequence[FetchPartition], fetches: _Fetches, *, has_ids: bool
+) -> None:
+    """Add what is asked for of a topic; one whose id is unknown here goes by "", which no topic's name is.
 
     A partition that is named again is read once, as it was named last.
     """
-    fetches: dict[SessionKey, PartitionFetch] = {}
-    for topic in request.topics:
-        name = (core.topic_name(topic.topic_id) or "") if has_ids else topic.topic
-        key = topic.topic_id if has_ids else name
-        for part in topic.partitions:
-            fetches[key, part.partition] = PartitionFetch(
-                TopicPartition(name, part.partition),
-                part.fetch_offset,
-                part.partition_max_bytes,
-                part.current_leader_epoch,
-                part.last_fetched_epoch,
-                part.log_start_offset,
-                topic.topic_id,
-            )
-    return list(fetches.values())
+    name = (core.topic_name(topic.topic_id) or "") if has_ids else topic.topic
+    key = topic.topic_id if has_ids else name
+    for part in parts:
+        fetches[key, part.partition] = PartitionFetch(
+            TopicPartition(name, part.partition),
+            part.fetch_offset,
+            part.partition_max_bytes,
+            part.current_leader_epoch,
+            part.last_fetched_epoch,
+            part.log_start_offset,
+            topic.topic_id,
+        )
 
 
 def _forgotten(request: FetchRequest, has_ids: bool) -> list[SessionKey]:
@@ -169,11 +217,13 @@ def _forgotten(request: FetchRequest, has_ids: bool) -> list[SessionKey]:
     ]
 
 
-def _response(core: BrokerCore, context: RequestContext, answer: FetchAnswer) -> FetchResponse:
+def _response(core: BrokerCore, context: RequestContext, answer: FetchAnswer) -> Steps[Response]:
     response = FetchResponse(error_code=answer.error_code, session_id=answer.session_id)
     topics: dict[object, FetchableTopicResponse] = {}
     leaders: dict[BrokerId, None] = {}
-    for fetch, outcome in answer.partitions:
+    for number, (fetch, outcome) in enumerate(answer.partitions, 1):
+        if number % ITEMS_PER_STEP == 0:
+            yield
         name, index = fetch.topic_partition
         key = name if fetch.topic_id == NO_TOPIC_ID else fetch.topic_id
         topic = topics.get(key)

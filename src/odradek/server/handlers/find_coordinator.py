@@ -5,9 +5,9 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import Steps, deliver, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.find_coordinator import (
@@ -24,15 +24,21 @@ _NO_PORT: Final = -1
 
 def handle(
     core: BrokerCore, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
-) -> None:
+) -> Steps[None]:
     """Answer when the coordinator of the last key is found, or cannot be."""
     keys = request.coordinator_keys if context.api_version >= _FIRST_WITH_SEVERAL else [request.key]
 
     def found(brokers: Sequence[BrokerId | ErrorCode]) -> None:
-        coordinators = [_coordinator(core, context, *one) for one in zip(keys, brokers, strict=True)]
-        respond(_response(context, coordinators))
+        respond(_in_steps(core, context, list(zip(keys, brokers, strict=True))))
 
-    _find(core, request.key_type, keys, found)
+    return _find(core, request.key_type, keys, found)
+
+
+def _in_steps(
+    core: BrokerCore, context: RequestContext, found: Sequence[tuple[str, BrokerId | ErrorCode]]
+) -> Steps[Response]:
+    coordinators = yield from stepwise(found, lambda one: _coordinator(core, context, *one))
+    return _response(context, coordinators)
 
 
 def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
@@ -50,7 +56,7 @@ def _find(
     key_type: int,
     keys: Sequence[str],
     found: Callable[[Sequence[BrokerId | ErrorCode]], None],
-) -> None:
+) -> Steps[None]:
     """The coordinators of the keys, in their order."""
     topic = core.coordinating_topics.get(key_type)
     if topic is None or not keys:
@@ -64,9 +70,11 @@ def _find(
         if len(brokers) == len(wanted):
             found([brokers[key] for key in keys])
 
-    for key in wanted:
+    def find(key: str) -> None:
         later = partial(take, key)
         deliver(topic.find(key, later), later)
+
+    yield from stepwise(wanted, find)
 
 
 def _coordinator(

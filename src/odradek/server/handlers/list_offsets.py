@@ -5,7 +5,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.records.work import Work
+from odradek.records.work import RecordSteps
 from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, Isolation
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
@@ -43,7 +43,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
         (topic.name, part.partition_index) for topic in request.topics for part in topic.partitions
     )
 
-    def look_up(topic: str, part: ListOffsetsPartition) -> Work[ListOffsetsPartitionResponse]:
+    def look_up(topic: str, part: ListOffsetsPartition) -> RecordSteps[ListOffsetsPartitionResponse]:
         index, timestamp = part.partition_index, part.timestamp
         if times_asked[topic, index] > 1:
             return ListOffsetsPartitionResponse(index, ErrorCode.INVALID_REQUEST)
@@ -60,7 +60,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
             index, found.error_code, found.timestamp_ms, found.offset, found.leader_epoch
         )
 
-    def look_all_up() -> Work[ListOffsetsResponse]:
+    def look_all_up() -> RecordSteps[ListOffsetsResponse]:
         response = ListOffsetsResponse()
         looked_up = 0
         for topic in request.topics:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, TopicId
 from odradek.base.topic_names import INTERNAL_TOPICS, fault_in_name
 from odradek.metadata.controller.requests import Answer, CreateTopics, NewTopic, Refused, TopicOutcomes
 from odradek.metadata.image import PartitionImage, TopicImage
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED_FOR, TOPIC_OPERATIONS
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.topic_waits import DelayedCreateTopics
@@ -107,7 +107,7 @@ def _failure(error: ErrorCode) -> ErrorCode:
 
 def _response(
     core: BrokerCore, context: RequestContext, request: MetadataRequest, failures: _Failures
-) -> Answering:
+) -> Steps[Response]:
     image = core.image
     response = MetadataResponse(cluster_id=image.cluster_id, controller_id=image.controller_id)
     for broker in image.brokers.values():

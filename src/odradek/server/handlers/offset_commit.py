@@ -5,11 +5,11 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_commit import (
@@ -26,7 +26,9 @@ SERVES: Final = Serves(8, 2, 10, kips={6: 320, 7: 345, 8: 482, 9: 848, 10: 848})
 _FIRST_WITH_IDS: Final = 10
 
 
-def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: OffsetCommitRequest, respond: Respond
+) -> Steps[None] | None:
     """Answer when the offsets are written."""
     asked = request.topics
     if context.api_version >= _FIRST_WITH_IDS:
@@ -37,11 +39,11 @@ def handle(core: BrokerCore, context: RequestContext, request: OffsetCommitReque
 
     if asked and not request.topics:
         committed({})
-        return
-    core.groups.coordinator.commit_offsets(request, committed, context.api_version)
+        return None
+    return core.groups.coordinator.offset_writes.commit(request, committed, context.api_version)
 
 
-def _in_steps(asked: Sequence[OffsetCommitRequestTopic], codes: Codes) -> Answering:
+def _in_steps(asked: Sequence[OffsetCommitRequestTopic], codes: Codes) -> Steps[Response]:
     """The answer; a partition without a code is of a topic id that is unknown here."""
     response = OffsetCommitResponse()
     for topic in asked:

@@ -5,11 +5,11 @@ from itertools import groupby
 from typing import Final, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
-from odradek.server.edge.context import RequestContext, Respond, Steps
+from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_fetch import (
@@ -38,7 +38,9 @@ _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2
 
 
-def handle(core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond) -> Steps:
+def handle(
+    core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond
+) -> Steps[None]:
     """Answer for each group once, and for each partition, when what was read is replicated."""
     response: OffsetFetchResponse
     if context.api_version >= _FIRST_WITH_SEVERAL:

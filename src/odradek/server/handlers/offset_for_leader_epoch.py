@@ -4,10 +4,10 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import TopicPartition
-from odradek.server.edge.context import Answering, RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import stepwise
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -33,7 +33,7 @@ def handle(
         )
         return EpochEndOffset(found.error_code, part.partition, found.leader_epoch, found.end_offset)
 
-    def in_steps() -> Answering:
+    def in_steps() -> Steps[Response]:
         response = OffsetForLeaderEpochResponse()
         for topic in request.topics:
             ends = yield from stepwise(topic.partitions, partial(look_up, topic.topic))

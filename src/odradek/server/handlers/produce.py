@@ -6,33 +6,34 @@ Invariant: the request's own bytes are not kept while it waits for its acks; onl
 from __future__ import annotations  # else those of inner functions are evaluated for each request
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later, deliver
+from odradek.base.execution import ITEMS_PER_STEP, Steps, deliver, exhaust
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
 from odradek.records.header import CODEC_MASK, HEADER_BYTES
 from odradek.replication.append import Batches
-from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
-from odradek.server.edge.context import Answering, Client, RequestContext, Respond, Steps
+from odradek.replication.outcomes import AppendOutcome
+from odradek.server.edge.context import Client, RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
-from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.leader_hints import current_leader, endpoints_of
 from odradek.server.node.record_work import RecordJob
-from odradek.server.node.transaction_admission import Ability, Refused, admit_batches, is_transactional
+from odradek.server.node.transaction_admission import Ability, Admission, admit_batches, is_transactional
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
+    PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
 
@@ -56,13 +57,53 @@ _FIRST_WITH_LEADERS: Final = 10
 _FIRST_WITH_ABORTABLE: Final = 11
 _FIRST_WITH_IDS: Final = 13
 
-_Asked = list[tuple[str, UUID, list[tuple[int, TopicPartition | None]]]]
-"""Per topic its name and id as they came, and per partition its number and, if known, its name."""
+
+class _Asked(NamedTuple):
+    """What a request asks for, by topic and partition as they came."""
+
+    topics: list[tuple[str, UUID, list[tuple[int, TopicPartition | None]]]]
+    """Per topic its name and id, and per partition its number and, if known, its name."""
+    entries: dict[TopicPartition, Buffer]
+    """What is to be appended."""
+    unsupported: dict[TopicPartition, AppendOutcome]
+    """What cannot be."""
 
 
-def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond
+) -> Steps[None] | None:
     """Append, and answer when `acks` is satisfied."""
-    asked, entries, unsupported = _read(core, context, request)
+    asked = _Asked([], {}, {})
+    topics = request.topic_data
+    if len(topics) > ITEMS_PER_STEP:
+        return _serve_wide(core, context, request, respond, asked)
+    for topic in topics:
+        if len(topic.partition_data) > ITEMS_PER_STEP:
+            return _serve_wide(core, context, request, respond, _Asked([], {}, {}))
+        _read(core, context, topic, topic.partition_data, asked)
+    _serve(core, context, request, respond, asked)
+    return None
+
+
+def _serve_wide(
+    core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond, asked: _Asked
+) -> Steps[None]:
+    for topic in request.topic_data:
+        begin = 0
+        while True:
+            end = begin + ITEMS_PER_STEP
+            _read(core, context, topic, topic.partition_data[begin:end], asked, goes_on=begin > 0)
+            yield
+            begin = end
+            if begin >= len(topic.partition_data):
+                break
+    _serve(core, context, request, respond, asked)
+
+
+def _serve(
+    core: BrokerCore, context: RequestContext, request: ProduceRequest, respond: Respond, asked: _Asked
+) -> None:
+    entries, unsupported = asked.entries, asked.unsupported
     wants_answer = request.acks != 0
     is_wide = len(entries) > ITEMS_PER_STEP
 
@@ -71,31 +112,26 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
             outcomes = {**unsupported, **outcomes}
         if wants_answer:
             answering = _response(core, context, asked, outcomes)
-            respond(answering if is_wide else at_once(answering))
+            respond(answering if is_wide else exhaust(answering))
             return
         if len(outcomes) < len(entries) or any(outcome.error_code for outcome in outcomes.values()):
             context.client.close()
         respond(None)
 
-    def append(checked: Mapping[TopicPartition, Batches], later: Later[AppendOutcomes]) -> None:
+    acks, timeout_ms = request.acks, core.wait_ms(request.timeout_ms)
+    is_admin = context.client_id == ADMIN_CLIENT_ID
+
+    def append(entries: Mapping[TopicPartition, Batches]) -> None:
         outcomes = core.replicas.append(
-            checked,
-            acks=request.acks,
-            timeout_ms=core.wait_ms(request.timeout_ms),
-            later=later,
-            internal_allowed=context.client_id == ADMIN_CLIENT_ID,
+            entries, acks=acks, timeout_ms=timeout_ms, later=answered, internal_allowed=is_admin
         )
         if outcomes is not None:
-            later(outcomes)
+            answered(outcomes)
             core.replicas.purgatories.wake_changed()
 
-    def append_in_steps(checked: Mapping[TopicPartition, Batches]) -> Steps:
+    def append_in_steps(entries: Iterable[tuple[TopicPartition, Batches]]) -> Steps[None]:
         outcomes = yield from core.replicas.append_in_steps(
-            checked,
-            acks=request.acks,
-            timeout_ms=core.wait_ms(request.timeout_ms),
-            later=answered,
-            internal_allowed=context.client_id == ADMIN_CLIENT_ID,
+            entries, acks=acks, timeout_ms=timeout_ms, later=answered, internal_allowed=is_admin
         )
         deliver(outcomes, answered)
 
@@ -104,29 +140,33 @@ def handle(core: BrokerCore, context: RequestContext, request: ProduceRequest, r
         _log.error("a produce to %d partitions of %s failed", len(entries), context.client_id, exc_info=error)
         respond(refuse(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def admit(checked: Mapping[TopicPartition, Batches]) -> None:
-        def append_but(refused: Refused) -> None:
-            admitted = {key: records for key, records in checked.items() if key not in refused}
-            failed = {key: AppendOutcome(error) for key, error in refused.items()}
-
-            append(admitted, lambda outcomes: answered({**failed, **outcomes}))
-
-        if request.transactional_id is None and not any(map(is_transactional, entries.values())):
-            if is_wide:
-                core.slices.run(append_in_steps(checked), failed)
-            else:
-                append(checked, answered)
+    def append_checked(checked: Mapping[TopicPartition, Batches]) -> None:
+        if request.transactional_id is not None or any(map(is_transactional, entries.values())):
+            steps = append_admitted(checked)
+            core.slices.run(steps, failed) if is_wide else exhaust(steps)
+        elif is_wide:
+            core.slices.run(append_in_steps(checked.items()), failed)
         else:
-            # In one step: nothing may come between a transaction's consent and what is appended to it.
-            ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
-            refused = admit_batches(core, request.transactional_id, entries, ability, append_but)
-            deliver(refused, append_but)
+            append(checked)
+
+    def append_admitted(checked: Mapping[TopicPartition, Batches]) -> Steps[None]:
+        """Append what the coordinator of its transaction consents to."""
+
+        def admitted(admission: Admission) -> None:
+            if is_wide:
+                core.slices.run(append_in_steps(admission.entries(checked)), failed)
+            else:
+                append(dict(admission.entries(checked)))
+
+        ability = Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE)
+        admission = yield from admit_batches(core, request.transactional_id, entries, ability, admitted)
+        deliver(admission, admitted)
 
     if _is_light(entries):
-        admit(entries)
+        append_checked(entries)
     else:
         # Before anything is admitted to a transaction, so that nothing comes between that and the append.
-        _check(core, context.client, entries, admit, wants_answer=wants_answer)
+        _check(core, context.client, entries, append_checked, wants_answer=wants_answer)
 
 
 def _check(
@@ -168,29 +208,31 @@ def _check(
 
 
 def _read(
-    core: BrokerCore, context: RequestContext, request: ProduceRequest
-) -> tuple[_Asked, dict[TopicPartition, Buffer], dict[TopicPartition, AppendOutcome]]:
-    """What is asked for, what of it is to be appended, and what cannot be."""
+    core: BrokerCore,
+    context: RequestContext,
+    topic: TopicProduceData,
+    parts: Sequence[PartitionProduceData],
+    asked: _Asked,
+    *,
+    goes_on: bool = False,
+) -> None:
+    """Add some partitions of a topic to what is asked for; `goes_on` when some of it were read before."""
     has_ids = context.api_version >= _FIRST_WITH_IDS
     has_zstd = context.api_version >= _FIRST_WITH_ZSTD
-    asked: _Asked = []
-    entries: dict[TopicPartition, Buffer] = {}
-    unsupported: dict[TopicPartition, AppendOutcome] = {}
-    for topic in request.topic_data:
-        name = core.topic_name(topic.topic_id) if has_ids else topic.name
-        partitions: list[tuple[int, TopicPartition | None]] = []
-        for part in topic.partition_data:
-            topic_partition = None
-            if name is not None:
-                topic_partition = TopicPartition(name, part.index)
-                records = b"" if part.records is None else part.records
-                if has_zstd or not _is_zstd(records):
-                    entries[topic_partition] = records
-                else:
-                    unsupported[topic_partition] = AppendOutcome(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-            partitions.append((part.index, topic_partition))
-        asked.append((topic.name, topic.topic_id, partitions))
-    return asked, entries, unsupported
+    name = core.topic_name(topic.topic_id) if has_ids else topic.name
+    if not goes_on:
+        asked.topics.append((topic.name, topic.topic_id, []))
+    partitions = asked.topics[-1][2]
+    for part in parts:
+        topic_partition = None
+        if name is not None:
+            topic_partition = TopicPartition(name, part.index)
+            records = b"" if part.records is None else part.records
+            if has_zstd or not _is_zstd(records):
+                asked.entries[topic_partition] = records
+            else:
+                asked.unsupported[topic_partition] = AppendOutcome(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        partitions.append((part.index, topic_partition))
 
 
 def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
@@ -228,10 +270,10 @@ def _response(
     context: RequestContext,
     asked: _Asked,
     outcomes: Mapping[TopicPartition, AppendOutcome],
-) -> Answering:
+) -> Steps[Response]:
     response = ProduceResponse()
     leaders: dict[BrokerId, None] = {}
-    for name, topic_id, partitions in asked:
+    for name, topic_id, partitions in asked.topics:
         parts = []
         for number, (index, topic_partition) in enumerate(partitions, 1):
             if number % ITEMS_PER_STEP == 0:

@@ -4,12 +4,13 @@ What is served stands in the generated `index`; a handler's module is imported w
 comes, or by `load_by_and_by` when there is time, so that a start does not wait for all of them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
 from odradek.server.handlers.index import INDEX, LOAD_ORDER, Row
@@ -51,7 +52,7 @@ class Handlers:
 
         return unsupported_version()
 
-    def load_by_and_by(self) -> Iterator[None]:
+    def load_by_and_by(self) -> Steps[None]:
         """Load all handlers, one module a step: what they need comes first, each module by itself.
 
         A package whose `__init__` imports its modules is one step all the same.

@@ -1,22 +1,24 @@
 """TxnOffsetCommit: a group's offsets as part of a producer's transaction (KIP-98, KIP-447)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import Steps, deliver, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.groups.committing import Codes
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 from odradek.coordinator.transactions import Producer
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.transaction_admission import Ability, Refused, admit
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
@@ -33,32 +35,36 @@ _FIRST_THAT_KNOWS_LOADING: Final = 2
 
 def handle(
     core: BrokerCore, context: RequestContext, request: TxnOffsetCommitRequest, respond: Respond
-) -> None:
+) -> Steps[None]:
     """Add the group's partition to the transaction, then write the offsets there."""
+
+    def answered(codes: Codes | ErrorCode) -> None:
+        respond(_in_steps(request, codes, context.api_version))
+
     if not request.group_id:
-        respond(refuse(request, ErrorCode.INVALID_GROUP_ID))
+        answered(ErrorCode.INVALID_GROUP_ID)
         return
     known = with_names(core, request.topics) if context.api_version >= _FIRST_WITH_IDS else request.topics
     if request.topics and not known:
-        respond(_response(request, {}))
+        answered({})
         return
-    offsets = _offsets_of(known, core.clock.wall_ms())
+    writes = core.groups.coordinator.offset_writes
+    producer = TransactionalProducer(request.producer_id, request.producer_epoch)
+    # Before the transaction's consent, so that nothing comes between that and the append.
+    prepared = yield from writes.prepare(request.group_id, _offsets_of(known, core.clock.wall_ms()), producer)
     group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
-
-    def answered(codes: Codes) -> None:
-        respond(_response(request, {one: _told(code, context.api_version) for one, code in codes.items()}))
 
     def admitted(refused: Refused) -> None:
         if refused:
             error = refused[group_partition]
             if error is ErrorCode.NOT_ENOUGH_REPLICAS:
                 error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            answered(dict.fromkeys(offsets, error))
+            answered(dict.fromkeys(prepared.codes, error))
             return
-        core.groups.coordinator.stage_transactional_offsets(
+        writes.commit_in_transaction(
             request.group_id,
-            TransactionalProducer(request.producer_id, request.producer_epoch),
-            offsets,
+            producer,
+            prepared,
             member_id=request.member_id,
             instance_id=request.group_instance_id,
             generation=request.generation_id,
@@ -78,19 +84,25 @@ def handle(
 
 def refuse(request: TxnOffsetCommitRequest, code: ErrorCode) -> TxnOffsetCommitResponse:
     """The same error for every partition."""
-    return _response(request, dict.fromkeys(_offsets_of(request.topics, 0), code))
+    topics = [
+        TxnOffsetCommitResponseTopic(
+            topic.name,
+            topic.topic_id,
+            [TxnOffsetCommitResponsePartition(part.partition_index, code) for part in topic.partitions],
+        )
+        for topic in request.topics
+    ]
+    return TxnOffsetCommitResponse(topics=topics)
 
 
 def _offsets_of(
     topics: Sequence[TxnOffsetCommitRequestTopic], now_ms: int
-) -> dict[TopicPartition, CommittedOffset]:
-    return {
-        TopicPartition(topic.name, part.partition_index): CommittedOffset(
-            part.committed_offset, part.committed_leader_epoch, part.committed_metadata or "", now_ms
-        )
-        for topic in topics
-        for part in topic.partitions
-    }
+) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
+    for topic in topics:
+        for part in topic.partitions:
+            metadata = part.committed_metadata or ""
+            offset = CommittedOffset(part.committed_offset, part.committed_leader_epoch, metadata, now_ms)
+            yield TopicPartition(topic.name, part.partition_index), offset
 
 
 def _told(code: ErrorCode, version: int) -> ErrorCode:
@@ -99,24 +111,19 @@ def _told(code: ErrorCode, version: int) -> ErrorCode:
     return code
 
 
-def _response(
-    request: TxnOffsetCommitRequest, codes: Mapping[TopicPartition, ErrorCode]
-) -> TxnOffsetCommitResponse:
-    return TxnOffsetCommitResponse(
-        topics=[
-            TxnOffsetCommitResponseTopic(
-                topic.name,
-                topic.topic_id,
-                [
-                    TxnOffsetCommitResponsePartition(
-                        part.partition_index,
-                        codes.get(
-                            TopicPartition(topic.name, part.partition_index), ErrorCode.UNKNOWN_TOPIC_ID
-                        ),
-                    )
-                    for part in topic.partitions
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+def _in_steps(request: TxnOffsetCommitRequest, codes: Codes | ErrorCode, version: int) -> Steps[Response]:
+    """The answer; a partition without a code is of a topic id that is unknown here."""
+    response = TxnOffsetCommitResponse()
+    for topic in request.topics:
+        partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes, version))
+        response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
+    return response
+
+
+def _partition(
+    name: str, codes: Codes | ErrorCode, version: int, part: TxnOffsetCommitRequestPartition
+) -> TxnOffsetCommitResponsePartition:
+    code = codes
+    if not isinstance(code, ErrorCode):
+        code = code.get(TopicPartition(name, part.partition_index), ErrorCode.UNKNOWN_TOPIC_ID)
+    return TxnOffsetCommitResponsePartition(part.partition_index, _told(code, version))

@@ -8,14 +8,13 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import Steps, deliver, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Marker, Producer
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.write_txn_markers import (
-    WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
@@ -28,7 +27,7 @@ SERVES: Final = Serves(27, 1, 1, kips={1: 482})
 
 def handle(
     core: BrokerCore, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
-) -> None:
+) -> Steps[None]:
     """Write each marker; answered when the last partition has answered."""
     outcomes: dict[int, Mapping[TopicPartition, ErrorCode]] = {}
     if not request.markers:
@@ -37,52 +36,54 @@ def handle(
     def written(number: int, outcome: Mapping[TopicPartition, ErrorCode]) -> None:
         outcomes[number] = outcome
         if len(outcomes) == len(request.markers):
-            respond(
-                WriteTxnMarkersResponse(
-                    markers=[_result(marker, outcomes[at]) for at, marker in enumerate(request.markers)]
-                )
-            )
+            respond(_in_steps(request, outcomes))
 
     for number, asked in enumerate(request.markers):
+        partitions = [
+            TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partition_indexes
+        ]
+        yield
+        producer = Producer(asked.producer_id, asked.producer_epoch)
+        marker = Marker(producer, asked.transaction_result, asked.coordinator_epoch)
         later = partial(written, number)
-        outcome = core.transactions.write_markers(
-            Marker(
-                Producer(asked.producer_id, asked.producer_epoch),
-                asked.transaction_result,
-                asked.coordinator_epoch,
-            ),
-            [
-                TopicPartition(topic.name, index)
-                for topic in asked.topics
-                for index in topic.partition_indexes
-            ],
-            later,
-        )
-        deliver(outcome, later)
+        deliver(core.transactions.write_markers(marker, partitions, later), later)
+
+
+def _in_steps(
+    request: WriteTxnMarkersRequest, outcomes: Mapping[int, Mapping[TopicPartition, ErrorCode]]
+) -> Steps[Response]:
+    response = WriteTxnMarkersResponse()
+    for number, marker in enumerate(request.markers):
+        result = WritableTxnMarkerResult(marker.producer_id)
+        for topic in marker.topics:
+            make = partial(_partition, topic.name, outcomes[number])
+            partitions = yield from stepwise(topic.partition_indexes, make)
+            result.topics.append(WritableTxnMarkerTopicResult(topic.name, partitions))
+        response.markers.append(result)
+        yield
+    return response
+
+
+def _partition(
+    name: str, outcome: Mapping[TopicPartition, ErrorCode], index: int
+) -> WritableTxnMarkerPartitionResult:
+    return WritableTxnMarkerPartitionResult(index, outcome[TopicPartition(name, index)])
 
 
 def refuse(request: WriteTxnMarkersRequest, code: ErrorCode) -> WriteTxnMarkersResponse:
     """The same error for every partition."""
-    return WriteTxnMarkersResponse(markers=[_result(marker, {}, code) for marker in request.markers])
-
-
-def _result(
-    marker: WritableTxnMarker,
-    outcome: Mapping[TopicPartition, ErrorCode],
-    otherwise: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR,
-) -> WritableTxnMarkerResult:
-    return WritableTxnMarkerResult(
-        marker.producer_id,
-        [
-            WritableTxnMarkerTopicResult(
-                topic.name,
+    return WriteTxnMarkersResponse(
+        markers=[
+            WritableTxnMarkerResult(
+                marker.producer_id,
                 [
-                    WritableTxnMarkerPartitionResult(
-                        index, outcome.get(TopicPartition(topic.name, index), otherwise)
+                    WritableTxnMarkerTopicResult(
+                        topic.name,
+                        [WritableTxnMarkerPartitionResult(index, code) for index in topic.partition_indexes],
                     )
-                    for index in topic.partition_indexes
+                    for topic in marker.topics
                 ],
             )
-            for topic in marker.topics
-        ],
+            for marker in request.markers
+        ]
     )

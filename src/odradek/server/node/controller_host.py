@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Slices, Steps
 from odradek.base.ids import BrokerId
 from odradek.metadata.controller import (
     BrokerAnswered,
@@ -41,7 +42,6 @@ from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, S
 from odradek.server.node.outgoing_orders import OutgoingOrders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.received_orders import Obeyed
-from odradek.server.node.slices import Slices
 from odradek.server.node.store_session import SessionEvent, StoreSession
 
 _log = logging.getLogger(__name__)
@@ -78,6 +78,7 @@ class ControllerHost:
         self._session = session
         self._broker = broker
         self._defer = surroundings.defer
+        self._slices = slices
         self._orders = OutgoingOrders(
             broker.broker_id,
             surroundings.peers,
@@ -171,7 +172,7 @@ class ControllerHost:
                 self._session.submit(operation, lambda result: self._on_result(call_id, result))
             case TurnWanted(call_id):
                 self._turns += 1
-                self._defer(lambda: self._on_turn(call_id))
+                self._slices.run(self._going_on(call_id), _not_done)
             case SendToBroker(broker_id, message_id, message):
                 self._orders.send(broker_id, message_id, message)
             case Respond(request_id, answer):
@@ -208,6 +209,13 @@ class ControllerHost:
     def _on_answered(self, message_id: int, broker_id: BrokerId, outcome: OrderOutcome) -> None:
         self._take(BrokerAnswered(message_id, broker_id, outcome.partition_errors, outcome.error_code))
 
-    def _on_turn(self, call_id: int) -> None:
+    def _going_on(self, call_id: int) -> Steps[None]:
+        """Go on with a decision in this turn of the loop while that has time, else in a later one."""
+        yield
         self._turns -= 1
         self._take(TurnCame(call_id))
+
+
+def _not_done(error: Exception) -> None:
+    """Our own mistake."""
+    _log.error("the controller could not go on", exc_info=error)

@@ -7,10 +7,11 @@ would be a good part of every start.
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from odradek.base.errors import OdradekError
+from odradek.base.execution import Slices, Steps
 from odradek.base.ids import LeaderEpoch
 from odradek.base.settings import BrokerSettings
 from odradek.replication.replica_manager import ReplicaManager
@@ -18,7 +19,6 @@ from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
-from odradek.server.node.slices import Slices
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class CoordinatorHost(ABC, Generic[C]):
         if self._made is not None:
             self._made.resign_lost()
 
-    def _run_sliced(self, work: Iterator[None]) -> None:
+    def _run_steps(self, work: Steps[None]) -> None:
         self._slices.run(work, self._log_failure)
 
     def _log_failure(self, error: Exception) -> None:

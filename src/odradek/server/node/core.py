@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from odradek.base.execution import Slices, Steps
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
@@ -27,7 +28,6 @@ from odradek.replication.isr import IsrChange
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.replication_ports import ReplicatedLog
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.context import Steps
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
@@ -39,7 +39,6 @@ from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.server.node.record_work import RecordWork
-from odradek.server.node.slices import Slices
 from odradek.server.node.store_session import StoreSession
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
@@ -75,7 +74,7 @@ class BrokerCore:
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
         self._on_failure = surroundings.on_failure
-        self.slices = Slices(surroundings.defer, surroundings.short_clock)
+        self.slices = Slices(surroundings.defer, surroundings.turn_time, surroundings.stalls)
         """Runs work that grows with what a request or an order names."""
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""
@@ -96,6 +95,7 @@ class BrokerCore:
             cluster=self.image,
             effects=self,
             defer=defer,
+            run_steps=lambda steps: self.slices.run(steps, _not_done),
         )
         self.group_flush = GroupFlush(
             self.logs,
@@ -238,7 +238,7 @@ class BrokerCore:
         if self.layers.topic_config({}) != defaults_before:
             self.slices.run(self._update_topics(), _not_updated)
 
-    def _update_topics(self) -> Steps:
+    def _update_topics(self) -> Steps[None]:
         """Give every topic's logs what is in force for them at that moment."""
         for topic in list(self.image.live_topics()):
             self.logs.update_config(topic.name, self.topic_config(topic.name))
@@ -265,6 +265,11 @@ class BrokerCore:
             self._on_failure(sentence)
         else:
             self._on_failure(f"no log directory is left: {sentence}")
+
+
+def _not_done(error: Exception) -> None:
+    """Our own mistake."""
+    _log.error("what waited for records was not done", exc_info=error)
 
 
 def _not_updated(error: Exception) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.base.execution import Slices
 from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.replication.replica_manager import ReplicaManager
@@ -10,7 +11,6 @@ from odradek.server.node.coordinator_host import CoordinatorHost
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
-from odradek.server.node.slices import Slices
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
             partition_of=self.topic.partition_of,
             topics=self._image_topics,
             defer=outside.defer,
-            run_sliced=self._run_sliced,
+            run_steps=self._run_steps,
         )
 
     # --- without effect in a broker that never had a group

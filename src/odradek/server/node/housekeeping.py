@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from odradek.base.execution import Background
+from odradek.base.execution import Background, Steps
 from odradek.base.settings.definition import LONG_MAX
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.schedule import Schedule
@@ -59,14 +59,17 @@ def _schedule_log_tasks(
     """Retention, `flush.ms`, producers that are silent, files that were deleted, indexes made again."""
     every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
 
-    def apply_retention() -> None:
-        logs.delete_old_segments(clock.wall_ms())
+    def apply_retention() -> Steps[None]:
+        yield from logs.delete_old_segments(clock.wall_ms())
         core.replicas.notice_failed_directories()
+
+    def expire_producers() -> Steps[None]:
+        yield from logs.expire_producers(clock.wall_ms())
 
     every(
         settings.log_retention_check_interval_ms,
         "log-retention",
-        apply_retention,
+        lambda: core.slices.run(apply_retention(), _not_done),
         delay_ms=settings.log_initial_task_delay_ms,
     )
     if settings.log_flush_scheduler_interval_ms < LONG_MAX:
@@ -78,7 +81,7 @@ def _schedule_log_tasks(
     every(
         settings.producer_id_expiration_check_interval_ms,
         "producer-id-expiration",
-        lambda: logs.expire_producers(clock.wall_ms()),
+        lambda: core.slices.run(expire_producers(), _not_done),
     )
     every(REMOVAL_INTERVAL_MS, "file-deletion", lambda: _remove_files(logs, background))
     every(REPAIR_REPORT_INTERVAL_MS, "index-repair-report", lambda: _report_repairs(logs, on_finding))
@@ -123,3 +126,8 @@ def _report_repairs(logs: LogManager, on_finding: Callable[[Finding], None]) -> 
 
 def _warn(error: Exception) -> None:
     _log.warning("a deleted file could not be removed: %s", error)
+
+
+def _not_done(error: Exception) -> None:
+    """Our own mistake; the task comes again."""
+    _log.error("a periodic task over all logs failed", exc_info=error)

@@ -19,14 +19,12 @@ from collections.abc import Callable
 from typing import Final
 
 from odradek.base.errors import ApiError
-from odradek.base.execution import Defer
+from odradek.base.execution import Defer, Slices, Steps
 from odradek.base.ids import BrokerId
 from odradek.metadata.messages import BrokerMessage, OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest, outcome_in, to_request
-from odradek.server.edge.context import Steps
 from odradek.server.node.peers import PeerOutcome, Peers
 from odradek.server.node.received_orders import Obeyed
-from odradek.server.node.slices import Slices
 from odradek.timer import Timer, TimerTask
 
 _log = logging.getLogger(__name__)
@@ -118,7 +116,7 @@ class OutgoingOrders:
     def _begin(self, queue: _Queue) -> None:
         self._defer(lambda: self._slices.run(self._first_request(queue), _not_made))
 
-    def _first_request(self, queue: _Queue) -> Steps:
+    def _first_request(self, queue: _Queue) -> Steps[None]:
         """Make the first order a request, and send it."""
         _, order = queue.waiting[0]
         queue.request = yield from to_request(order)

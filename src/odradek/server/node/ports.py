@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odradek.base.chance import Chance
-from odradek.base.clock import Clock, ShortClock
-from odradek.base.execution import Background, Defer
+from odradek.base.clock import Clock
+from odradek.base.execution import Background, Defer, TurnTime
 from odradek.metadata.store import MetadataStore
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.peers import Peers
@@ -22,8 +22,8 @@ class Surroundings:
     """Everything outside of one node that it uses: time, chance, threads, the metadata store, its owner."""
 
     clock: Clock
-    short_clock: ShortClock
-    """Says when a slice of work has had its time; a simulator lets slices end where its seed says."""
+    turn_time: TurnTime
+    """The time of the loop's turns; a simulator lets slices end where its seed says."""
     chance: Chance
     timer: Timer
     """The one timer that everything waits on."""

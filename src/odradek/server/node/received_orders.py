@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Slices, Steps
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import (
@@ -31,8 +32,6 @@ from odradek.metadata.messages import (
 from odradek.metadata.messages_on_wire import TOPICS_PER_PART, OrderRequest, parts_of
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
-from odradek.server.edge.context import Steps
-from odradek.server.node.slices import Slices
 from odradek.timer import Purgatory
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 
@@ -108,7 +107,7 @@ class ReceivedOrders:
             self._is_at_work = True
             self._slices.run(self._steps(), self._failed)
 
-    def _steps(self) -> Steps:
+    def _steps(self) -> Steps[None]:
         while self._waiting:
             request, obeyed = self._waiting[0]
             outcome = yield from self._obey(request)
@@ -174,7 +173,7 @@ class ReceivedOrders:
         self._transactions.on_roles(changes)
         return changes
 
-    def _forget_others(self, message: UpdateMetadata) -> Steps:
+    def _forget_others(self, message: UpdateMetadata) -> Steps[None]:
         """Forget the topics that were deleted while this broker was not registered, and nobody told it."""
         there_are = frozenset(message.all_topics or ())
         gone = [name for name in self._image.topics if name not in there_are]

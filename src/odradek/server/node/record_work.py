@@ -23,11 +23,9 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, TypeVar
 
-from odradek.base.execution import Background, Later
+from odradek.base.execution import Background, Later, Slices, Steps
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
-from odradek.records.work import Away, Work
-from odradek.server.edge.context import Steps
-from odradek.server.node.slices import Slices
+from odradek.records.work import Away, RecordSteps
 
 T = TypeVar("T")
 
@@ -47,7 +45,7 @@ class RecordJob:
     """How many steps it has had."""
     number: int
     """In the order in which they came."""
-    work: Work[Any] = field(compare=False)
+    work: RecordSteps[Any] = field(compare=False)
     later: Later[Any] = field(compare=False)
     failed: Callable[[Exception], None] = field(compare=False)
     abandon: Callable[[], None] = field(compare=False)
@@ -90,7 +88,9 @@ class RecordWork:
         self._freeing, self._usual, self._large = _Row(-1), _Row(USUAL_AT_ONCE), _Row(LARGE_AT_ONCE)
         self._count = 0
 
-    def run(self, work: Work[T], later: Later[T], failed: Callable[[Exception], None]) -> T | RecordJob:
+    def run(
+        self, work: RecordSteps[T], later: Later[T], failed: Callable[[Exception], None]
+    ) -> T | RecordJob:
         """Run `work`; the result is what it returns, or until then the job, which may be abandoned.
 
         `failed` is called for mistakes of ours, when the work or `later` raises after this has returned; that
@@ -144,7 +144,7 @@ class RecordWork:
             self._is_sliced = True
             self._slices.run(self._slice(), _unforeseen)
 
-    def _slice(self) -> Steps:
+    def _slice(self) -> Steps[None]:
         while self._ready:
             job = heappop(self._ready)
             if self._advance(job):

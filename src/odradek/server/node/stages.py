@@ -25,7 +25,7 @@ from odradek.base.settings import SettingLayers
 from odradek.base.values import value
 from odradek.metadata.image import Endpoint
 from odradek.metadata.startup import FoundAtStart, read_at_start
-from odradek.metadata.store import Process
+from odradek.metadata.store import StoreSteps
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node, ServedHandlers, expected_logs, known_at_start
 from odradek.storage import FileSystem, LogManager
@@ -39,7 +39,7 @@ T = TypeVar("T")
 class ReadStore:
     """Run a process in a session of its own; sent what it returned."""
 
-    process: Process[FoundAtStart]
+    process: StoreSteps[FoundAtStart]
 
 
 @value

@@ -14,17 +14,19 @@ sequence 0 first: else an earlier batch was refused with a retriable error, and 
 Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every producer tries again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError
-from odradek.base.execution import Later
+from odradek.base.execution import ITEMS_PER_STEP, Later, Steps
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, read_header
+from odradek.replication.append import Batches
 from odradek.server.node.core import BrokerCore
 
 Refused = Mapping[TopicPartition, ErrorCode]
@@ -60,13 +62,57 @@ def is_transactional(batches: Buffer) -> bool:
     return len(batches) >= HEADER_BYTES and batches[_ATTRIBUTES_LOW_AT] & TRANSACTIONAL_BIT != 0
 
 
+class Consent:
+    """That the partitions of a produce are part of their producer's transaction, as long as that goes on.
+
+    Between the coordinator's answer and an append the transaction may end: it is aborted as too old, or its
+    producer is fenced. A marker is in the log then, and what comes after it would be in no transaction, and
+    hold the last stable offset back for good.
+    """
+
+    __slots__ = ("_core", "_producer_id", "_seen")
+
+    def __init__(self, core: BrokerCore, producer: Producer, partitions: Iterable[TopicPartition]) -> None:
+        """Made before the coordinator is asked."""
+        self._core = core
+        self._producer_id = producer.producer_id
+        self._seen = {one: self._ended(one) for one in partitions}
+
+    def holds_for(self, topic_partition: TopicPartition) -> bool:
+        """Whether no transaction of the producer has ended there since, and the log is the same."""
+        return self._seen.get(topic_partition) == self._ended(topic_partition)
+
+    def _ended(self, topic_partition: TopicPartition) -> tuple[object, int] | None:
+        log = self._core.logs.get(topic_partition)
+        return None if log is None else (log, log.producers.ended(self._producer_id))
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Which partitions of a produce may be written to."""
+
+    refused: Refused
+    consent: Consent | None = None
+    """What those that may rely on; None where nothing is in a transaction."""
+
+    def entries(self, checked: Mapping[TopicPartition, Batches]) -> Iterator[tuple[TopicPartition, Batches]]:
+        """What is to be appended, each as things are when its turn comes."""
+        for topic_partition, batches in checked.items():
+            if topic_partition in self.refused:
+                yield topic_partition, self.refused[topic_partition]
+            elif self.consent is None or self.consent.holds_for(topic_partition):
+                yield topic_partition, batches
+            else:  # the producer asks again, and learns what has become of its transaction
+                yield topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS
+
+
 def admit_batches(
     core: BrokerCore,
     transactional_id: str | None,
     entries: Mapping[TopicPartition, Buffer],
     ability: Ability,
-    later: Later[Refused],
-) -> Refused | None:
+    later: Later[Admission],
+) -> Steps[Admission | None]:
     """Admit what a produce is about to append; see `admit`.
 
     Refusals, as in Kafka: transactional batches without a transactional id with
@@ -74,23 +120,24 @@ def admit_batches(
     first one without the sequence 0 with OUT_OF_ORDER_SEQUENCE_NUMBER.
     """
     if transactional_id is None:
-        return dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    producers = _producers(entries)
-    if not producers:
-        return {}
-    producer = next(iter(producers.values()))
-    if any(other != producer for other in producers.values()):
-        return dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING)
+        return Admission(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+    firsts = yield from _first_batches(entries)
+    if not firsts:
+        return Admission({})
+    producer = next(iter(firsts.values())).producer
+    if any(first.producer != producer for first in firsts.values()):
+        return Admission(dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+    consent = Consent(core, producer, firsts)
 
-    def with_late(refused: Refused) -> Refused:
-        if ability is not Ability.LEAVES_ADDING_TO_US:
-            return refused
-        return {**_too_late(core, entries, producers), **refused}
+    def admission(refused: Refused) -> Admission:
+        if ability is Ability.LEAVES_ADDING_TO_US:
+            refused = {**_too_late(core, firsts), **refused}
+        return Admission(refused, consent)
 
     refused = admit(
-        core, transactional_id, producer, producers, ability, lambda refused: later(with_late(refused))
+        core, transactional_id, producer, firsts, ability, lambda refused: later(admission(refused))
     )
-    return None if refused is None else with_late(refused)
+    return None if refused is None else admission(refused)
 
 
 def admit(
@@ -103,7 +150,7 @@ def admit(
 ) -> Refused | None:
     """Let the coordinator know of the partitions that the producer writes to, or vouch for them.
 
-    Nothing may come between the result and what is then appended.
+    Nothing may come between the result and what is then appended, or there has to be a `Consent`.
     """
     unknown = [one for one in partitions if not _is_open(core, one, producer)]
     coordinator = core.transactions.coordinator
@@ -124,30 +171,35 @@ def admit(
     return {}
 
 
-def _producers(entries: Mapping[TopicPartition, Buffer]) -> dict[TopicPartition, Producer]:
-    producers = {}
-    for topic_partition, batches in entries.items():
+class _FirstBatch(NamedTuple):
+    """What counts of a partition's first batch."""
+
+    producer: Producer
+    base_sequence: int
+
+
+def _first_batches(entries: Mapping[TopicPartition, Buffer]) -> Steps[dict[TopicPartition, _FirstBatch]]:
+    """The first batches of those partitions whose first batch is transactional."""
+    found: dict[TopicPartition, _FirstBatch] = {}
+    for count, (topic_partition, batches) in enumerate(entries.items(), 1):
         if is_transactional(batches):
             try:
                 header = read_header(batches)
             except LogError:
                 continue  # the append will say so
-            producers[topic_partition] = Producer(header.producer_id, header.producer_epoch)
-    return producers
+            producer = Producer(header.producer_id, header.producer_epoch)
+            found[topic_partition] = _FirstBatch(producer, header.base_sequence)
+        if count % ITEMS_PER_STEP == 0:
+            yield
+    return found
 
 
-def _too_late(
-    core: BrokerCore, entries: Mapping[TopicPartition, Buffer], producers: Mapping[TopicPartition, Producer]
-) -> Refused:
+def _too_late(core: BrokerCore, firsts: Mapping[TopicPartition, _FirstBatch]) -> Refused:
     """Those whose log does not know the producer, and that do not begin with its sequence 0."""
     late = {}
-    for topic_partition, producer in producers.items():
+    for topic_partition, (producer, base_sequence) in firsts.items():
         log = core.logs.get(topic_partition)
-        if (
-            log is not None
-            and log.producers.get(producer.producer_id) is None
-            and read_header(entries[topic_partition]).base_sequence != 0
-        ):
+        if base_sequence != 0 and log is not None and log.producers.get(producer.producer_id) is None:
             late[topic_partition] = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     return late
 

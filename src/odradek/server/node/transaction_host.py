@@ -3,17 +3,18 @@
 A marker is an append like any other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later
+from odradek.base.execution import Later, Slices, Steps
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.control import EndTxnMarker, build_marker
-from odradek.replication.append import ACKS_ALL
-from odradek.replication.outcomes import AppendOutcome
+from odradek.replication.append import ACKS_ALL, Batches
+from odradek.replication.outcomes import AppendOutcomes
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.node.coordinator_host import CoordinatorHost
 from odradek.server.node.coordinator_log import CoordinatorLog
@@ -21,7 +22,6 @@ from odradek.server.node.group_host import GroupHost
 from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
-from odradek.server.node.slices import Slices
 from odradek.storage import Origin
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
 MARKER_TIMEOUT_MS: Final = 30_000
+
+_log = logging.getLogger(__name__)
 
 
 class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
@@ -65,7 +67,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
             partition_count=lambda: self.topic.partition_count,
             clock=self._surroundings.clock,
             timer=self._surroundings.timer,
-            run_sliced=self._run_sliced,
+            run_steps=self._run_steps,
         )
 
     def on_topics_known(self) -> None:
@@ -112,39 +114,48 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         A partition of `__consumer_offsets` that is being loaded must wait: its marker might be missed.
         """
         groups = self._groups.coordinator
-        early = {
-            one: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            for one in partitions
-            if one.topic == OFFSETS_TOPIC and groups.is_loading(one.partition)
-        }
-        batches = {
-            topic_partition: build_marker(
-                EndTxnMarker(marker.committed, marker.coordinator_epoch),
-                producer_id=marker.producer.producer_id,
-                producer_epoch=marker.producer.epoch,
-                timestamp_ms=self._surroundings.clock.wall_ms(),
-            )
-            for topic_partition in partitions
-            if topic_partition not in early
-        }
 
-        def errors_of(outcomes: Mapping[TopicPartition, AppendOutcome]) -> Mapping[TopicPartition, ErrorCode]:
+        def batches() -> Iterator[tuple[TopicPartition, Batches]]:
+            """What is to be appended, each as things are when its turn comes."""
+            for one in partitions:
+                if one.topic == OFFSETS_TOPIC and groups.is_loading(one.partition):
+                    yield one, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                else:
+                    yield (
+                        one,
+                        build_marker(
+                            EndTxnMarker(marker.committed, marker.coordinator_epoch),
+                            producer_id=marker.producer.producer_id,
+                            producer_epoch=marker.producer.epoch,
+                            timestamp_ms=self._surroundings.clock.wall_ms(),
+                        ),
+                    )
+
+        def errors_of(outcomes: AppendOutcomes) -> Mapping[TopicPartition, ErrorCode]:
             for (topic, index), outcome in outcomes.items():
                 if topic == OFFSETS_TOPIC and outcome.error_code is ErrorCode.NONE:
                     groups.complete_transaction(
                         index, marker.producer.producer_id, committed=marker.committed
                     )
-            return {**early, **{one: outcome.error_code for one, outcome in outcomes.items()}}
+            return {one: outcome.error_code for one, outcome in outcomes.items()}
 
-        outcomes = self._replicas.append(
-            batches,
-            acks=ACKS_ALL,
-            timeout_ms=MARKER_TIMEOUT_MS,
-            later=lambda outcomes: later(errors_of(outcomes)),
-            origin=Origin.COORDINATOR,
-            internal_allowed=True,
-        )
-        return None if outcomes is None else errors_of(outcomes)
+        def steps() -> Steps[Mapping[TopicPartition, ErrorCode] | None]:
+            outcomes = yield from self._replicas.append_in_steps(
+                batches(),
+                acks=ACKS_ALL,
+                timeout_ms=MARKER_TIMEOUT_MS,
+                later=lambda outcomes: later(errors_of(outcomes)),
+                origin=Origin.COORDINATOR,
+                internal_allowed=True,
+            )
+            return None if outcomes is None else errors_of(outcomes)
+
+        def failed(error: Exception) -> None:
+            """Our own mistake; it is tried again."""
+            _log.error("the markers of %s were not written", marker.producer, exc_info=error)
+            later(dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR))
+
+        return self._slices.result_of(steps(), later, failed)
 
 
 def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:

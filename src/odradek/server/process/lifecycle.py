@@ -17,10 +17,9 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from odradek.base.clock import machine_short_clock
 from odradek.base.errors import OdradekError
 from odradek.base.execution import Defer
-from odradek.metadata.store import Process, run_in_session
+from odradek.metadata.store import StoreSteps, run_in_session
 from odradek.metadata.store_host import StoreHost
 from odradek.server.node import stages
 from odradek.server.node.life import Life
@@ -152,7 +151,7 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
 
     return Surroundings(
         clock=shell.clock,
-        short_clock=machine_short_clock(),
+        turn_time=shell.turn_time,
         chance=shell.chance,
         timer=shell.driver.timer,
         background=shell.executor,
@@ -183,7 +182,7 @@ def _cleaner_runner(shell: Shell, defer: Defer) -> "CleanerRunner":
     return InlineCleaner(shell.file_system, defer)
 
 
-async def _in_session(store_host: StoreHost, process: Process[T]) -> T:
+async def _in_session(store_host: StoreHost, process: StoreSteps[T]) -> T:
     """Run a process in a session of its own. Raises OdradekError."""
     ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 

@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from typing import Final
 
 from odradek.base.errors import SettingError
+from odradek.base.execution import Steps
 from odradek.base.settings import SettingLayers
 from odradek.server.edge.listener import CannotListen
 from odradek.server.edge.loop_stalls import LoopStalls
@@ -110,7 +110,7 @@ def _faulty_files() -> FileSystem:
     return FaultyFileSystem(time.sleep)
 
 
-def _warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Iterator[None]) -> None:
+def _warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Steps[None]) -> None:
     """Load what no request has asked for yet, one module per turn of the loop."""
 
     def load_one() -> None:

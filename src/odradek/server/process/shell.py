@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.clock import Clock, SystemClock, machine_short_clock
+from odradek.base.execution import TurnTime
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.server.admin.http import AdminServer
@@ -66,7 +67,9 @@ class Shell:
         self.probe = LoopProbe(loop, self.stalls)
         self.executor = Executor(loop, self.stalls)
         self.driver = TimerDriver(loop, self.clock, self.stalls)
-        self.listeners = Listeners(lambda: layers.in_force, self.clock, self.executor)
+        self.turn_time = TurnTime(machine_short_clock())
+        """How long requests and other work may hold one turn of the loop."""
+        self.listeners = Listeners(lambda: layers.in_force, self.clock, self.executor, self.turn_time)
         self.handlers = Handlers()
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""

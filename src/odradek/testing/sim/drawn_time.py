@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.chance import Chance
-from odradek.server.node.slices import SLICE_NS
+from odradek.base.execution import TURN_NS
 
 USUAL_STEPS: Final = (1, 2, 5, 40)
 """How many steps a usual slice may have, in one life of a node; which of these, its seed says."""
@@ -14,7 +14,7 @@ class DrawnTime:
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
-        self._twice_usual_ns = 2 * SLICE_NS // USUAL_STEPS[chance.below(len(USUAL_STEPS))]
+        self._twice_usual_ns = 2 * TURN_NS // USUAL_STEPS[chance.below(len(USUAL_STEPS))]
         self._now_ns = 0
 
     def __call__(self) -> int:
@@ -26,7 +26,7 @@ class DrawnTime:
 class CountedTime:
     """Every look at it moves it on by the same time: for tests of slices."""
 
-    def __init__(self, step_ns: int = SLICE_NS) -> None:
+    def __init__(self, step_ns: int = TURN_NS) -> None:
         self._step_ns = step_ns
         self._now_ns = 0
 

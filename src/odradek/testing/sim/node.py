@@ -21,6 +21,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock, ShortClock
 from odradek.base.errors import OdradekError
+from odradek.base.execution import TurnTime
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
@@ -135,7 +136,7 @@ class SimNode:
     def _surroundings(self) -> Surroundings:
         return Surroundings(
             clock=self.clock,
-            short_clock=lambda: self.short_clock(),
+            turn_time=TurnTime(lambda: self.short_clock()),
             chance=self.chance,
             timer=self.timer,
             background=self.calls,

@@ -2,11 +2,11 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.runtime.answers import Answer
-from odradek.coordinator.runtime.steps import Steps
+from odradek.coordinator.runtime.trampoline import Trampoline
 
 
 def test_a_step_that_comes_in_another_waits_for_its_end() -> None:
-    steps, done = Steps(), list[str]()
+    steps, done = Trampoline(), list[str]()
 
     def outer() -> None:
         steps.run(lambda: done.append("inner"))
@@ -18,7 +18,7 @@ def test_a_step_that_comes_in_another_waits_for_its_end() -> None:
 
 def test_answers_leave_when_no_step_is_under_way() -> None:
     """Whoever is answered may bring the next request at once."""
-    steps, seen = Steps(), list[str]()
+    steps, seen = Trampoline(), list[str]()
 
     def answered(text: str) -> None:
         seen.append(text)
@@ -35,7 +35,7 @@ def test_answers_leave_when_no_step_is_under_way() -> None:
 
 
 def test_a_long_row_of_answers_that_bring_requests_takes_no_deeper_stack() -> None:
-    steps, left = Steps(), [5_000]
+    steps, left = Trampoline(), [5_000]
 
     def ask() -> None:
         steps.run(lambda: steps.answer(Answer(answered, None, lambda error: None)))
@@ -50,7 +50,7 @@ def test_a_long_row_of_answers_that_bring_requests_takes_no_deeper_stack() -> No
 
 
 def test_what_fails_keeps_nothing_else_from_being_done() -> None:
-    steps, done = Steps(), list[str]()
+    steps, done = Trampoline(), list[str]()
 
     def fails(_: object = None) -> None:
         raise ValueError("broken")

@@ -1,24 +1,24 @@
 """Slices of a millisecond, on a clock that every look at it moves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from odradek.server.node.slices import SLICE_NS, Slices
+from odradek.base.execution import TURN_NS, Slices, Steps, TurnTime
 from odradek.testing.sim import CountedTime
 
-STEP_NS = SLICE_NS // 4
+STEP_NS = TURN_NS // 4
 
 
 class Bench:
     def __init__(self) -> None:
         self.turns: list[Callable[[], None]] = []
-        self.slices = Slices(self.turns.append, CountedTime(STEP_NS))
+        self.slices = Slices(self.turns.append, TurnTime(CountedTime(STEP_NS)))
         self.done: list[str] = []
         self.failures: list[Exception] = []
 
     def run(self, name: str, steps: int) -> None:
         self.slices.run(self._steps(name, steps), self.failures.append)
 
-    def _steps(self, name: str, steps: int) -> Iterator[None]:
+    def _steps(self, name: str, steps: int) -> Steps[None]:
         for number in range(steps):
             self.done.append(f"{name}{number}")
             yield
@@ -42,8 +42,9 @@ def test_little_work_is_done_at_once() -> None:
 def test_much_work_takes_one_slice_per_turn() -> None:
     bench = Bench()
     bench.run("a", 12)
-    assert len(bench.done) == 5
-    assert (bench.turn(), bench.turn()) == ([f"a{n}" for n in range(5, 10)], ["a10", "a11"])
+    assert len(bench.done) == 4
+    assert (bench.turn(), bench.turn()) == ([f"a{n}" for n in range(4, 8)], [f"a{n}" for n in range(8, 12)])
+    assert bench.turn() == []
     assert (bench.turns, bench.slices.waiting) == ([], 0)
 
 
@@ -62,14 +63,14 @@ def test_beside_other_work_a_first_slice_is_shorter() -> None:
     bench = Bench()
     for name in "abcdefgh":
         bench.run(name, 20)
-    assert [sum(done[0] == name for done in bench.done) for name in "ah"] == [5, 2]
+    assert [sum(done[0] == name for done in bench.done) for name in "ah"] == [4, 1]
     assert len(bench.turns) == 1
 
 
 def test_work_that_fails_says_so_and_the_rest_goes_on() -> None:
     bench = Bench()
 
-    def failing() -> Iterator[None]:
+    def failing() -> Steps[None]:
         yield from (None for _ in range(6))
         raise ValueError("broken")
 
@@ -85,7 +86,7 @@ def test_work_that_fails_says_so_and_the_rest_goes_on() -> None:
 def test_work_begun_within_a_step_takes_turns_like_any_other() -> None:
     bench = Bench()
 
-    def beginning() -> Iterator[None]:
+    def beginning() -> Steps[None]:
         bench.run("inner", 8)
         for _ in range(8):
             yield
@@ -96,3 +97,41 @@ def test_work_begun_within_a_step_takes_turns_like_any_other() -> None:
         bench.turn()
         assert len(bench.turns) <= 1
     assert len(bench.done) == 8
+
+
+class Watch:
+    """Notes every slice."""
+
+    notable_ns = 0
+
+    def __init__(self) -> None:
+        self.noted: list[str] = []
+
+    def note(self, elapsed_ns: int, cause: str) -> None:
+        self.noted.append(cause)
+
+
+def test_a_later_slice_has_the_cause_of_its_work() -> None:
+    """Also of work that its steps have begun; and what is begun without a cause has none."""
+    turns: list[Callable[[], None]] = []
+    watch = Watch()
+    slices = Slices(turns.append, TurnTime(CountedTime()), watch)
+
+    def steps() -> Steps[None]:
+        yield
+        yield
+
+    def beginning() -> Steps[None]:
+        yield
+        slices.run(steps(), lambda error: None)
+        yield
+
+    slices.cause = "Fetch v13 of 'me'"
+    slices.run(beginning(), lambda error: None)
+    slices.cause = None
+    slices.run(steps(), lambda error: None)
+    while turns:
+        turns.pop(0)()
+    asked, alone = "a slice of Fetch v13 of 'me'", f"a slice of {steps.__qualname__}"
+    assert (watch.noted.count(asked), watch.noted.count(alone)) == (4, 2)
+    assert slices.cause is None

@@ -21,7 +21,7 @@ R = TypeVar("R")
 Step: TypeAlias = Callable[[], None]
 
 
-class Steps:
+class Trampoline:
     """The steps and answers of one coordinator."""
 
     __slots__ = ("_answers", "_is_answering", "_is_running", "_steps")

@@ -1,10 +1,10 @@
 """Answers in steps."""
 
-from odradek.server.edge.stepwise import ITEMS_PER_STEP, at_once, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, exhaust, stepwise
 
 
 def test_every_item_is_made_in_order() -> None:
-    assert at_once(stepwise(range(100), str)) == [str(number) for number in range(100)]
+    assert exhaust(stepwise(range(100), str)) == [str(number) for number in range(100)]
 
 
 def test_few_items_make_no_step() -> None:

@@ -1,0 +1,33 @@
+"""How a node runs what it does not do at once: in steps, in later turns of the loop, on other threads.
+
+- `ports`: later turns and other threads, as ports.
+- `lane`: calls on other threads, one after another.
+- `steps`: long work as a generator of steps.
+- `turn_time`: how long all stepped work may hold one turn of the loop.
+- `slices`: runs steps within that.
+"""
+
+from odradek.base.execution.lane import Lane
+from odradek.base.execution.ports import Background, Defer, Later, deliver
+from odradek.base.execution.slices import Failed, Slices, StallWatch
+from odradek.base.execution.steps import ITEMS_PER_STEP, Asking, RunSteps, Steps, exhaust, stepwise
+from odradek.base.execution.turn_time import TURN_NS, TurnTime
+
+__all__ = [
+    "ITEMS_PER_STEP",
+    "TURN_NS",
+    "Asking",
+    "Background",
+    "Defer",
+    "Failed",
+    "Lane",
+    "Later",
+    "RunSteps",
+    "Slices",
+    "StallWatch",
+    "Steps",
+    "TurnTime",
+    "deliver",
+    "exhaust",
+    "stepwise",
+]

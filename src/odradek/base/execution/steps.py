@@ -1,0 +1,71 @@
+"""Long work as generators of steps: what they are, small ways to write them, and their one exhauster.
+
+A step ends at a `yield`. It takes well below a millisecond, and leaves the state whole: what is served
+between two steps may look at everything. It may also change it: work looks again at what it relies on.
+
+    yield                    there is more to do: others may be served
+    body = yield question    what the work needs: a call on another thread, a store operation
+    return value             the work is done
+
+Work calls other work by `yield from`. Whoever runs steps decides how many of them fill a turn of the loop
+(`slices`), or runs them all (`exhaust`).
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from itertools import islice
+from typing import Any, Final, TypeAlias, TypeVar
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+T = TypeVar("T")
+R = TypeVar("R")
+
+Asking: TypeAlias = Generator[Q | None, A, T]
+"""Steps that return a T. One that ends in a question, a Q, is sent the answer, an A."""
+
+Steps: TypeAlias = Generator[None, None, T]
+"""Steps that ask nothing, and return a T."""
+
+RunSteps: TypeAlias = Callable[[Steps[None]], None]
+"""Runs steps in slices of the loop, the first of them at once. What they raise is logged."""
+
+ITEMS_PER_STEP: Final = 16
+"""Of up to ten microseconds each."""
+
+
+def stepwise(items: Iterable[T], make: Callable[[T], R], per_step: int = ITEMS_PER_STEP) -> Steps[list[R]]:
+    """Make something of each item; returns them in order. A step ends after `per_step` items.
+
+    made = yield from stepwise(request.topics, look_up)    [look_up(topic) for topic in request.topics]
+
+    Few items make no step at all.
+    """
+    made: list[R] = []
+    remaining = iter(items)
+    while few := [make(item) for item in islice(remaining, per_step)]:
+        made += few
+        if len(few) == per_step:
+            yield
+    return made
+
+
+def exhaust(steps: Asking[Any, Any, T], answer: Callable[[Any], Any] | None = None) -> T:
+    """Run all steps now, and return what they return; raises what they raise.
+
+    `answer` is called with each question; the work is told what that raises.
+    """
+    given: Any = None
+    error: Exception | None = None
+    while True:
+        try:
+            question = steps.send(given) if error is None else steps.throw(error)
+        except StopIteration as end:
+            value: T = end.value
+            return value
+        given, error = None, None
+        if question is not None:
+            assert answer is not None, f"nobody answers {question!r}"
+            try:
+                given = answer(question)
+            except Exception as raised:
+                error = raised

@@ -1,0 +1,87 @@
+"""A delayed fetch of very many partitions: no event makes it look at all of them.
+
+Invariant: `gathered_bytes` is the sum of what each partition added when it was last looked at, which was
+after the last event for it. A fetch of 2,000 partitions that one produce wakes looks at one of them.
+
+    parked            each partition is watched, and then looked at: a few in each step
+    an append to p1   p1 is looked at; the sum is enough
+    completed         every partition is read in steps, and then it is answered
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Later, Steps
+from odradek.base.ids import TopicPartition
+from odradek.replication.delayed_fetch import COMPLETES_AT_ONCE, DelayedFetch
+from odradek.replication.fetch_request import FetchParams, PartitionFetch
+from odradek.replication.hosted_partitions import HostedPartitions
+from odradek.replication.metering import Meters
+from odradek.replication.outcomes import FetchOutcome
+from odradek.replication.reading import find_replica
+from odradek.timer import Purgatory
+
+
+class WideFetch(DelayedFetch):
+    """One fetch request of very many partitions."""
+
+    __slots__ = ("_finish", "_places", "_readable")
+
+    def __init__(
+        self,
+        deadline_ms: int,
+        params: FetchParams,
+        fetches: Sequence[PartitionFetch],
+        first_read: Sequence[FetchOutcome],
+        hosted: HostedPartitions,
+        meters: Meters,
+        finish: Callable[[Later[list[FetchOutcome]]], None],
+        later: Later[list[FetchOutcome]],
+        *,
+        sends_high_watermarks: bool,
+    ) -> None:
+        """`finish` reads again, in steps, and calls what it is given with that."""
+        super().__init__(
+            deadline_ms,
+            params,
+            fetches,
+            first_read,
+            hosted,
+            meters,
+            list,
+            later,
+            sends_high_watermarks=sends_high_watermarks,
+        )
+        self._finish = finish
+        self._readable = [0] * len(fetches)
+        """What each partition added to the sum when it was last looked at."""
+        self._places: dict[TopicPartition, list[int]] = {}
+        """Where each partition stands in the request."""
+        for place, fetch in enumerate(fetches):
+            self._places.setdefault(fetch.topic_partition, []).append(place)
+
+    def park_in_steps(self, purgatory: Purgatory[TopicPartition]) -> Steps[bool]:
+        """Let it wait in the purgatory; returns whether there is nothing to wait for."""
+        is_complete = yield from purgatory.watch_in_steps(self, list(self._places))
+        self._is_parked = not is_complete
+        return is_complete
+
+    def try_complete_for(self, key: Hashable) -> bool:
+        """See `DelayedOperation.try_complete_for`; the cases are those of `DelayedFetch`."""
+        assert isinstance(key, tuple)
+        for place in self._places.get(TopicPartition(*key), ()):
+            fetch = self._fetches[place]
+            found = find_replica(self._hosted, self._params, fetch)
+            if isinstance(found, ErrorCode):
+                return self.force_complete()
+            readable_bytes = self._readable_bytes(found, fetch, self._starts[place])
+            if readable_bytes == COMPLETES_AT_ONCE:
+                return self.force_complete()
+            self.gathered_bytes += readable_bytes - self._readable[place]
+            self._readable[place] = readable_bytes
+        return self.gathered_bytes >= self._params.min_bytes and self.force_complete()
+
+    def on_complete(self) -> None:
+        """F7: read again, in steps; until it is parked, that is the business of who parks it."""
+        if self._is_parked:
+            self._finish(self._later)

@@ -1,0 +1,172 @@
+"""Encodes wide messages in steps, between which the loop serves other connections; the mirror of `stepwise`.
+
+The generated writers do all of it. What has an array with too many elements is written with a hole in that
+array's place: the array's stand-in has its length, and no elements. The elements are then written into the
+hole, as many in each step as are worth one.
+
+    topics: 1 element, with a hole    partitions of it: 100,000 elements, 500 calls of the generated writer
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from odradek.base.buffers import Buffer
+from odradek.base.execution import Steps
+from odradek.wire.apis import snake_case
+from odradek.wire.encoding import Payloads, gather
+from odradek.wire.generator.layout import carries_records, first_versions
+from odradek.wire.message import Message
+from odradek.wire.schema import MessageSchema, Struct, parse
+
+ELEMENTS_PER_STEP: Final = 200
+"""How many a generated writer writes, well below half a millisecond."""
+
+WriteSome: TypeAlias = Callable[[bytearray, list[Any], Payloads], None]
+
+
+def encode_in_steps(message: Message, version: int, head: bytes = b"") -> Steps[list[Buffer]]:
+    """See `Message.encode_parts`; few elements make no step at all."""
+    kind = type(message)
+    layout = _layout(kind.__module__, kind.__name__, version)
+    if layout.weight(message) <= ELEMENTS_PER_STEP:
+        return message.encode_parts(version, head)
+    out, payloads = bytearray(head), Payloads()
+    yield from _write_wide(layout, message, out, payloads)
+    return gather(out, payloads)
+
+
+class _Layout:
+    """How one structure is written in one version."""
+
+    def __init__(self, write: WriteSome, arrays: Sequence[tuple[str, "_Layout"]]) -> None:
+        self.write = write
+        self.arrays = arrays
+        """The names of the arrays of structures, in their order, and how their elements are written."""
+
+    def weight(self, item: object) -> int:
+        """How many elements a structure is worth; from ELEMENTS_PER_STEP on not counted to the end."""
+        weight = 1
+        for name, layout in self.arrays:
+            values = getattr(item, name) or ()
+            if not layout.arrays or weight + len(values) > ELEMENTS_PER_STEP:
+                weight += len(values)
+                continue
+            for value in values:
+                weight += layout.weight(value)
+                if weight > ELEMENTS_PER_STEP:
+                    return weight
+        return weight
+
+
+class _Hole:
+    """Stands in an array's place while what is around it is written, and says where that is."""
+
+    def __init__(self, layout: _Layout, values: list[Any], out: bytearray) -> None:
+        self.layout = layout
+        self.values = values
+        self._out = out
+        self.place = 0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.place = len(self._out)
+        return iter(())
+
+
+def _write_wide(layout: _Layout, item: object, out: bytearray, payloads: Payloads) -> Steps[None]:
+    """Write a structure around its arrays, and these a few elements at a time."""
+    around, held = bytearray(), Payloads()
+    holes = _write_around(layout, item, around, held)
+    start = 0
+    for hole in holes:
+        _take_over(around, held, start, hole.place, out, payloads)
+        yield from _write_array(hole.layout, hole.values, out, payloads)
+        start = hole.place
+    _take_over(around, held, start, len(around), out, payloads)
+
+
+def _write_around(layout: _Layout, item: object, out: bytearray, payloads: Payloads) -> list[_Hole]:
+    """Write a structure with holes for its arrays, in one step: the structure is whole again after it."""
+    holes = {
+        name: _Hole(inner, values, out) for name, inner in layout.arrays if (values := getattr(item, name))
+    }
+    try:
+        for name, hole in holes.items():
+            setattr(item, name, hole)
+        layout.write(out, [item], payloads)
+    finally:
+        for name, hole in holes.items():
+            setattr(item, name, hole.values)
+    return list(holes.values())
+
+
+def _take_over(
+    around: bytearray, held: Payloads, start: int, end: int, out: bytearray, payloads: Payloads
+) -> None:
+    """Append [`start`, `end`) of what was written around holes, with the payloads that lie there."""
+    moved_by = len(out) - start
+    while held and held[0][0] <= end:
+        place, payload = held.pop(0)
+        payloads.append((place + moved_by, payload))
+    out += around[start:end]
+
+
+def _write_array(layout: _Layout, values: list[Any], out: bytearray, payloads: Payloads) -> Steps[None]:
+    some: list[Any] = []
+    weight = 0
+    for value in values:
+        more = layout.weight(value) if layout.arrays else 1
+        if more > ELEMENTS_PER_STEP:
+            layout.write(out, some, payloads)
+            some, weight = [], 0
+            yield from _write_wide(layout, value, out, payloads)
+            continue
+        some.append(value)
+        weight += more
+        if weight >= ELEMENTS_PER_STEP:
+            layout.write(out, some, payloads)
+            some, weight = [], 0
+            yield
+    layout.write(out, some, payloads)
+
+
+@lru_cache(256)
+def _layout(module: str, name: str, version: int) -> _Layout:
+    messages = parse(getattr(sys.modules[module], name).SCHEMA).messages
+    message: MessageSchema = next(one for one in messages if one.name == name)
+    encode = getattr(sys.modules[module], name).ENCODERS[version]
+
+    def write(out: bytearray, items: list[Any], payloads: Payloads) -> None:
+        for item in items:
+            encode(out, item, payloads)
+
+    return _Layout(write, _arrays(module, message, version, messages))
+
+
+def _arrays(
+    module: str, struct: Struct, version: int, messages: list[MessageSchema]
+) -> list[tuple[str, _Layout]]:
+    """The arrays of structures; those in tagged fields are written with what is around them."""
+    return [
+        (
+            one.name,
+            _Layout(
+                _writer(module, one.struct, version, messages), _arrays(module, one.struct, version, messages)
+            ),
+        )
+        for one in struct.fields_in(version)
+        if one.is_array and one.struct is not None
+    ]
+
+
+def _writer(module: str, struct: Struct, version: int, messages: list[MessageSchema]) -> WriteSome:
+    first = first_versions(struct, messages)[version]
+    generated = getattr(sys.modules[module], f"_write_{snake_case(struct.name)}_v{first}_array")
+    if carries_records(struct):
+        write: WriteSome = generated
+        return write
+    return lambda out, items, payloads: generated(out, items)

@@ -1,0 +1,408 @@
+"""No request holds the loop: what its longest step does is bounded, whatever it names.
+
+What a step does is counted in calls of functions, Python's and C's, so that no machine's speed matters: ten
+calls take about a microsecond and a half. Each API is asked about few things and about many. The longest step
+may grow by CALLS_PER_ITEM_USUAL_MAX calls for each thing more, so that ten thousand take ten milliseconds.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Final
+
+import pytest
+
+from odradek.server.handlers.index import INDEX
+from odradek.testing.sim import CountedTime, SimNode, World
+from odradek.wire.message import Message
+from odradek.wire.messages import (
+    add_partitions_to_txn,
+    alter_configs,
+    consumer_group_describe,
+    create_acls,
+    create_partitions,
+    create_topics,
+    delete_acls,
+    delete_groups,
+    delete_records,
+    delete_topics,
+    describe_configs,
+    describe_groups,
+    describe_log_dirs,
+    describe_producers,
+    describe_topic_partitions,
+    describe_transactions,
+    end_txn,
+    fetch,
+    find_coordinator,
+    incremental_alter_configs,
+    init_producer_id,
+    leave_group,
+    list_offsets,
+    metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    offset_for_leader_epoch,
+    produce,
+    txn_offset_commit,
+    write_txn_markers,
+)
+
+FEW: Final = 220
+"""More than what is decoded, encoded or made in one step."""
+MANY: Final = 420
+CALLS_PER_ITEM_USUAL_MAX: Final = 8
+LONGEST_CALLS_USUAL_MAX: Final = 12_000
+"""What a step may take at all: about two milliseconds."""
+CALLS_PER_ITEM_MAX: Final = {
+    "alter_configs": 9,
+    "create_acls": 9,
+    "delete_acls": 14,
+    "incremental_alter_configs": 15,
+    "leave_group": 16,  # a group changes in one step
+    "offset_fetch": 15,
+    "describe_log_dirs": 300,
+    "delete_groups": 45,
+}
+"""What is not in steps yet, or makes something of every name that it reads."""
+LONGEST_CALLS_MAX: Final = {
+    "create_topics": 15_000,
+    "create_partitions": 15_000,
+    "describe_log_dirs": 120_000,  # a file system in memory adds up the sizes of its files
+    "delete_groups": 18_000,
+}
+"""The same, and what a disk in memory does."""
+
+ID: Final = "payments"
+Producer = tuple[int, int]
+
+
+@dataclass
+class Asked:
+    """What a request may be made of."""
+
+    numbers: list[int]
+    batch: Callable[..., bytes]
+    producer: Producer
+
+    @property
+    def names(self) -> list[str]:
+        return [f"t{number}" for number in self.numbers]
+
+
+Make = Callable[[Asked], Message]
+
+
+def _produce(asked: Asked) -> Message:
+    records = asked.batch(b"v")
+    parts = [produce.PartitionProduceData(number, records) for number in asked.numbers]
+    return produce.ProduceRequest(None, -1, 1000, [produce.TopicProduceData("wide", partition_data=parts)])
+
+
+def _fetch(asked: Asked) -> Message:
+    parts = [fetch.FetchPartition(number, partition_max_bytes=1000) for number in asked.numbers]
+    return fetch.FetchRequest(
+        replica_id=-1, max_wait_ms=500, min_bytes=1, topics=[fetch.FetchTopic("wide", partitions=parts)]
+    )
+
+
+def _list_offsets(asked: Asked) -> Message:
+    parts = [list_offsets.ListOffsetsPartition(number, timestamp=-2) for number in asked.numbers]
+    return list_offsets.ListOffsetsRequest(
+        -1, topics=[list_offsets.ListOffsetsTopic("wide", partitions=parts)]
+    )
+
+
+def _commit(asked: Asked) -> Message:
+    parts = [offset_commit.OffsetCommitRequestPartition(number, 1) for number in asked.numbers]
+    return offset_commit.OffsetCommitRequest(
+        "g", topics=[offset_commit.OffsetCommitRequestTopic("wide", partitions=parts)]
+    )
+
+
+def _txn_commit(asked: Asked) -> Message:
+    parts = [txn_offset_commit.TxnOffsetCommitRequestPartition(number, 1) for number in asked.numbers]
+    return txn_offset_commit.TxnOffsetCommitRequest(
+        ID,
+        "g",
+        *asked.producer,
+        topics=[txn_offset_commit.TxnOffsetCommitRequestTopic("wide", partitions=parts)],
+    )
+
+
+def _offset_fetch(asked: Asked) -> Message:
+    topic = offset_fetch.OffsetFetchRequestTopics("wide", partition_indexes=asked.numbers)
+    return offset_fetch.OffsetFetchRequest(groups=[offset_fetch.OffsetFetchRequestGroup("g", topics=[topic])])
+
+
+def _offset_delete(asked: Asked) -> Message:
+    parts = [offset_delete.OffsetDeleteRequestPartition(number) for number in asked.numbers]
+    return offset_delete.OffsetDeleteRequest(
+        "g", [offset_delete.OffsetDeleteRequestTopic("wide", partitions=parts)]
+    )
+
+
+def _epochs(asked: Asked) -> Message:
+    parts = [offset_for_leader_epoch.OffsetForLeaderPartition(number) for number in asked.numbers]
+    return offset_for_leader_epoch.OffsetForLeaderEpochRequest(
+        topics=[offset_for_leader_epoch.OffsetForLeaderTopic("wide", parts)]
+    )
+
+
+def _delete_records(asked: Asked) -> Message:
+    parts = [delete_records.DeleteRecordsPartition(number, 0) for number in asked.numbers]
+    return delete_records.DeleteRecordsRequest([delete_records.DeleteRecordsTopic("wide", parts)], 1000)
+
+
+def _add_partitions(asked: Asked) -> Message:
+    topics = [add_partitions_to_txn.AddPartitionsToTxnTopic("wide", asked.numbers)]
+    return add_partitions_to_txn.AddPartitionsToTxnRequest(ID, *asked.producer, topics)
+
+
+def _markers(asked: Asked) -> Message:
+    topics = [write_txn_markers.WritableTxnMarkerTopic("wide", asked.numbers)]
+    return write_txn_markers.WriteTxnMarkersRequest([write_txn_markers.WritableTxnMarker(7, 0, True, topics)])
+
+
+def _incremental(asked: Asked) -> Message:
+    setting = incremental_alter_configs.AlterableConfig("retention.ms", 0, "1000")
+    return incremental_alter_configs.IncrementalAlterConfigsRequest(
+        [incremental_alter_configs.AlterConfigsResource(2, name, [setting]) for name in asked.names]
+    )
+
+
+def _alter(asked: Asked) -> Message:
+    setting = alter_configs.AlterableConfig("retention.ms", "1000")
+    return alter_configs.AlterConfigsRequest(
+        [alter_configs.AlterConfigsResource(2, name, [setting]) for name in asked.names]
+    )
+
+
+WIDE: Final[dict[str, tuple[int, Make]]] = {
+    "produce": (9, _produce),
+    "fetch": (11, _fetch),
+    "list_offsets": (7, _list_offsets),
+    "metadata": (
+        9,
+        lambda asked: metadata.MetadataRequest(
+            [metadata.MetadataRequestTopic(name=name) for name in asked.names],
+            allow_auto_topic_creation=False,
+        ),
+    ),
+    "offset_commit": (8, _commit),
+    "offset_fetch": (8, _offset_fetch),
+    "find_coordinator": (
+        4,
+        lambda asked: find_coordinator.FindCoordinatorRequest(coordinator_keys=asked.names),
+    ),
+    "leave_group": (
+        5,
+        lambda asked: leave_group.LeaveGroupRequest(
+            "g", members=[leave_group.MemberIdentity(name) for name in asked.names]
+        ),
+    ),
+    "describe_groups": (5, lambda asked: describe_groups.DescribeGroupsRequest(asked.names)),
+    "create_topics": (
+        7,
+        lambda asked: create_topics.CreateTopicsRequest(
+            [create_topics.CreatableTopic(f"new{len(asked.numbers)}-{n}", 1, 1) for n in asked.numbers], 1000
+        ),
+    ),
+    "delete_topics": (
+        5,
+        lambda asked: delete_topics.DeleteTopicsRequest(
+            topic_names=[f"gone{number}" for number in asked.numbers], timeout_ms=1000
+        ),
+    ),
+    "delete_records": (2, _delete_records),
+    "offset_for_leader_epoch": (4, _epochs),
+    "add_partitions_to_txn": (3, _add_partitions),
+    "end_txn": (3, lambda asked: end_txn.EndTxnRequest(ID, *asked.producer, True)),
+    "write_txn_markers": (1, _markers),
+    "txn_offset_commit": (5, _txn_commit),
+    "create_acls": (
+        3,
+        lambda asked: create_acls.CreateAclsRequest([create_acls.AclCreation() for _ in asked.numbers]),
+    ),
+    "delete_acls": (
+        3,
+        lambda asked: delete_acls.DeleteAclsRequest([delete_acls.DeleteAclsFilter() for _ in asked.numbers]),
+    ),
+    "describe_configs": (
+        4,
+        lambda asked: describe_configs.DescribeConfigsRequest(
+            [describe_configs.DescribeConfigsResource(2, name, None) for name in asked.names]
+        ),
+    ),
+    "alter_configs": (2, _alter),
+    "incremental_alter_configs": (1, _incremental),
+    "describe_log_dirs": (
+        4,
+        lambda asked: describe_log_dirs.DescribeLogDirsRequest(
+            [describe_log_dirs.DescribableLogDirTopic("wide", asked.numbers)]
+        ),
+    ),
+    "create_partitions": (
+        3,
+        lambda asked: create_partitions.CreatePartitionsRequest(
+            [
+                create_partitions.CreatePartitionsTopic(name, 2 + (len(asked.numbers) == MANY), None)
+                for name in asked.names
+            ],
+            1000,
+        ),
+    ),
+    "delete_groups": (2, lambda asked: delete_groups.DeleteGroupsRequest(asked.names)),
+    "offset_delete": (0, _offset_delete),
+    "describe_producers": (
+        0,
+        lambda asked: describe_producers.DescribeProducersRequest(
+            [describe_producers.TopicRequest("wide", asked.numbers)]
+        ),
+    ),
+    "describe_transactions": (
+        0,
+        lambda asked: describe_transactions.DescribeTransactionsRequest(asked.names),
+    ),
+    "consumer_group_describe": (
+        1,
+        lambda asked: consumer_group_describe.ConsumerGroupDescribeRequest(asked.names),
+    ),
+    "describe_topic_partitions": (
+        0,
+        lambda asked: describe_topic_partitions.DescribeTopicPartitionsRequest(
+            [describe_topic_partitions.TopicRequest(name) for name in asked.names]
+        ),
+    ),
+}
+"""By API: a version, and a request that names so many things."""
+
+OF_ONE_THING: Final = {
+    "join_group": "one member of one group",
+    "heartbeat": "one member of one group",
+    "sync_group": "one group; its members' assignments are written as one record",
+    "consumer_group_heartbeat": "one member of one group",
+    "init_producer_id": "one transactional id",
+    "add_offsets_to_txn": "one group",
+    "sasl_handshake": "nothing",
+    "sasl_authenticate": "nothing",
+    "api_versions": "nothing",
+    "describe_cluster": "nothing: the brokers of the cluster",
+    "describe_acls": "one filter, and is refused",
+    "describe_client_quotas": "is refused",
+    "describe_user_scram_credentials": "is refused",
+    "list_partition_reassignments": "nothing is ever reassigned here",
+    "list_config_resources": "nothing: the topics, by their names alone",
+    "leader_and_isr": "partitions, by a controller: obeyed in steps (`received_orders`)",
+    "update_metadata": "topics, by a controller: obeyed in steps",
+    "stop_replica": "partitions, by a controller: obeyed in steps",
+    "list_groups": "nothing: the groups, a line each",
+    "list_transactions": "nothing: the transactional ids, a line each",
+}
+"""What the other APIs name. A request that names many things stands above."""
+
+
+@pytest.fixture(scope="module")
+def node() -> SimNode:
+    """A node with a wide topic, many topics, a group that has committed, and a transactional id."""
+    node = World().node(offsets_topic_num_partitions="2", transaction_state_log_num_partitions="2")
+    topics = [create_topics.CreatableTopic(f"t{number}", 1, 1) for number in range(MANY)]
+    topics.append(create_topics.CreatableTopic("wide", MANY, 1))
+    node.ask(create_topics.CreateTopicsRequest(topics, timeout_ms=1000))
+    node.ask(find_coordinator.FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+    node.ask(find_coordinator.FindCoordinatorRequest(key_type=1, coordinator_keys=[ID]), 4)
+    node.settle()
+    node.short_clock = CountedTime()
+    return node
+
+
+class Calls:
+    """Counts calls of functions while it is at work."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _note(self, frame: FrameType, event: str, argument: object) -> None:
+        if event in ("call", "c_call"):
+            self.count += 1
+
+    def unseen(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """What another thread does."""
+
+        def called(*given: Any, **named: Any) -> Any:
+            seen = sys.getprofile()
+            sys.setprofile(None)
+            try:
+                return call(*given, **named)
+            finally:
+                sys.setprofile(seen)
+
+        return called
+
+    def of(self, step: Callable[[], Any]) -> int:
+        self.count = 0
+        sys.setprofile(self._note)
+        try:
+            step()
+        finally:
+            sys.setprofile(None)
+        return self.count
+
+
+def longest_step(node: SimNode, api: str, count: int, batch: Callable[..., bytes]) -> int:
+    """The calls of the longest step of a request that names `count` things, and of all that follows."""
+    version, make = WIDE[api]
+    node.settle()
+    answer = node.ask(init_producer_id.InitProducerIdRequest(ID, 60_000))
+    while answer.error_code:
+        node.settle()
+        answer = node.ask(init_producer_id.InitProducerIdRequest(ID, 60_000))
+    node.ask(_commit(Asked([*range(MANY)], batch, (0, 0))), 8)
+    asked = Asked([*range(count)], batch, (answer.producer_id, answer.producer_epoch))
+    if api == "end_txn":
+        node.ask(_add_partitions(asked), 3)
+    if api == "delete_topics":
+        doomed = [create_topics.CreatableTopic(f"gone{number}", 1, 1) for number in asked.numbers]
+        node.ask(create_topics.CreateTopicsRequest(doomed, timeout_ms=1000))
+    node.settle()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            "odradek.wire.message.ELEMENTS_AT_ONCE_MAX", 16
+        )  # beyond it requests are decoded in steps
+        calls, engine = Calls(), node.store.engine
+        patched.setattr(engine, "apply", calls.unseen(engine.apply))
+        return longest_of(node, make(asked), version, calls)
+
+
+def longest_of(node: SimNode, request: Message, version: int, calls: Calls) -> int:
+    """The calls of the longest step until nothing is left to do."""
+    node.send(request, version)
+    longest = 0
+    has_more = True
+
+    def step() -> None:
+        nonlocal has_more
+        has_more = node.world.step()
+
+    while has_more:
+        longest = max(longest, calls.of(step))
+    return longest
+
+
+def test_every_handler_is_held_to_it() -> None:
+    served = {row.module for row in INDEX}
+    assert set(WIDE) | set(OF_ONE_THING) == served
+    assert not set(WIDE) & set(OF_ONE_THING)
+
+
+@pytest.mark.parametrize("api", WIDE)
+def test_the_longest_step_hardly_grows_with_what_is_named(
+    api: str, node: SimNode, batch: Callable[..., bytes]
+) -> None:
+    longest_step(node, api, 20, batch)  # what is loaded or looked up once
+    few, many = longest_step(node, api, FEW, batch), longest_step(node, api, MANY, batch)
+    assert many <= LONGEST_CALLS_MAX.get(api, LONGEST_CALLS_USUAL_MAX)
+    grown = (many - few) / (MANY - FEW)
+    assert grown <= CALLS_PER_ITEM_MAX.get(api, CALLS_PER_ITEM_USUAL_MAX), f"{few}, then {many} calls"
