@@ -20,6 +20,8 @@ from compat.clients import CLIENTS, Ability, Client
 from compat.served import served_apis
 from odradek.net.blocking_connection import BrokerConnection
 
+collect_ignore = ["styles"]  # run by test_styles.py, in environments of their own
+
 BROKER_SETTINGS = {
     "num.partitions": "1",
     "auto.create.topics.enable": "true",

@@ -5,16 +5,13 @@ whose own pins are older than ours, and every dependency at the lowest version t
 """
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from tools.wheel_check.environments import ENVIRONMENTS, Environment, EnvironmentFailed
+from tools.wheel_check.environments import ENVIRONMENTS, Environment, EnvironmentFailed, build_wheel
 from tools.wheel_check.pythons import VERSIONS, pythons_here
-
-ROOT = Path(__file__).parents[2]
 
 
 def main() -> int:
@@ -29,33 +26,13 @@ def main() -> int:
         return 2
     failed = 0
     with tempfile.TemporaryDirectory(prefix="odradek-wheel-") as directory:
-        wheel = _build(Path(directory))
+        wheel = build_wheel(Path(directory))
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
         for version, python in found.items():
             for environment in ENVIRONMENTS:
                 if environment.tried_on(version, oldest=VERSIONS[0]):
                     failed += not _try(environment, version, python, wheel, Path(directory))
     return 1 if failed else 0
-
-
-def _build(directory: Path) -> Path:
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-            "-w",
-            directory,
-            ROOT,
-        ],
-        check=True,
-    )
-    (wheel,) = directory.glob("odradek-*.whl")
-    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
-    return wheel
 
 
 def _try(environment: Environment, version: str, python: Path, wheel: Path, directory: Path) -> bool:

@@ -4,13 +4,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 TRIED = Path(__file__).parent / "tried"
-PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+ROOT = Path(__file__).parents[2]
+PYPROJECT = ROOT / "pyproject.toml"
 INSTALL_TIMEOUT_S = 600
 TRY_TIMEOUT_S = 300
 
@@ -21,7 +23,7 @@ class EnvironmentFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Packages beside the wheel, and the pytest files of `tried` that are run away from the checkout."""
+    """Packages beside the wheel, and the pytest files of `folder` that are run away from the checkout."""
 
     name: str
     extras: str
@@ -29,16 +31,19 @@ class Environment:
     tried: tuple[str, ...]
     lowest: bool = False
     """Every dependency at the lowest version of its range; only the oldest Python has wheels of all."""
+    folder: Path = TRIED
 
     def tried_on(self, version: str, *, oldest: str) -> bool:
         """Whether it is tried on a version of Python."""
         return version == oldest or not self.lowest
 
     def check(self, python: Path, wheel: Path, directory: Path) -> str:
-        """Install everything in one call and run the files; returns pytest's last line.
+        """Install everything and run the files; returns pytest's last line. Raises EnvironmentFailed."""
+        self.install(python, wheel, directory)
+        return self.run(directory, *self.tried)
 
-        Raises EnvironmentFailed.
-        """
+    def install(self, python: Path, wheel: Path, directory: Path) -> None:
+        """Make the environment, with one call for everything in it. Raises EnvironmentFailed."""
         _run([python, "-m", "venv", directory], INSTALL_TIMEOUT_S)
         inside = directory / "bin" / "python"
         pip = (inside, "-m", "pip", "--disable-pip-version-check")
@@ -56,12 +61,26 @@ class Environment:
             INSTALL_TIMEOUT_S,
         )
         _run([*pip, "check"], INSTALL_TIMEOUT_S)
+
+    def run(self, directory: Path, *names: str) -> str:
+        """Run some of the files where it is installed; returns pytest's last line.
+
+        Raises EnvironmentFailed.
+        """
         project = directory / "project"
-        project.mkdir()
-        for name in self.tried:
-            shutil.copy(TRIED / name, project)
-        tests: list[str | Path] = [inside, "-m", "pytest", "-q", "--strict-markers", *self.tried]
-        return _run(tests, TRY_TIMEOUT_S, project).strip().splitlines()[-1]
+        project.mkdir(exist_ok=True)
+        for name in names:
+            shutil.copy(self.folder / name, project)
+        pytest = (directory / "bin" / "python", "-m", "pytest", "-q", "--strict-markers")
+        return _run([*pytest, *names], TRY_TIMEOUT_S, project).strip().splitlines()[-1]
+
+
+def build_wheel(directory: Path) -> Path:
+    """The wheel of this checkout. Raises EnvironmentFailed."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    _run([*pip, "wheel", "--quiet", "--no-deps", "-w", directory, ROOT], INSTALL_TIMEOUT_S)
+    (wheel,) = directory.glob("odradek-*.whl")
+    return wheel
 
 
 def lowest_versions(extras: str) -> list[str]:
