@@ -1,6 +1,7 @@
 """ISRs in the metadata store: conditional writes, lost races and answers, announcements."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from odradek.base.ids import TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.memory import MemoryStore
+from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition
 from odradek.metadata.store import Create, Operation, SetData
 from odradek.replication.isr import IsrChange, StoredState
 from odradek.server.node.isr_writer import PARTITIONS_PER_ANNOUNCEMENT, IsrWriter
@@ -123,6 +125,25 @@ def test_a_session_that_ends_leaves_no_write_open() -> None:
     assert bench.answers == [("written", 1)]
 
 
+def test_the_writes_of_two_leader_epochs_do_not_wait_for_each_other() -> None:
+    """R2: the answer of the earlier one may still be to come."""
+    bench = Bench()
+    bench.writer.write(shrink())
+    bench.write(shrink(epoch=5))
+    assert bench.answers == [("written", 1), ("lost race", StoredState(1, 4, 7, (1,), 1))]
+
+
+def test_a_session_that_ends_is_told_of_writes_that_say_the_same() -> None:
+    """A partition of a topic that was deleted and made again has the epochs that it had."""
+    bench = Bench()
+    changes = [shrink(), shrink()]
+    for change in changes:
+        bench.writer.write(change)
+    bench.port.expire()
+    bench.store.deliver()
+    assert [told for _, told in bench.answers] == changes
+
+
 def test_changes_are_announced_when_they_are_due() -> None:
     """R4."""
     bench = Bench()
@@ -178,6 +199,46 @@ def produce(node: SimNode, batch: bytes, acks: int) -> list[int]:
     sent = node.send(ProduceRequest(None, acks, 30_000, data), 12)
     node.settle()
     return [one.responses[0].partition_responses[0].error_code for one in sent.answers]
+
+
+def begin_epoch(node: SimNode, epoch: int) -> None:
+    """The controller gives the partition's leader another leader epoch."""
+    topic = node.core.image.topics["t"]
+    state = replace(topic.partitions[0], leader_epoch=epoch)
+    order = LeaderAndIsr(
+        node.core.image.controller_id,
+        node.core.image.controller_epoch,
+        node.core.controller.broker_epoch,
+        (LeaderAndIsrPartition(NAMED, topic.topic_id, state, is_new=False),),
+        (),
+    )
+    changes = node.core.replicas.become_leader_or_follower(order)
+    assert list(changes.partition_errors.values()) in ([], [ErrorCode.NONE])
+
+
+def test_a_leader_epoch_that_begins_while_an_isr_is_written_can_change_the_isr(
+    batch: Callable[..., bytes],
+) -> None:
+    """R2: whatever becomes of the earlier epoch's write, HW and acks=all go on."""
+    world = World(2)
+    nodes = [world.node(1), world.node(2)]
+    nodes[0].ask(CreateTopicsRequest([CreatableTopic("t", 1, 2)], timeout_ms=5_000))
+    world.settle()
+    (leader,) = (node for node in nodes if node.core.image.topics["t"].partitions[0].leader == node.broker_id)
+    assert produce(leader, batch(b"a"), acks=1) == [ErrorCode.NONE]
+    maintenance, partition = leader.core.replicas.isr_maintenance, leader.core.replicas.partition(NAMED)
+    assert partition is not None
+    for epoch in (1, 2):
+        world.clock.advance(40_000)  # and nothing of the store comes meanwhile
+        maintenance.expire()
+        assert partition.leadership is not None
+        assert partition.leadership.pending is not None
+        if epoch == 1:
+            begin_epoch(leader, partition.leader_epoch + 1)
+    world.advance(60_000)
+    assert partition.leadership.isr == (leader.broker_id,)
+    assert codec.decode_state(world.store.table.snapshot()[STATE][0]).isr == (leader.broker_id,)
+    assert produce(leader, batch(b"b"), acks=-1) == [ErrorCode.NONE]
 
 
 @pytest.mark.parametrize("lost", [None, True, False])

@@ -1,6 +1,7 @@
 """Orders of a controller: one after another, in slices, behind two fences, each answered once."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -59,6 +60,7 @@ class Bench:
             core.replicas,
             core.topic_purgatory,
             slices,
+            self.node.turns.defer,
             lambda: core.controller.broker_epoch,
             groups=core.groups,
             transactions=core.transactions,
@@ -146,6 +148,34 @@ def test_an_order_that_fails_is_answered_and_does_not_hold_up_the_next(
         ("roles", ErrorCode.UNKNOWN_SERVER_ERROR),
         ("facts", ErrorCode.NONE),
     ]
+
+
+def test_an_outcome_is_handed_out_after_the_call(bench: Bench) -> None:
+    bench.receive("facts", bench.facts())
+    assert bench.node.core.image.controller_id == 9, "obeyed at once, for it is short"
+    assert bench.outcomes == [], "no port calls back before it returns"
+    bench.node.settle()
+    assert [name for name, _ in bench.outcomes] == ["facts"]
+
+
+@pytest.mark.parametrize("are_together", [True, False])
+def test_whoever_raises_at_an_outcome_does_not_hold_up_the_next_order(
+    bench: Bench, are_together: bool
+) -> None:
+    def raises(outcome: OrderOutcome) -> None:
+        raise ValueError("broken")
+
+    bench.take_a_step_per_turn()
+    bench.orders.receive(bench.roles(3), raises)
+    if not are_together:
+        with suppress(ValueError, IndexError):
+            bench.node.settle()
+    bench.receive("facts", bench.facts())
+    with suppress(ValueError):
+        bench.node.settle()
+    bench.node.settle()
+    assert [(name, outcome.error_code) for name, outcome in bench.outcomes] == [("facts", ErrorCode.NONE)]
+    assert bench.node.core.image.controller_id == 9
 
 
 def test_an_outdated_controller_is_refused_whole(bench: Bench, order: Any) -> None:

@@ -143,6 +143,7 @@ class BrokerCore:
             self.replicas,
             self.topic_purgatory,
             self.slices,
+            self.defer,
             lambda: self.controller.broker_epoch,
             groups=self.groups,
             transactions=self.transactions,

@@ -1,8 +1,8 @@
 """Writes what the ISRs of partitions led here become, and announces it to the controller (R2, R3, R4).
 
 Each ISR is written on the version that its leader knows, so of two writers one loses, and reads what stands
-there instead. Writes of different partitions do not wait for each other; of one partition there is one at a
-time.
+there instead. No write waits for another. Within a leader epoch a partition has one at a time, which its
+owner sees to; an earlier epoch's may still be on its way, and what becomes of it is told too.
 
     write(change)       SetData on its version
     Written             the leader takes the new version
@@ -61,8 +61,9 @@ class IsrWriter:
         self._session = session
         self._owner = owner
         self._controller_epoch = controller_epoch
-        # The changes without an outcome, by partition.
-        self._in_flight: dict[TopicPartition, IsrChange] = {}
+        # The changes without an outcome, by identity: a topic that was deleted and made again has the same
+        # name and epoch as before, and so a change that says the same.
+        self._in_flight: dict[int, IsrChange] = {}
         # Partitions of announcements without an outcome, and of those that failed, in their order.
         self._announcing: dict[TopicPartition, None] = {}
         self._unannounced: dict[TopicPartition, None] = {}
@@ -70,13 +71,11 @@ class IsrWriter:
 
     def write(self, change: IsrChange) -> None:
         """Write one change; its owner is told later how it ended."""
-        named = change.topic_partition
-        assert named not in self._in_flight, f"{named}: two ISR writes at a time"
-        self._in_flight[named] = change
+        self._in_flight[id(change)] = change
         state = PartitionImage(change.new_isr, change.new_isr, change.leader_id, change.leader_epoch)
         data = codec.encode_state(state, self._controller_epoch())
         self._session.submit(
-            SetData(paths.partition_state(*named), data, change.state_version),
+            SetData(paths.partition_state(*change.topic_partition), data, change.state_version),
             lambda result: self._on_result(change, result),
         )
 
@@ -102,15 +101,15 @@ class IsrWriter:
 
     def _on_result(self, change: IsrChange, result: Result) -> None:
         if isinstance(result, Written):
-            del self._in_flight[change.topic_partition]
+            del self._in_flight[id(change)]
             self._owner.on_written(change, result.version)
         else:
             read = GetData(paths.partition_state(*change.topic_partition))
             self._session.submit(read, lambda found: self._on_found(change, found))
 
     def _on_found(self, change: IsrChange, found: Result) -> None:
+        del self._in_flight[id(change)]
         named = change.topic_partition
-        del self._in_flight[named]
         if not isinstance(found, Data):
             _log.warning("the ISR of %s stays %s for now: %s", named, change.old_isr, _reason(found))
             self._owner.on_failed(change)

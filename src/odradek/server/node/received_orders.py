@@ -8,17 +8,19 @@ fences:
     its broker epoch is below our registration's         STALE_BROKER_EPOCH (R16): meant for an earlier one
     its broker epoch is above that                       obeyed: the controller knew our registration first
 
-An order of this broker's own controller comes the same way as one that the wire brought.
+An order of this broker's own controller comes the same way as one that the wire brought. Each outcome goes
+out in an event of its own: whatever its receiver does or raises, the next order is obeyed.
 """
 
 import logging
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Slices, Steps
+from odradek.base.execution import Defer, Later, Slices, Steps
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import (
@@ -37,7 +39,8 @@ from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 
 _log = logging.getLogger(__name__)
 
-Obeyed: TypeAlias = Callable[[OrderOutcome], None]
+Obeyed: TypeAlias = Later[OrderOutcome]
+"""Where the outcome of an order goes."""
 
 
 class RoleFollower(Protocol):
@@ -74,6 +77,7 @@ class ReceivedOrders:
         replicas: ReplicaManager,
         topic_purgatory: Purgatory[str],
         slices: Slices,
+        defer: Defer,
         registered_epoch: Callable[[], int],
         *,
         groups: TopicFollower,
@@ -85,6 +89,7 @@ class ReceivedOrders:
         self._replicas = replicas
         self._topic_purgatory = topic_purgatory
         self._slices = slices
+        self._defer = defer
         self._registered_epoch = registered_epoch
         self._groups = groups
         self._transactions = transactions
@@ -92,8 +97,9 @@ class ReceivedOrders:
         """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
         self.has_roles = False
         """Whether a LeaderAndIsr was obeyed since the start."""
-        # Oldest first; the first is being obeyed while `_is_at_work`.
+        # What comes after the order in hand, oldest first; empty unless `_is_at_work`.
         self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
+        # Whether an order is in hand, whose steps go on until nothing waits.
         self._is_at_work = False
         # Topics that the order in hand has removed; empty between orders.
         self._gone_topics: list[str] = []
@@ -101,26 +107,27 @@ class ReceivedOrders:
         self._have_topics_changed = False
 
     def receive(self, request: OrderRequest, obeyed: Obeyed) -> None:
-        """Obey an order after all earlier ones; `obeyed` is called once."""
+        """Obey an order after all earlier ones; `obeyed` is called once, never before this returns."""
         self._waiting.append((request, obeyed))
         if not self._is_at_work:
             self._is_at_work = True
-            self._slices.run(self._steps(), self._failed)
+            self._slices.run(self._steps(), _not_handed_out)
 
     def _steps(self) -> Steps[None]:
-        while self._waiting:
-            request, obeyed = self._waiting[0]
-            outcome = yield from self._obey(request)
-            self._waiting.popleft()
-            obeyed(outcome)
-        self._is_at_work = False
+        try:
+            while self._waiting:
+                request, obeyed = self._waiting.popleft()
+                outcome = yield from self._outcome_of(request)
+                self._defer(partial(obeyed, outcome))
+        finally:
+            self._is_at_work = False
 
-    def _failed(self, error: Exception) -> None:
-        """Our own mistake: say so, and obey the next ones."""
-        request, obeyed = self._waiting.popleft()
-        _log.error("%s could not be obeyed", type(request).__name__, exc_info=error)
-        obeyed(OrderOutcome(ErrorCode.UNKNOWN_SERVER_ERROR))
-        self._slices.run(self._steps(), self._failed)
+    def _outcome_of(self, request: OrderRequest) -> Generator[None, None, OrderOutcome]:
+        try:
+            return (yield from self._obey(request))
+        except Exception:  # our own mistake, which the controller is told
+            _log.exception("%s could not be obeyed", type(request).__name__)
+            return OrderOutcome(ErrorCode.UNKNOWN_SERVER_ERROR)
 
     def _obey(self, request: OrderRequest) -> Generator[None, None, OrderOutcome]:
         refusal = self._refusal_of(request)
@@ -206,3 +213,8 @@ class ReceivedOrders:
         """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
         topic = self._image.topic(name)
         return None if topic is None else (topic.topic_id, len(topic.partitions))
+
+
+def _not_handed_out(error: Exception) -> None:
+    """The outcome of an order in hand has no way out; the next order to come begins anew."""
+    _log.error("the outcome of an order could not be handed out", exc_info=error)
