@@ -236,6 +236,7 @@ def test_a_leader_epoch_that_begins_while_an_isr_is_written_can_change_the_isr(
         if epoch == 1:
             begin_epoch(leader, partition.leader_epoch + 1)
     world.advance(60_000)
+    assert partition.leadership is not None
     assert partition.leadership.isr == (leader.broker_id,)
     assert codec.decode_state(world.store.table.snapshot()[STATE][0]).isr == (leader.broker_id,)
     assert produce(leader, batch(b"b"), acks=-1) == [ErrorCode.NONE]

@@ -126,12 +126,28 @@ def test_a_start_that_fails_undoes_what_it_did() -> None:
     other.submit(Create(paths.broker(0), registration, ephemeral=True))
     world.settle()
     node = world.begin()
-    assert stages_of(node) == [*START[:3], stages.AwaitWork, stages.CloseLogs]
+    assert stages_of(node) == [*START[:3], *STOP]
     assert isinstance(node.start_error, ApiError)
     assert world.open_sessions() == [other.session_id]
     assert node.life.is_over
     other.close()
     assert produce(world.node()) == 1
+
+
+def test_a_start_that_fails_to_let_clients_in_goes_through_the_stages_of_a_stop() -> None:
+    """By then the node leads, its periodic work has begun, and groups and transactions are open."""
+    stopped = started()
+    stopped.stop()
+    node = stopped.world.begin()
+    while not isinstance(node.stage, stages.AdmitClients):
+        assert node.world.step()
+    assert not node.disk.exists(CLEAN_MARK)
+    node._fail(OSError("no more descriptors"))
+    assert stages_of(node) == STOP
+    assert isinstance(node.start_error, OSError)
+    assert (node.is_over, node.world.open_sessions()) == (True, [])
+    assert node.disk.exists(CLEAN_MARK)
+    assert produce(node.started_again()) == 1
 
 
 @pytest.mark.slow

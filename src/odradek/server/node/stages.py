@@ -153,29 +153,22 @@ def start(
     except GeneratorExit:  # dropped: a crash undoes nothing
         raise
     except BaseException:
-        yield from _leave(node, in_parallel)
+        yield from stop(node, in_parallel)
         raise
     return node
 
 
 def stop(node: Node, in_parallel: InParallel = one_after_another) -> Sequence[None]:
-    """Stop a node that has started."""
+    """Stop a node that was made, whether its start came to its end or failed."""
     yield RefuseClients()
     node.let_go()
     yield AwaitClients()
     node.core.record_work.close()
     node.stop_compaction()
     yield EndCompaction()
-    yield from _leave(node, in_parallel)
-
-
-def _leave(node: Node, in_parallel: InParallel) -> Sequence[None]:
-    """Leave the cluster and close the logs.
-
-    The clean mark names this run, if the controller knew of it (R15).
-    """
     node.core.store_session.close()
     yield AwaitWork()
+    # The clean mark names this run, if the controller knew of it (R15).
     broker_epoch, logs = node.core.broker_epoch, node.core.logs
     # Before the logs are closed: nothing of the node may run while another thread closes them.
     node.life.end()
