@@ -195,8 +195,11 @@ class BrokerCore:
 
     @property
     def has_joined(self) -> bool:
-        """Whether the controller has named this broker live, and its partitions' roles where it leads any."""
-        if not self.image.is_live(self.broker_id):
+        """Whether the controller has named this broker live, and its partitions' roles where it leads any.
+
+        Not in the midst of an order: the image may know this broker, and not yet what it leads.
+        """
+        if self.received_orders.is_at_work or not self.image.is_live(self.broker_id):
             return False
         return self.received_orders.has_roles or not any(
             state.leader == self.broker_id

@@ -97,10 +97,10 @@ class ReceivedOrders:
         """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
         self.has_roles = False
         """Whether a LeaderAndIsr was obeyed since the start."""
-        # What comes after the order in hand, oldest first; empty unless `_is_at_work`.
+        # What comes after the order in hand, oldest first; empty unless `is_at_work`.
         self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
-        # Whether an order is in hand, whose steps go on until nothing waits.
-        self._is_at_work = False
+        self.is_at_work = False
+        """Whether an order is in hand, of which the image may have a part; the next ones follow."""
         # Topics that the order in hand has removed; empty between orders.
         self._gone_topics: list[str] = []
         # Whether the order in hand has made, removed or grown a topic.
@@ -109,8 +109,8 @@ class ReceivedOrders:
     def receive(self, request: OrderRequest, obeyed: Obeyed) -> None:
         """Obey an order after all earlier ones; `obeyed` is called once, never before this returns."""
         self._waiting.append((request, obeyed))
-        if not self._is_at_work:
-            self._is_at_work = True
+        if not self.is_at_work:
+            self.is_at_work = True
             self._slices.run(self._steps(), _not_handed_out)
 
     def _steps(self) -> Steps[None]:
@@ -120,7 +120,7 @@ class ReceivedOrders:
                 outcome = yield from self._outcome_of(request)
                 self._defer(partial(obeyed, outcome))
         finally:
-            self._is_at_work = False
+            self.is_at_work = False
 
     def _outcome_of(self, request: OrderRequest) -> Generator[None, None, OrderOutcome]:
         try:
