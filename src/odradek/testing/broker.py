@@ -47,6 +47,8 @@ WAIT_S: Final = 10.0
 
 TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
     "group.initial.rebalance.delay.ms": 0,
+    # A loop that polls would take turns on Python's lock with the test.
+    "odradek.loop.spin.max.us": 0,
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
 }

@@ -121,7 +121,7 @@ class ListenerSettings:
     odradek_loop_spin_max_us: int = setting(
         Kind.INT,
         "odradek.loop.spin.max.us",
-        0,
+        150,
         "How many microseconds the event loop polls without sleeping after a request, while requests come "
         "closer together than that. 0: never; nor on a machine with one processor.",
         least=0,
