@@ -1,8 +1,10 @@
 """Answers that nobody reads: what they hold of a broker's memory."""
 
 import contextlib
+import tempfile
 import time
 from collections.abc import Mapping
+from pathlib import Path
 
 from confluent_kafka import Producer
 from peers import BrokerProcess
@@ -30,18 +32,20 @@ class UnreadFetches(Scenario):
     figures = (MEMORY, RISE)
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Resident memory before the fetches, and the largest of it while their answers wait."""
+        """Memory of a broker of its own, before the fetches and while their answers wait."""
         with contextlib.ExitStack() as stack:
-            topic = stack.enter_context(fresh_topic(broker))
-            _fill(broker, topic)
-            before_bytes = broker.resident_bytes()
+            directory = stack.enter_context(tempfile.TemporaryDirectory())
+            other = stack.enter_context(type(broker)(Path(directory), broker.settings))
+            topic = stack.enter_context(fresh_topic(other))
+            _fill(other, topic)
+            before_bytes = other.resident_bytes()
             for _ in range(READERS):
-                reader = stack.enter_context(contextlib.closing(connect(broker.port)))
+                reader = stack.enter_context(contextlib.closing(connect(other.port)))
                 reader.sendall(fetch_request(topic, 0, partition_bytes_max=ANSWER_BYTES))
             most_bytes = 0
             end = time.perf_counter() + (HELD_QUICK_S if quick else HELD_S)
             while time.perf_counter() < end:
-                most_bytes = max(most_bytes, broker.resident_bytes())
+                most_bytes = max(most_bytes, other.resident_bytes())
                 time.sleep(0.05)
         return {MEMORY.name: most_bytes / 1e6, RISE.name: (most_bytes - before_bytes) / 1e6}
 
