@@ -4,6 +4,7 @@ import pytest
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import GroupState
 from odradek.coordinator.ports import Appended, Settled
@@ -61,7 +62,7 @@ def test_groups_that_are_being_read_ask_for_patience(bench: GroupBench) -> None:
     assert member.commit({T0: 1}).answer == {T0: loading}
     assert bench.committed() is loading
     assert delete(bench, "g") == {"g": loading}
-    assert bench.coordinator.list_groups()[0] is loading
+    assert exhaust(bench.coordinator.list_groups())[0] is loading
     assert member.leave() == (loading, [])
     assert member.heartbeat() is ErrorCode.NONE
     assert member.sync().code is ErrorCode.REBALANCE_IN_PROGRESS
@@ -78,7 +79,7 @@ def test_a_partition_that_goes_while_it_is_read_is_read_no_further(bench: GroupB
     bench.coordinator.resign(partition)
     bench.run()
     assert bench.committed() is ErrorCode.NOT_COORDINATOR
-    assert bench.coordinator.list_groups() == (ErrorCode.NONE, [])
+    assert exhaust(bench.coordinator.list_groups()) == (ErrorCode.NONE, [])
 
 
 def test_a_leadership_that_ends_during_a_step_ends_after_it(
@@ -185,12 +186,12 @@ def test_lists_are_filtered_by_state_and_type(bench: GroupBench) -> None:
     bench.stable(bench.member())
     rows = {
         group.group_id: (group.protocol_type, group.group_state, group.group_type)
-        for group in bench.coordinator.list_groups()[1]
+        for group in exhaust(bench.coordinator.list_groups())[1]
     }
     assert rows == {"simple": ("", "Empty", "classic"), "g": ("consumer", "Stable", "classic")}
 
     def names(states: Sequence[str], types: Sequence[str] = ()) -> list[str]:
-        return [group.group_id for group in bench.coordinator.list_groups(states, types)[1]]
+        return [group.group_id for group in exhaust(bench.coordinator.list_groups(states, types))[1]]
 
     assert names(["stable"]) == ["g"]
     assert names(["Dead"]) == []

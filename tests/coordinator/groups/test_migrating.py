@@ -5,6 +5,7 @@ from typing import Unpack
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition as Key
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.classic import GroupState
@@ -45,7 +46,7 @@ def classic_group(
 
 
 def kinds(bench: GroupBench) -> list[str]:
-    return [row.group_type for row in bench.coordinator.list_groups()[1]]
+    return [row.group_type for row in exhaust(bench.coordinator.list_groups())[1]]
 
 
 def test_a_consumer_joins_a_classic_group(bench: GroupBench) -> None:

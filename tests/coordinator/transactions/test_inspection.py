@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions.inspection import (
     TransactionFilter,
@@ -44,7 +45,7 @@ def filled(bench: TransactionBench) -> TransactionBench:
 def test_filters_all_have_to_admit(
     filled: TransactionBench, wanted: TransactionFilter, names: set[str]
 ) -> None:
-    found = list_transactions(filled.coordinator.store, wanted, BEGIN_MS + 100)
+    found = exhaust(list_transactions(filled.coordinator.store, wanted, BEGIN_MS + 100))
     assert isinstance(found, list)
     assert {one.transactional_id for one in found} == names
 
@@ -53,7 +54,7 @@ def test_no_list_is_given_while_not_all_is_known(bench: TransactionBench) -> Non
     bench.init()
     bench.coordinator.lead(bench.state_partition().partition, 2)
     store = bench.coordinator.store
-    assert list_transactions(store, TransactionFilter(), 0) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert exhaust(list_transactions(store, TransactionFilter(), 0)) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 
 
 def test_one_is_found_or_the_reason_why_not(filled: TransactionBench) -> None:

@@ -39,7 +39,9 @@ from odradek.wire.messages import (
     incremental_alter_configs,
     init_producer_id,
     leave_group,
+    list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -298,10 +300,30 @@ OF_ONE_THING: Final = {
     "leader_and_isr": "partitions, by a controller: obeyed in steps (`received_orders`)",
     "update_metadata": "topics, by a controller: obeyed in steps",
     "stop_replica": "partitions, by a controller: obeyed in steps",
-    "list_groups": "nothing: the groups, a line each",
-    "list_transactions": "nothing: the transactional ids, a line each",
 }
 """What the other APIs name. A request that names many things stands above."""
+
+STORED: Final[dict[str, tuple[Message, int, Callable[[str], Message]]]] = {
+    "list_groups": (
+        list_groups.ListGroupsRequest(),
+        8,
+        lambda name: offset_commit.OffsetCommitRequest(
+            name,
+            topics=[
+                offset_commit.OffsetCommitRequestTopic(
+                    "t", partitions=[offset_commit.OffsetCommitRequestPartition(0, 1)]
+                )
+            ],
+        ),
+    ),
+    "list_transactions": (
+        list_transactions.ListTransactionsRequest(),
+        4,
+        lambda name: init_producer_id.InitProducerIdRequest(name, 60_000),
+    ),
+}
+"""What names nothing and lists all that is stored: the request, and what stores one thing more, with its
+version."""
 
 
 @pytest.fixture(scope="module")
@@ -393,8 +415,7 @@ def longest_of(node: SimNode, request: Message, version: int, calls: Calls) -> i
 
 def test_every_handler_is_held_to_it() -> None:
     served = {row.module for row in INDEX}
-    assert set(WIDE) | set(OF_ONE_THING) == served
-    assert not set(WIDE) & set(OF_ONE_THING)
+    assert sorted([*WIDE, *OF_ONE_THING, *STORED]) == sorted(served)
 
 
 @pytest.mark.parametrize("api", WIDE)
@@ -406,3 +427,26 @@ def test_the_longest_step_hardly_grows_with_what_is_named(
     assert many <= LONGEST_CALLS_MAX.get(api, LONGEST_CALLS_USUAL_MAX)
     grown = (many - few) / (MANY - FEW)
     assert grown <= CALLS_PER_ITEM_MAX.get(api, CALLS_PER_ITEM_USUAL_MAX), f"{few}, then {many} calls"
+
+
+@pytest.mark.parametrize("api", STORED)
+def test_the_longest_step_hardly_grows_with_what_is_stored(api: str) -> None:
+    node = World().node(offsets_topic_num_partitions="2", transaction_state_log_num_partitions="2")
+    node.ask(create_topics.CreateTopicsRequest([create_topics.CreatableTopic("t", 1, 1)], timeout_ms=1000))
+    node.ask(find_coordinator.FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+    node.ask(find_coordinator.FindCoordinatorRequest(key_type=1, coordinator_keys=[ID]), 4)
+    node.settle()
+    node.short_clock = CountedTime()
+    listing, version, one_more = STORED[api]
+    longest, stored = [], 0
+    for count in (FEW, FEW, MANY):  # at first it is loaded or looked up
+        for number in range(stored, count):
+            node.ask(one_more(f"{api}{number}"), version)
+        stored = count
+        node.settle()
+        longest.append(longest_of(node, listing, type(listing).VERSIONS.highest, Calls()))
+    _, few, many = longest
+    assert many <= LONGEST_CALLS_USUAL_MAX
+    assert (many - few) / (MANY - FEW) <= CALLS_PER_ITEM_USUAL_MAX, f"{few}, then {many} calls"
+    answer = node.ask(listing)
+    assert len(answer.groups if api == "list_groups" else answer.transaction_states) == MANY

@@ -400,11 +400,11 @@ class GroupCoordinator:
 
     def list_groups(
         self, states: Sequence[str] = (), types: Sequence[str] = ()
-    ) -> tuple[ErrorCode, list[ListedGroup]]:
+    ) -> Steps[tuple[ErrorCode, list[ListedGroup]]]:
         """ListGroups: those that are known; COORDINATOR_LOAD_IN_PROGRESS while there may be more."""
         is_loading = any(shard.is_loading for shard in self._shards.values())
         code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NONE
-        return code, listed(self._groups(), states, types)
+        return code, (yield from listed(self._groups(), states, types))
 
     def describe_group(self, group_id: str, *, absence_is_error: bool) -> DescribedGroup:
         """DescribeGroups: one group; a missing one is dead, or an error from version 6 on (KIP-1043)."""

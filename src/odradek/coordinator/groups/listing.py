@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from odradek.coordinator.classic import ClassicMembership, GroupState
 from odradek.coordinator.classic.classic_words import waits_for
@@ -44,16 +45,20 @@ def fetched(
     return rows
 
 
-def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
+def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str]) -> Steps[list[ListedGroup]]:
     """The groups in one of these states and of one of these types; in any, where none are named."""
     wanted_states = {state.lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
-    return [
-        ListedGroup(group.group_id, group.protocol_type or "", group.state, group.kind)
-        for group in groups
-        if (not wanted_states or group.state.lower() in wanted_states)
-        and (not wanted_types or group.kind in wanted_types)
-    ]
+
+    def line(group: Group) -> ListedGroup | None:
+        if wanted_states and group.state.lower() not in wanted_states:
+            return None
+        if wanted_types and group.kind not in wanted_types:
+            return None
+        return ListedGroup(group.group_id, group.protocol_type or "", group.state, group.kind)
+
+    lines = yield from stepwise(groups, line)
+    return [one for one in lines if one is not None]
 
 
 def described(group: Group) -> DescribedGroup:

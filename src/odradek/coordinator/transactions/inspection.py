@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import ProducerId
 from odradek.coordinator.transactions.state import TransactionState
-from odradek.coordinator.transactions.state_store import StateStore
+from odradek.coordinator.transactions.state_store import StatePartition, StateStore
 from odradek.coordinator.transactions.transaction import Transaction
 
 
@@ -41,11 +42,16 @@ class TransactionFilter:
 
 def list_transactions(
     store: StateStore, wanted: TransactionFilter, now_ms: int
-) -> list[Transaction] | ErrorCode:
+) -> Steps[list[Transaction] | ErrorCode]:
     """Those that the filter admits; COORDINATOR_LOAD_IN_PROGRESS while not all are known."""
     if not all(partition.is_loaded for partition in store.led()):
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    return [transaction for _, transaction in store.transactions() if wanted.admits(transaction, now_ms)]
+
+    def admitted(entry: tuple[StatePartition, Transaction]) -> Transaction | None:
+        return entry[1] if wanted.admits(entry[1], now_ms) else None
+
+    found = yield from stepwise(store.transactions(), admitted)
+    return [transaction for transaction in found if transaction is not None]
 
 
 def find_transaction(store: StateStore, transactional_id: str) -> Transaction | ErrorCode:

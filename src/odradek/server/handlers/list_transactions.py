@@ -3,9 +3,11 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.coordinator.transactions.inspection import TransactionFilter, list_transactions
 from odradek.coordinator.transactions.state import STATES_BY_TITLE
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.coordinator.transactions.transaction import Transaction
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.list_transactions import (
@@ -37,15 +39,18 @@ def handle(
         open_for_more_than_ms=request.duration_filter if request.duration_filter >= 0 else None,
         matches=matches,
     )
-    found = list_transactions(core.transactions.coordinator.store, wanted, core.clock.wall_ms())
-    response = ListTransactionsResponse(
-        unknown_state_filters=[title for title in request.state_filters if title not in STATES_BY_TITLE]
-    )
-    if isinstance(found, ErrorCode):
-        response.error_code = found
-    else:
-        response.transaction_states = [
-            TransactionState(one.transactional_id, one.current.producer_id, one.current.state.title)
-            for one in found
-        ]
-    respond(response)
+    unknown = [title for title in request.state_filters if title not in STATES_BY_TITLE]
+
+    def in_steps() -> Steps[Response]:
+        listing = list_transactions(core.transactions.coordinator.store, wanted, core.clock.wall_ms())
+        found = yield from listing
+        if isinstance(found, ErrorCode):
+            return ListTransactionsResponse(error_code=found, unknown_state_filters=unknown)
+        lines = yield from stepwise(found, _line)
+        return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=lines)
+
+    respond(in_steps())
+
+
+def _line(one: Transaction) -> TransactionState:
+    return TransactionState(one.transactional_id, one.current.producer_id, one.current.state.title)
