@@ -29,6 +29,7 @@ class Requests:
         self.name = name
         self.count = count
         self.fails = False
+        self.queued_ns = -1
 
     def serve_next(self) -> bool:
         if self.count:
@@ -79,3 +80,15 @@ def test_a_connection_that_fails_keeps_nobody_from_being_served(loop: Loop) -> N
         loop.turn()
     loop.turn()
     assert loop.served == ["A", "B"]
+
+
+def test_a_connection_knows_since_when_it_waits_for_its_turn(loop: Loop) -> None:
+    at_once, first, second = (Requests(loop, name, count) for name, count in (("A", 1), ("B", 2), ("C", 1)))
+    loop.queue.serve_or_add(at_once)
+    assert at_once.queued_ns == 0
+    loop.queue.add(first)
+    loop.now_ns += 100_000
+    loop.queue.add(second)
+    assert (first.queued_ns, second.queued_ns) == (400_000, 500_000)
+    loop.turn()
+    assert first.queued_ns == 900_000, "its next request waits since the one before was handled"

@@ -16,6 +16,7 @@ class Loop:
         self.now_ns = 1_000_000_000
         self.due: list[Callable[[], None]] = []
         self.turns = 0
+        self.queued_ns = 0
         self.spin = Spin(self.due.append, lambda: self.now_ns, LIMIT_NS)
         self.queue = ReadyQueue(self.due.append, TurnTime(lambda: self.now_ns), spin=self.spin)
 

@@ -27,6 +27,9 @@ from odradek.net.spin import Spin
 class Servable(Protocol):
     """A connection as the queue sees it."""
 
+    queued_ns: int
+    """Set before a request is handled: to when the connection was queued for it, 0 where it was not."""
+
     def serve_next(self) -> bool:
         """Handle the next request, if there is one that may be handled; whether there is another one."""
 
@@ -69,6 +72,7 @@ class ReadyQueue:
             idle_since_ns = time.ended_ns
             try:
                 has_time = time.begin() > time.began_ns
+                connection.queued_ns = 0
                 has_more = not has_time or connection.serve_next()
             finally:
                 time.end()
@@ -81,11 +85,12 @@ class ReadyQueue:
 
     def add(self, connection: Servable) -> None:
         """Let a connection wait for its turn."""
+        connection.queued_ns = now_ns = self._time.now_ns()
         self._waiting.append(connection)
         if not self._turn_is_due:
             self._ask_for_turn()
             if self._spin is not None:
-                self._spin.end(self._time.now_ns())
+                self._spin.end(now_ns)
 
     def _ask_for_turn(self) -> None:
         self._turn_is_due = True
@@ -99,9 +104,12 @@ class ReadyQueue:
         try:
             while waiting:
                 connection = waiting.popleft()
-                if connection.serve_next():
+                has_more = connection.serve_next()
+                served_ns = now_ns()
+                if has_more:
+                    connection.queued_ns = served_ns
                     waiting.append(connection)
-                if now_ns() >= deadline_ns:
+                if served_ns >= deadline_ns:
                     break
         finally:
             self._time.end()

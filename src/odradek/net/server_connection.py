@@ -96,6 +96,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         "listener",
         "peer_host",
         "peer_port",
+        "queued_ns",
         "requests",
         "software",
         "was_active",
@@ -121,6 +122,8 @@ class ServerConnection(asyncio.BufferedProtocol):
         """As its ApiVersions request gave it, cut to NAME_CHARACTERS_MAX; empty before."""
         self.software = ""
         """The client's library and its version (KIP-511), likewise."""
+        self.queued_ns = 0
+        """When it was queued for the turn of its request, by the ready queue's clock; 0 where it was not."""
         self.requests = 0
         """How many frames were handed to the handler."""
         self.bytes_in = 0

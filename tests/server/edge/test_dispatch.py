@@ -104,6 +104,55 @@ def test_a_handler_may_answer_nothing(
     assert fake_client.answers == [None]
 
 
+def durations(dispatcher: Dispatcher[Any]) -> tuple[int, list[int], list[int], list[int]]:
+    """Quick requests, and the sums of the others by phase."""
+    found = dispatcher.latencies[INIT_PRODUCER_ID]
+    sums = [found.total.sum_ns, found.queue.sum_ns, found.remote.sum_ns]
+    return found.quick, sums, found.total.counts, found.remote.counts
+
+
+def test_a_request_that_is_answered_in_its_turn_is_counted_as_quick(
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
+) -> None:
+    handled.answers_first = True
+    dispatcher.dispatch(fake_client, frame(4))
+    quick, sums, _, _ = durations(dispatcher)
+    assert (quick, sums) == (1, [0, 0, 0])
+
+
+def test_the_time_of_a_request_is_told_apart_by_what_it_waited_for(
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, short_clock: ShortClock
+) -> None:
+    fake_client.queued_ns = 1_000
+    short_clock.now_ns = 4_000
+    dispatcher.dispatch(fake_client, frame(4))
+    assert durations(dispatcher)[:2] == (0, [0, 0, 0]), "it is not answered yet"
+    short_clock.now_ns = 60_004_000
+    handled.responds[0](InitProducerIdResponse(producer_id=9))
+    quick, sums, total, remote = durations(dispatcher)
+    assert (quick, sums) == (0, [60_003_000, 3_000, 60_000_000])
+    assert total == remote == [0, 0, 0, 0, 1, 0, 0, 0, 0], "up to 100 ms"
+
+
+def test_a_request_that_waited_for_its_turn_is_not_quick(
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, short_clock: ShortClock
+) -> None:
+    handled.answers_first = True
+    fake_client.queued_ns = 1_000
+    short_clock.now_ns = 2_001_000
+    dispatcher.dispatch(fake_client, frame(4))
+    assert durations(dispatcher)[:2] == (0, [2_000_000, 2_000_000, 0])
+
+
+def test_a_connection_that_is_closed_is_named_by_address_and_client_id(
+    dispatcher: Dispatcher[Any], fake_client: SimClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    dispatcher.dispatch(fake_client, frame(4, body=b"\xff"))
+    assert caplog.messages[0].startswith("closing the connection of 10.0.0.1:4000 ('me'): ")
+    assert vars(caplog.records[0])["client_id"] == "me"
+    assert vars(caplog.records[0])["address"] == "10.0.0.1:4000"
+
+
 @pytest.mark.parametrize(
     "bad",
     [

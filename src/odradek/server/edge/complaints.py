@@ -1,4 +1,4 @@
-"""Warnings that peers can cause: the first few in a while are logged, then only how many there were.
+"""Events that peers can cause: the first few in a while are logged, then only how many there were.
 
 Invariant: no peer decides how much is logged.
 
@@ -8,6 +8,7 @@ Invariant: no peer decides how much is logged.
 """
 
 import logging
+from collections.abc import Mapping
 from typing import Final
 
 from odradek.base.clock import Clock
@@ -17,18 +18,21 @@ WINDOW_MS: Final = 10_000
 
 
 class Complaints:
-    """Warnings of one kind, at most `SAID_MAX` in `WINDOW_MS`."""
+    """Events of one kind and level, at most `SAID_MAX` in `WINDOW_MS`."""
 
-    __slots__ = ("_clock", "_log", "_said", "_summary", "_unsaid", "_window_ends_ms")
+    __slots__ = ("_clock", "_level", "_log", "_said", "_summary", "_unsaid", "_window_ends_ms")
 
     def __init__(
         self,
         log: logging.Logger,
         clock: Clock,
         summary: str = "%d more connections were closed or refused",
+        *,
+        level: int = logging.WARNING,
     ) -> None:
         """`summary` is logged with the number of those that were left out."""
         self._log = log
+        self._level = level
         self._clock = clock
         self._summary = summary
         # How many were logged in this window, and how many were not since the last that was.
@@ -36,8 +40,17 @@ class Complaints:
         self._unsaid = 0
         self._window_ends_ms = 0
 
-    def say(self, sentence: str, *arguments: object, trace: BaseException | None = None) -> None:
-        """Log a warning, with the trace of an error if one is given, unless there were enough of them."""
+    def say(
+        self,
+        sentence: str,
+        *arguments: object,
+        trace: BaseException | None = None,
+        fields: Mapping[str, object] | None = None,
+    ) -> None:
+        """Log an event, with the trace of an error if one is given, unless there were enough of them.
+
+        `fields` are what it names, for logs of JSON.
+        """
         now_ms = self._clock.monotonic_ms()
         if now_ms >= self._window_ends_ms:
             self._window_ends_ms = now_ms + WINDOW_MS
@@ -46,7 +59,7 @@ class Complaints:
             self._unsaid += 1
             return
         if self._unsaid:
-            self._log.warning(self._summary, self._unsaid)
+            self._log.log(self._level, self._summary, self._unsaid)
             self._unsaid = 0
         self._said += 1
-        self._log.warning(sentence, *arguments, exc_info=trace)
+        self._log.log(self._level, sentence, *arguments, exc_info=trace, extra=fields)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
@@ -29,6 +29,8 @@ class Client(Protocol):
     listener: str
     peer_host: str
     peer_port: int
+    client_id: str
+    """As it named itself on this connection; empty before."""
 
     def close(self) -> None:
         """Handle no more of its requests."""
@@ -49,6 +51,12 @@ class RequestContext:
     correlation_id: int
     client_id: str | None
     client: Client
+    is_answered: bool = False
+    parked_ns: int = 0
+    """When its first turn ended without an answer, on the short clock; 0 before, and where it had one."""
+    queue_ns: int = 0
+    turn_ns: int = 0
+    """Of a parked request: how long it had waited for its turn, and how long that was."""
 
     def __str__(self) -> str:
         """As warnings name it: "Fetch v13 of 'consumer-1' from 10.0.0.7:51234", its words escaped."""
@@ -60,3 +68,23 @@ class RequestContext:
     def listener(self) -> str:
         """The name of the listener, by which advertised addresses are chosen."""
         return self.client.listener
+
+
+CLIENT_ID_CHARACTERS_MAX: Final = 250
+"""What is logged of a client id."""
+
+
+def named(client: Client, client_id: str | None = None) -> str:
+    """A client as warnings name it: "10.0.0.7:51234 ('consumer-1')", its words escaped."""
+    known = (client_id or client.client_id)[:CLIENT_ID_CHARACTERS_MAX]
+    address = f"{client.peer_host}:{client.peer_port}"
+    return f"{address} ({known!r})" if known else address
+
+
+def log_fields(client: Client, client_id: str | None = None) -> dict[str, str]:
+    """A client in fields of a log event."""
+    return {
+        "address": f"{client.peer_host}:{client.peer_port}",
+        "client_id": (client_id or client.client_id)[:CLIENT_ID_CHARACTERS_MAX],
+        "listener": client.listener,
+    }

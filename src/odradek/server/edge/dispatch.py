@@ -24,9 +24,10 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.base.execution import Slices, Steps
 from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.context import Client, RequestContext, Respond, Response
+from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
+from odradek.server.edge.latencies import QUICK_NS, Latencies
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.wire.apis import API_VERSIONS
+from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
 from odradek.wire.message import Message
 
@@ -35,6 +36,9 @@ _log = logging.getLogger(__name__)
 
 class Answerable(Client, Protocol):
     """A connection; exactly one of `answer`, `answer_nothing` and `close` is called for each frame."""
+
+    queued_ns: int
+    """When the turn that its request has was asked for, on the short clock; 0 where it had one at once."""
 
     def answer(self, parts: list[Buffer]) -> None:
         """Send an answer."""
@@ -119,6 +123,8 @@ class Dispatcher(Generic[S]):
         self._handlers = handlers
         self._unsupported_api_versions = unsupported_api_versions
         self._complaints = Complaints(_log, core.clock)
+        self.latencies = Latencies()
+        """How long requests took."""
         self.interposed: Interposed | None = None
         """None but in tests, while there are faults for requests."""
 
@@ -126,29 +132,52 @@ class Dispatcher(Generic[S]):
         """Serve one request, and note it as a stall when it holds the loop for long. Never raises."""
         slices = self._slices
         began_ns = self._now_ns()
-        self._serve(client, frame)
-        elapsed_ns = self._now_ns() - began_ns
+        context = self._serve(client, frame)
+        ended_ns = self._now_ns()
+        elapsed_ns = ended_ns - began_ns
+        if context is not None:
+            if context.is_answered and elapsed_ns <= QUICK_NS and not client.queued_ns:
+                latencies = self.latencies[context.api_key]
+                latencies.quick += 1
+                latencies.quick_ns += elapsed_ns
+            else:
+                self._note_turn(client, context, began_ns, ended_ns)
         if elapsed_ns > self._stalls.notable_ns:
             cause = f"{frame_words(frame)} from {client.peer_host}" if slices.cause is None else slices.cause
             self._stalls.note(elapsed_ns, str(cause))
         slices.cause = None
 
-    def _serve(self, client: Answerable, frame: Buffer) -> None:
+    def _note_turn(self, client: Answerable, context: RequestContext, began_ns: int, ended_ns: int) -> None:
+        """Count a request that is answered and was not quick; remember of any other how far it is."""
+        queue_ns = max(0, began_ns - client.queued_ns) if client.queued_ns else 0
+        if context.is_answered:
+            self.latencies[context.api_key].note(queue_ns, ended_ns - began_ns, 0)
+        else:
+            context.parked_ns, context.queue_ns, context.turn_ns = ended_ns, queue_ns, ended_ns - began_ns
+
+    def _note_answer(self, context: RequestContext) -> None:
+        """Count a request that is answered after its turn."""
+        remote_ns = self._now_ns() - context.parked_ns
+        self.latencies[context.api_key].note(context.queue_ns, context.turn_ns, remote_ns)
+
+    def _serve(self, client: Answerable, frame: Buffer) -> RequestContext | None:
+        """Serve one request; what is known of it, None where it was refused for its header."""
         if len(frame) < FIXED_BYTES:
             self._close(client, f"a request of {len(frame)} bytes")
-            return
+            return None
         api_key, api_version, correlation_id = decode_fixed(frame)
         handler = self._handlers.get(api_key)
         if handler is None:
             self._close(client, f"an API that is not served here: key {api_key}, version {api_version}")
-            return
+            return None
         if not handler.lowest_version <= api_version <= handler.highest_version:
             if api_key == API_VERSIONS:
                 header = encode_response_header(api_key, 0, correlation_id)
                 client.answer(self._unsupported_api_versions().encode_parts(0, header))
             else:
                 self._close(client, f"version {api_version} of {handler.name} is not served here")
-            return
+            return None
+        client_id = None
         try:
             request_class = handler.request_class
             client_id, position = decode_client_id(
@@ -158,13 +187,14 @@ class Dispatcher(Generic[S]):
             self._slices.cause = context
             request = request_class.begin_decoding(frame, api_version, position)
         except MalformedRequest as malformed:
-            self._close(client, str(malformed))
-            return
+            self._close(client, str(malformed), client_id)
+            return None
         if isinstance(request, request_class):
             self._handle(client, handler, context, request)
         else:
             steps = cast("Generator[None, None, Message]", request)
             self._slices.run(self._handle_decoded(client, handler, context, steps), lambda _: client.close())
+        return context
 
     def _handle_decoded(
         self,
@@ -177,7 +207,7 @@ class Dispatcher(Generic[S]):
         try:
             request = yield from steps
         except MalformedRequest as malformed:
-            self._close(client, str(malformed))
+            self._close(client, str(malformed), context.client_id)
             return
         self._handle(client, handler, context, request)
 
@@ -190,7 +220,7 @@ class Dispatcher(Generic[S]):
                 client.close()
                 return
             client, handler = met
-        api_key, api_version, client_id = context.api_key, context.api_version, context.client_id
+        api_key = context.api_key
         counts = self._core.request_counts
         counts[api_key] = counts.get(api_key, 0) + 1
 
@@ -206,14 +236,14 @@ class Dispatcher(Generic[S]):
                 self._answer(client, handler, context, answer)  # type: ignore[arg-type]
 
         def refuse(error: Exception) -> None:
-            _log.error("%s v%d of %s failed", handler.name, api_version, client_id, exc_info=error)
+            _log_failure(context, error)
             code = code_of(error) if isinstance(error, OdradekError) else ErrorCode.UNKNOWN_SERVER_ERROR
             self._refuse(client, handler, context, request, code)
 
         def failed(error: Exception) -> None:
             nonlocal is_answered
             if is_answered:
-                _log.error("%s v%d of %s failed", handler.name, api_version, client_id, exc_info=error)
+                _log_failure(context, error)
             else:
                 is_answered = True
                 refuse(error)
@@ -237,11 +267,19 @@ class Dispatcher(Generic[S]):
         except Exception:
             self._give_up(client, handler, version, response)
         else:
+            if context.parked_ns:
+                self._note_answer(context)
+            else:
+                context.is_answered = True
             client.answer(parts)
 
     def _answer(
         self, client: Answerable, handler: Handler[S], context: RequestContext, response: Response | None
     ) -> None:
+        if context.parked_ns:
+            self._note_answer(context)
+        else:
+            context.is_answered = True
         if response is None:
             client.answer_nothing()
             return
@@ -273,9 +311,20 @@ class Dispatcher(Generic[S]):
         else:
             self._answer(client, handler, context, handler.refuse(request, code))
 
-    def _close(self, client: Answerable, reason: str) -> None:
-        self._complaints.say("closing the connection of %s: %s", client.peer_host, reason)
+    def _close(self, client: Answerable, reason: str, client_id: str | None = None) -> None:
+        self._complaints.say(
+            "closing the connection of %s: %s",
+            named(client, client_id),
+            reason,
+            fields=log_fields(client, client_id),
+        )
         client.close()
+
+
+def _log_failure(context: RequestContext, error: Exception) -> None:
+    """Our own mistake, or that of our disk."""
+    fields = log_fields(context.client, context.client_id)
+    _log.error("%s failed", context, exc_info=error, extra={**fields, "api": APIS[context.api_key].name})
 
 
 def frame_words(frame: Buffer) -> str:

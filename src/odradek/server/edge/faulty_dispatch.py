@@ -139,6 +139,7 @@ class _Delayed:
         self._timer = timer
         self._delay_ms = delay_ms
         self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
+        self.client_id, self.queued_ns = client.client_id, 0
 
     def answer(self, parts: list[Buffer]) -> None:
         self._later(lambda: self._client.answer(parts))
@@ -177,6 +178,7 @@ class _CutOff:
         self._client = client
         self._answers_first = answers_first
         self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
+        self.client_id, self.queued_ns = client.client_id, 0
 
     def answer(self, parts: list[Buffer]) -> None:
         if self._answers_first:

@@ -25,6 +25,7 @@ from odradek.net.server_connection import ServerConnection
 from odradek.net.spin import Spin
 from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
 from odradek.server.edge.complaints import Complaints
+from odradek.server.edge.context import log_fields, named
 from odradek.server.edge.dispatch import FrameDispatcher
 from odradek.server.edge.open_files import connections_affordable
 from odradek.wire.headers import FIXED_BYTES
@@ -208,7 +209,11 @@ class Listeners:
             return False
         refused = self.table.admit(connection)
         if refused is not None:
-            self._complaints.say("refusing a connection: %s", refused)
+            self._complaints.say(
+                "refusing a connection of %s: %s", named(connection), refused, fields=log_fields(connection)
+            )
+        elif _log.isEnabledFor(logging.DEBUG):
+            _log.debug("a connection of %s is open", named(connection), extra=log_fields(connection))
         return refused is None
 
     def frame_received(self, connection: ServerConnection, frame: Buffer) -> None:
@@ -219,7 +224,11 @@ class Listeners:
     def connection_lost(self, connection: ServerConnection) -> None:
         """See `FrameHandler.connection_lost`."""
         self.table.forget(connection)
+        if _log.isEnabledFor(logging.DEBUG):
+            _log.debug("the connection of %s is closed", named(connection), extra=log_fields(connection))
 
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         """See `FrameHandler.frame_refused`."""
-        self._complaints.say("closing the connection of %s: %s", connection.peer_host, reason)
+        self._complaints.say(
+            "closing the connection of %s: %s", named(connection), reason, fields=log_fields(connection)
+        )

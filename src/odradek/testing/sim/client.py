@@ -53,6 +53,8 @@ class SimClient:
     listener: str = "PLAINTEXT"
     peer_host: str = "10.0.0.1"
     peer_port: int = 4000
+    client_id: str = ""
+    queued_ns: int = 0
     is_closed: bool = False
     answers: list[bytes | None] = field(default_factory=list)
     """As the broker gave them; None for an answer of nothing."""

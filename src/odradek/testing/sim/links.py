@@ -148,6 +148,8 @@ class _Connection:
         self.listener = LISTENER
         self.peer_host = client.host
         self.peer_port = 0
+        self.client_id = ""
+        self.queued_ns = 0
         self._links = links
         self._client = client
         # None where there is no such broker.

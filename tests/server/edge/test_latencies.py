@@ -1,0 +1,35 @@
+from odradek.server.edge.latencies import BOUNDS_NS, PHASES, QUICK_NS, ApiLatencies
+
+MS = 1_000_000
+
+
+def test_quick_requests_are_in_the_first_bucket_of_every_phase() -> None:
+    latencies = ApiLatencies()
+    latencies.quick, latencies.quick_ns = 3, 3 * QUICK_NS
+    counts, sum_s = latencies.phase("total")
+    assert counts == [3] * (len(BOUNDS_NS) + 1)
+    assert sum_s == 3 * QUICK_NS / 1e9
+    for phase in ("queue", "remote"):
+        assert latencies.phase(phase) == ([3] * (len(BOUNDS_NS) + 1), 0.0)
+
+
+def test_a_bound_is_in_its_own_bucket() -> None:
+    latencies = ApiLatencies()
+    for bound_ns in BOUNDS_NS:
+        latencies.note(0, bound_ns, 0)
+    latencies.note(0, BOUNDS_NS[-1] + 1, 0)
+    counts, _ = latencies.phase("total")
+    assert counts == list(range(1, len(BOUNDS_NS) + 2))
+
+
+def test_all_phases_count_as_many_requests() -> None:
+    latencies = ApiLatencies()
+    latencies.quick = 1
+    latencies.note(0, 2 * MS, 0)
+    latencies.note(30 * MS, 2 * MS, 0)
+    latencies.note(30 * MS, 2 * MS, 600 * MS)
+    assert {latencies.phase(phase)[0][-1] for phase in PHASES} == {4}
+    assert latencies.phase("queue")[1] == 0.06
+    assert latencies.phase("remote")[1] == 0.6
+    assert latencies.phase("total")[1] == 0.666
+    assert latencies.phase("remote")[0][0] == 3, "those that did not wait"
