@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.server.admin.index_page import OFFERS
+from odradek.server.edge.listener import CannotListen
 from odradek.testing.broker import Broker
 from odradek.testing.broker_process import BrokerProcess
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -55,6 +57,31 @@ def test_it_answers_to_names_that_mean_this_machine_alone(broker: Broker) -> Non
         status, text = ask(broker, path, f"evil.example:{port}")
         assert status == 403
         assert text.startswith("This listener answers to localhost, ")
+
+
+def test_it_listens_where_it_is_told() -> None:
+    """As Prometheus and the kubelet ask: by an address that is not loopback's own name."""
+    with Broker(settings={"odradek.admin.port": "0", "odradek.admin.host": "127.0.0.2"}) as running:
+        assert address(running)[0] == "127.0.0.2"
+        assert ask(running, "/readyz", running.admin_address or "") == (200, "ready\n")
+        assert ask(running, "/readyz", "evil.example")[0] == 403
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
+def test_where_it_cannot_listen_a_start_is_refused(host: str) -> None:
+    with (
+        pytest.raises(CannotListen, match=f"cannot listen on {host}:"),
+        Broker(settings={"odradek.admin.port": "0", "odradek.admin.host": host}),
+    ):
+        pass
+
+
+def test_the_index_page_s_links_are_answered(broker: Broker) -> None:
+    status, page = ask(broker, "/", "localhost")
+    assert status == 200
+    assert page.startswith("<!DOCTYPE html>")
+    for path, _ in OFFERS:
+        assert ask(broker, path, "localhost")[0] == 200
 
 
 def test_half_a_request_is_closed_in_time(broker: Broker) -> None:

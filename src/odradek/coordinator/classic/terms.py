@@ -15,6 +15,10 @@ def _no_overrides(group_id: str) -> Mapping[str, str]:
     return {}
 
 
+def _not_said(group_id: str, generation: int, members: int) -> None:
+    """Nobody wants to know of rebalances."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """Clock, chance and settings, the same for all groups of a broker."""
@@ -26,6 +30,9 @@ class Terms:
     broker_count: Callable[[], int]
     # What is set for one group of the consumer protocol, by its id.
     group_overrides: Callable[[str], Mapping[str, str]] = _no_overrides
+
+    # Called with a group, its new generation (or epoch, KIP-848), and how many members that has.
+    on_rebalanced: Callable[[str, int, int], None] = _not_said
 
     def initial_rebalance_delay_ms(self) -> int:
         """How long the first rebalance of a group waits for more members."""

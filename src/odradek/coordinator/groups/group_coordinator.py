@@ -8,14 +8,14 @@ It routes; every request is a step of its own (`runtime.trampoline`). Which requ
     it is read                            its shard answers
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer, RunSteps, Steps
-from odradek.base.ids import LeaderEpoch, ProducerId, TopicPartition
+from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.base.settings import GroupBounds
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
@@ -427,6 +427,14 @@ class GroupCoordinator:
     def describe(self) -> list[Mapping[str, Any]]:
         """Every group in words and numbers, by name."""
         return [in_words(group) for group in sorted(self._groups(), key=lambda group: group.group_id)]
+
+    def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
+        """Every committed offset, with its group."""
+        for group in self._groups():
+            for topic_partition in group.offsets:
+                found = group.offsets.get(topic_partition)
+                if found is not None:
+                    yield group.group_id, topic_partition, found.offset
 
     def _groups(self) -> list[Group]:
         shards = [shard for shard in self._shards.values() if not shard.is_loading]

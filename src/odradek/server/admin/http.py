@@ -1,8 +1,9 @@
-"""The loopback HTTP listener: metrics for Prometheus, health for supervisors, and what the broker is doing.
+"""The HTTP listener for operators: metrics for Prometheus, health for supervisors, what the broker is doing.
 
-It only reads, and it answers only to names that mean this machine (`hosts`), on few connections that do not
-wait for ever (`connection`). Starlette, uvicorn and prometheus-client are imported when it is started and
-never without it: they cost more time and memory than the rest of a broker's start.
+It only reads, and answers only to addresses and to names that mean this machine (`hosts`), on few connections
+that do not wait for ever (`connection`). It is on loopback unless `odradek.admin.host` says otherwise.
+Starlette, uvicorn and prometheus-client are imported when it is started and never without it: they cost more
+time and memory than the rest of a broker's start.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
 from odradek.server.admin.descriptions import describe
 from odradek.server.admin.hosts import REFUSAL, AllowedHosts
+from odradek.server.admin.index_page import index_page
 from odradek.server.admin.metrics import render_metrics
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.complaints import Complaints
@@ -32,11 +34,12 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-HOST: Final = "127.0.0.1"
 # How long peers may take what they asked for when the listener closes.
 CLOSE_S: Final = 1.0
 FAULT_BYTES_MAX: Final = 64 << 10
 NOT_FOR_TESTS: Final = "this broker takes no faults: it was started without --test-faults"
+
+_PAGE_HEADERS: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 _log = logging.getLogger(__name__)
 
@@ -52,15 +55,16 @@ class AdminServer:
         self.address = ""
         """host:port, once bound."""
 
-    def bind(self, port: int) -> None:
-        """Take a port of loopback; 0 is any free one. Raises CannotListen, also without the extra."""
+    def bind(self, host: str, port: int) -> None:
+        """Take a port of an address; 0 is any free one. Raises CannotListen, also without the extra."""
         if reason := missing_extra("admin", "odradek.admin.port"):
             raise CannotListen(reason)
         try:
-            self._listening = socket.create_server((HOST, port))
+            self._listening = _listen(host.removeprefix("[").removesuffix("]"), port)
         except OSError as error:
-            raise cannot_listen(HOST, port, error) from None
-        self.address = f"{HOST}:{self._listening.getsockname()[1]}"
+            raise cannot_listen(host, port, error) from None
+        bound, port = self._listening.getsockname()[:2]
+        self.address = f"[{bound}]:{port}" if ":" in bound else f"{bound}:{port}"
 
     async def start(self, broker: BrokerView) -> None:
         """Answer about a broker, after `bind`."""
@@ -101,6 +105,13 @@ class AdminServer:
         assert self._server is not None, "nothing was started"
         for connection in list(self._server.server_state.connections):
             connection.transport.abort()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; `::` is all addresses, those of IPv4 too. Raises OSError."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    is_for_all = host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server(address[:2], family=family, dualstack_ipv6=is_for_all)
 
 
 async def _fault_request(request: Request) -> object:
@@ -151,8 +162,18 @@ def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
 
 def _application(broker: BrokerView) -> ASGIApp:
     from starlette.applications import Starlette
-    from starlette.responses import PlainTextResponse, Response
+    from starlette.responses import HTMLResponse, PlainTextResponse, Response
     from starlette.routing import Route
+
+    async def index(request: Request) -> Response:
+        core = broker.node.core
+        page = index_page(
+            core.broker_id,
+            core.image.cluster_id,
+            is_ready=broker.is_ready(),
+            takes_faults=broker.faults is not None,
+        )
+        return HTMLResponse(page, headers=_PAGE_HEADERS)
 
     async def metrics(request: Request) -> Response:
         return PlainTextResponse(render_metrics(broker), media_type="text/plain; version=0.0.4")
@@ -186,6 +207,7 @@ def _application(broker: BrokerView) -> ASGIApp:
 
     return Starlette(
         routes=[
+            Route("/", index),
             Route("/metrics", metrics),
             Route("/healthz", healthz),
             Route("/readyz", readyz),

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from odradek import __version__
 from odradek.server.admin.view import BrokerView
+from odradek.server.edge.latencies import BOUNDS_MS, PHASES
 from odradek.wire.apis import APIS
 
 # The fields of a `TopicMeter`, with what each counts.
@@ -24,12 +26,23 @@ _TOPIC_COUNTS: Final = {
 }
 
 
+_PHASES: Final = {
+    "total": ("odradek_request_seconds", "From when a request could be served until it was answered"),
+    "queue": ("odradek_request_queue_seconds", "Of that: until its turn came"),
+    "remote": ("odradek_request_remote_seconds", "Of that: from the end of its first turn until its answer"),
+}
+"""Metric and meaning of each of `latencies.PHASES`."""
+GROUP_LAGS_MAX: Final = 1_000
+"""Of more committed offsets the lag is not shown: a text of many more lines would hold the loop."""
+
+
 def render_metrics(broker: BrokerView) -> str:
     """All metrics in Prometheus's text format."""
-    from prometheus_client import CollectorRegistry, generate_latest
+    from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
     registry = CollectorRegistry()
     registry.register(_Collector(broker))
+    ProcessCollector(registry=registry)  # CPU, memory, open files, start; on Linux
     return generate_latest(registry).decode()
 
 
@@ -41,13 +54,14 @@ class _Collector:
 
     def collect(self) -> Iterator[Any]:
         """The metric families of one moment."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 
         core, table = self._broker.node.core, self._broker.connections
         requests = CounterMetricFamily("odradek_requests", "Requests handled", labels=["api"])
         for api_key, count in sorted(core.request_counts.items()):
             requests.add_metric([APIS[api_key].name], count)
         yield requests
+        yield from self._latencies()
         _, bytes_in, bytes_out = table.totals()
         yield CounterMetricFamily("odradek_received_bytes", "Bytes received from clients", bytes_in)
         yield CounterMetricFamily("odradek_sent_bytes", "Bytes sent to clients", bytes_out)
@@ -91,6 +105,47 @@ class _Collector:
             end.add_metric(labels, log.end_offset)
         yield size
         yield end
+        yield from self._groups()
+        yield InfoMetricFamily("odradek_build", "What runs here", {"version": __version__})
+
+    def _latencies(self) -> Iterator[Any]:
+        """How long requests took; see `edge.latencies`."""
+        from prometheus_client.core import HistogramMetricFamily
+
+        by_api = sorted(self._broker.node.requests.latencies.items())
+        bounds = [*(repr(bound / 1000) for bound in BOUNDS_MS), "+Inf"]
+        for phase in PHASES:
+            name, meaning = _PHASES[phase]
+            family = HistogramMetricFamily(name, meaning, labels=["api"])
+            for api_key, latencies in by_api:
+                counts, sum_s = latencies.phase(phase)
+                family.add_metric([APIS[api_key].name], list(zip(bounds, counts, strict=True)), sum_s)
+            yield family
+
+    def _groups(self) -> Iterator[Any]:
+        """How far the groups coordinated here are behind, in partitions that are led here."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        core = self._broker.node.core
+        lag = GaugeMetricFamily(
+            "odradek_group_lag",
+            "Records between a group's committed offset and the high watermark",
+            labels=["group", "topic", "partition"],
+        )
+        left_out = 0
+        for number, (group, named, offset) in enumerate(core.groups.committed()):
+            partition = core.replicas.partition(named)
+            if partition is None:
+                continue
+            if number >= GROUP_LAGS_MAX:
+                left_out += 1
+                continue
+            behind = max(0, partition.log.high_watermark.offset - offset)
+            lag.add_metric([group, named.topic, str(named.partition)], behind)
+        yield lag
+        yield GaugeMetricFamily(
+            "odradek_group_lags_left_out", f"Lags beyond the first {GROUP_LAGS_MAX}, not shown", left_out
+        )
 
     def _loop(self) -> Iterator[Any]:
         """What holds the event loop, or waits for it."""

@@ -1,12 +1,15 @@
 """The group coordinator in its broker, and what the broker tells it."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.execution import Slices
+from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.replication.replica_manager import ReplicaManager
+from odradek.server.edge.complaints import Complaints
 from odradek.server.node.coordinator_host import CoordinatorHost
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
@@ -16,6 +19,8 @@ from odradek.timer import Purgatory
 if TYPE_CHECKING:
     from odradek.coordinator.groups import GroupCoordinator
     from odradek.server.node.image_topics import ImageTopics
+
+_log = logging.getLogger(__name__)
 
 GROUP_KEY_TYPE: Final = 0
 """FindCoordinator's number for groups."""
@@ -33,6 +38,9 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
         slices: Slices,
     ) -> None:
         super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
+        self._rebalances = Complaints(
+            _log, surroundings.clock, "%d more rebalances of groups were not logged", level=logging.INFO
+        )
         self._image_topics: ImageTopics | None = None
         """The coordinator's view of the topics; made with it."""
 
@@ -50,6 +58,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
                 self._settings(),
                 lambda: len(image.brokers),
                 image.group_config,
+                self._on_rebalanced,
             ),
             outside.timer,
             log,
@@ -58,6 +67,15 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
             topics=self._image_topics,
             defer=outside.defer,
             run_steps=self._run_steps,
+        )
+
+    def _on_rebalanced(self, group_id: str, generation: int, members: int) -> None:
+        self._rebalances.say(
+            "the group %r is rebalanced: generation %d, %d members",
+            group_id,
+            generation,
+            members,
+            fields={"group": group_id, "generation": generation, "members": members},
         )
 
     # --- without effect in a broker that never had a group
@@ -69,6 +87,10 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
     def describe(self) -> Sequence[Mapping[str, Any]]:
         """Every group that this broker coordinates, with what it waits for."""
         return [] if self._made is None else self._made.describe()
+
+    def committed(self) -> Iterable[tuple[str, TopicPartition, Offset]]:
+        """Every offset that is committed here, with its group."""
+        return () if self._made is None else self._made.committed()
 
     def expire_member(self, group_id: str, member_id: str) -> bool:
         """End a member's session now, as if its time were over; False where no session is watched."""

@@ -45,7 +45,7 @@ class Broker:
 
     @property
     def admin(self) -> AdminServer | None:
-        """The loopback HTTP listener, when there is one."""
+        """The admin listener, when there is one."""
         return self.shell.admin
 
     @property

@@ -51,7 +51,7 @@ async def start(shell: Shell) -> Broker:
         await shell.listeners.bind()
         if shell.admin is not None:
             undo.push_async_callback(shell.admin.close)
-            shell.admin.bind(shell.settings.odradek_admin_port)
+            shell.admin.bind(shell.settings.odradek_admin_host, shell.settings.odradek_admin_port)
         engine = await shell.executor.run(lambda: shell.open_engine(shell.settings))
         store_host = StoreHost(engine, shell.executor)
         undo.callback(store_host.close)

@@ -76,7 +76,7 @@ class Shell:
         self.cleaner_processes: CleanerProcesses | None = None
         """The processes of compaction, once there was work for them."""
         self.admin = AdminServer() if layers.in_force.odradek_admin_port >= 0 else None
-        """The loopback HTTP listener, when there is one."""
+        """The admin listener, when there is one."""
         self.is_ready = False
         """Whether clients are served: joined the cluster, leading what it leads, not stopping."""
 

@@ -44,11 +44,18 @@ class ListenerSettings:
         None,
         "The ZooKeeper ensemble of a cluster of several machines; none: the embedded store.",
     )
+    odradek_admin_host: str = setting(
+        Kind.STRING,
+        "odradek.admin.host",
+        "127.0.0.1",
+        "Where the admin listener listens: an address or a name of this machine, 0.0.0.0 or :: for all.",
+        fault=lambda host: None if host else "must name an address",
+    )
     odradek_admin_port: int = setting(
         Kind.INT,
         "odradek.admin.port",
         -1,
-        "The loopback port of /metrics, /healthz and /describe; 0 takes any free one, -1 none.",
+        "The port of /metrics, /healthz and /describe; 0 takes any free one, -1 none.",
         least=-1,
         most=65535,
     )
@@ -56,7 +63,7 @@ class ListenerSettings:
         Kind.LIST,
         "odradek.admin.allowed.hosts",
         (),
-        "Under which names the admin listener is asked, besides localhost, 127.0.0.1 and [::1].",
+        "Under which names the admin listener is asked, besides localhost and addresses.",
     )
     odradek_metadata_file: str | None = setting(
         Kind.STRING,
