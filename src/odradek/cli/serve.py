@@ -1,26 +1,28 @@
 """`odradek serve`: from a command line and a settings file to the settings of a broker, which is then run."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from odradek.base.errors import SettingError
 from odradek.base.settings import SettingLayers
 from odradek.base.settings.properties import parse_properties
-from odradek.base.visible import visible
 from odradek.cli.command_line import Command, Options, flag, number, option
+from odradek.server.process.log_lines import FORMATS, LogOptions, read_level
 
 
 def run(options: Options) -> int:
     """Run a broker until a signal stops it or it fails; returns the exit code."""
     layers, _ = SettingLayers.from_static(collect_properties(options))
-    for warning in layers.warnings():
-        print(f"odradek: warning: {visible(warning)}", file=sys.stderr)
     if options.test_faults and layers.in_force.odradek_admin_port < 0:
         raise SettingError("--test-faults takes requests by the admin listener: give --admin-port too")
     from odradek.server.process.serve import serve
 
-    return serve(layers, test_faults=options.test_faults, until_eof=options.until_eof)
+    return serve(
+        layers,
+        LogOptions(options.log_format, tuple(options.log_level)),
+        test_faults=options.test_faults,
+        until_eof=options.until_eof,
+    )
 
 
 def collect_properties(options: Options) -> dict[str, str]:
@@ -93,9 +95,27 @@ COMMAND = Command(
         option("--set", help="one setting by Kafka's name", metavar="NAME=VALUE", many=True),
         option(
             "--admin-port",
-            help="loopback port of /metrics, /healthz and /describe, 0 for any free one",
+            help="port of /metrics, /healthz and /describe, on loopback unless odradek.admin.host says "
+            "otherwise; 0 for any free one",
             metavar="PORT",
             kind=number(0, PORT_MAX),
+        ),
+        option(
+            "--log-level",
+            help="what is logged: debug, info, warning, error or critical and above; of one logger with "
+            "LOGGER=LEVEL, such as odradek.server.edge=debug",
+            metavar="LEVEL",
+            kind=read_level,
+            many=True,
+            shown_default="info",
+        ),
+        option(
+            "--log-format",
+            help="lines for people, or JSON",
+            metavar="FORMAT",
+            choices=FORMATS,
+            default="console",
+            shown_default="console",
         ),
         flag(
             "--test-faults",
@@ -109,5 +129,6 @@ COMMAND = Command(
     examples=(
         "odradek serve --data-dir /var/lib/odradek --port 9092",
         "odradek serve --config server.properties --set log.retention.hours=24",
+        "odradek serve --log-format json --log-level warning --log-level odradek.server.process=info",
     ),
 )

@@ -1,5 +1,6 @@
 """Orders of a controller: one after another, in slices, behind two fences, each answered once."""
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -14,6 +15,8 @@ from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.server.node.received_orders import ReceivedOrders
 from odradek.testing.sim import SimNode
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -29,6 +32,7 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataEndpoint,
     UpdateMetadataRequest,
 )
+from tests.server.nodes import NewNode
 
 NOT_CHECKED = -1
 """A broker epoch that holds for every registration, as old controllers send it."""
@@ -237,3 +241,31 @@ def test_the_epoch_of_this_broker_is_the_one_that_the_controller_named(bench: Be
     assert bench.node.core.broker_epoch == bench.broker_epoch
     bench.outcome(bench.facts(broker_epoch=bench.broker_epoch + 3))
     assert bench.node.core.broker_epoch == bench.broker_epoch + 3
+
+
+def test_topics_that_come_and_go_and_leaders_that_change_are_logged(
+    node: SimNode, bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "odradek.server.node.received_orders")
+    topics = [CreatableTopic(f"t{number:02}", 1, 1) for number in range(12)]
+    node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
+    named = ", ".join(f"t{number:02}" for number in range(10))
+    assert caplog.messages == [f"topics created: {named} and 2 more"]
+    caplog.clear()
+    node.ask(DeleteTopicsRequest(topic_names=["t03"], timeout_ms=1000), 5)
+    assert caplog.messages == ["topics deleted: t03"]
+    caplog.clear()
+    moved = bench.roles(1)
+    moved.topic_states[0].partition_states[0].is_new = False
+    assert bench.outcome(moved).error_code is ErrorCode.NONE
+    assert caplog.messages == ["flights-0 is led here: the leader is broker 0 in epoch 5"]
+
+
+def test_what_a_start_finds_is_no_event(new_node: NewNode, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "odradek.server.node.received_orders")
+    node = new_node()
+    node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=1000))
+    caplog.clear()
+    node = node.restarted()
+    assert node.topic("t").partitions
+    assert caplog.messages == []

@@ -1,10 +1,18 @@
 import io
+import json
 import logging
 from collections.abc import Iterator
 
 import pytest
 
-from odradek.server.process.log_lines import VisibleFormatter
+from odradek.base.errors import SettingError
+from odradek.server.process.log_lines import (
+    LogOptions,
+    VisibleFormatter,
+    json_formatter,
+    log_to,
+    read_level,
+)
 
 
 @pytest.fixture
@@ -38,3 +46,66 @@ def test_a_trace_keeps_its_lines_which_look_like_no_events(written: io.StringIO)
     assert trace[0] == "    Traceback (most recent call last):"
     assert all(line.startswith("    ") for line in trace)
     assert "\x9b" not in written.getvalue()
+
+
+@pytest.fixture
+def json_written() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(json_formatter())
+    log = logging.getLogger("odradek.test")
+    log.addHandler(handler)
+    log.propagate = False
+    yield stream
+    log.removeHandler(handler)
+    log.propagate = True
+
+
+def test_a_line_of_json_has_the_event_and_what_it_names(json_written: io.StringIO) -> None:
+    fields = {"address": "10.0.0.5:4000", "client_id": "me\n\x1b[2J\x7f"}
+    logging.getLogger("odradek.test").warning("closing the connection of %s", "10.0.0.5", extra=fields)
+    (line,) = json_written.getvalue().splitlines()
+    found = json.loads(line)
+    assert found.pop("timestamp").endswith("Z")
+    assert found == {
+        "event": "closing the connection of 10.0.0.5",
+        "level": "warning",
+        "logger": "odradek.test",
+        **fields,
+    }
+    assert line.isascii()
+    assert line.isprintable()
+
+
+def test_a_trace_stands_in_its_event_s_line(json_written: io.StringIO) -> None:
+    try:
+        raise ValueError("bad group a\nb")
+    except ValueError:
+        logging.getLogger("odradek.test").exception("JoinGroup failed")
+    (line,) = json_written.getvalue().splitlines()
+    assert json.loads(line)["exception"].endswith("ValueError: bad group a\nb")
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("debug", ("odradek", logging.DEBUG)),
+        ("WARNING", ("odradek", logging.WARNING)),
+        ("odradek.server.edge=error", ("odradek.server.edge", logging.ERROR)),
+        ("root=info", ("root", logging.INFO)),
+    ],
+)
+def test_a_level_is_of_all_that_is_ours_or_of_one_logger(text: str, level: tuple[str, int]) -> None:
+    assert read_level(text) == level
+
+
+@pytest.mark.parametrize("text", ["loud", "", "=debug", "odradek=", "odradek=loud", "10"])
+def test_what_is_no_level_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="one of debug, info, "):
+        read_level(text)
+
+
+def test_a_level_for_a_logger_of_ours_that_there_is_not_is_refused() -> None:
+    for name in ("odradek.no_such", "odradek.server.edge.no_such", "odradek..edge"):
+        with pytest.raises(SettingError, match="there is no logger"):
+            log_to(io.StringIO(), LogOptions(levels=((name, logging.DEBUG),)))

@@ -1,14 +1,19 @@
 """A broker as a process: what it loads, what it prints, how it stops."""
 
+import json
+import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from odradek import __version__
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
@@ -144,3 +149,54 @@ def test_a_second_signal_does_not_wait(process: "subprocess.Popen[str]", tmp_pat
             process.send_signal(number)
         assert process.wait(10) == 130
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
+
+
+def logged_by(tmp_path: Path, *options: str) -> list[str]:
+    """What a broker writes to its log from its start to a stop by SIGTERM."""
+    command = [*SERVE, str(tmp_path / "data"), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        port = int(running.stdout.readline().rpartition(":")[2])
+        with BrokerConnection("127.0.0.1", port) as client:
+            client.ask(
+                CreateTopicsRequest([CreatableTopic("payments", 1, 1)], timeout_ms=5000), CreateTopicsResponse
+            )
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(10) == 0
+        lines = running.stderr.read().splitlines()
+    return [line for line in lines if "the event loop stood still" not in line]  # on a busy machine
+
+
+def events_in(lines: list[str]) -> dict[str, dict[str, Any]]:
+    """Lines of JSON, by what their sentences begin with."""
+    events = [json.loads(line) for line in lines]
+    return {re.split(r": | within ", event["event"])[0]: event for event in events}
+
+
+@pytest.mark.slow
+def test_its_log_says_what_started_what_clients_did_and_why_it_stopped(tmp_path: Path) -> None:
+    found = events_in(logged_by(tmp_path, "--log-format", "json"))
+    started, created, stopping, stopped = (
+        found[kind] for kind in ("started", "topics created", "stopping", "stopped")
+    )
+    assert started["logs"] == 0
+    assert started["version"] == __version__
+    assert started["pid"] != os.getpid()
+    assert created["event"] == "topics created: payments"
+    assert created["topics"] == ["payments"]
+    assert stopping["event"] == "stopping: SIGTERM"
+    assert stopped["took_ms"] >= 0
+    found = events_in(logged_by(tmp_path, "--log-format", "json"))
+    assert found["started"]["logs"] == 1
+    assert "topics created" not in found, "it was there"
+
+
+@pytest.mark.slow
+def test_it_logs_no_less_and_no_more_than_it_is_told(tmp_path: Path) -> None:
+    assert logged_by(tmp_path, "--log-level", "warning") == []
+    lines = logged_by(tmp_path, "--log-level", "warning", "--log-level", "odradek.server.edge=debug")
+    assert [line.partition(" DEBUG ")[2].partition(" 127.")[0] for line in lines] == [
+        "odradek.server.edge.listener: a connection of",
+        "odradek.server.edge.listener: the connection of",
+    ]

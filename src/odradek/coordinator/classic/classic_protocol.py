@@ -154,7 +154,8 @@ class ClassicProtocol:
                 self._watch_session(member_id, operation)
             case AwaitJoins(is_first):
                 self._await_joins(is_first=is_first)
-            case AwaitSyncs(_, timeout_ms):
+            case AwaitSyncs(generation, timeout_ms):
+                self._terms.on_rebalanced(self.membership.group_id, generation, len(self.membership.members))
                 deadline_ms = self.membership.syncs_until_ms = self._now_ms() + timeout_ms
                 late = DelayedSync(deadline_ms, self.membership, self._on_syncs_late)
                 self._purgatories.syncs.try_complete_else_watch(late, [self.membership.group_id])

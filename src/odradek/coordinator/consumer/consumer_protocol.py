@@ -154,7 +154,11 @@ class ConsumerProtocol:
             error = self._log.write_draft(draft)
             if error is not ErrorCode.NONE:
                 return error
-            self.membership = draft.group
+            epoch_before, self.membership = self.membership.epoch, draft.group
+            if self.membership.epoch > epoch_before:
+                self.surroundings.terms.on_rebalanced(
+                    self.membership.group_id, self.membership.epoch, len(self.membership.members)
+                )
         if draft.has_looked:
             self._topics_version = version
         for member_id in {

@@ -244,7 +244,10 @@ class CleanerHost:
             self._abandon(cleaning)
             return
         log.mark_cleaned(report.end_offset)
-        _log.info("%s: %s", log.topic_partition, report)
+        topic, partition = log.topic_partition
+        _log.info(
+            "compacted %s-%d: %s", topic, partition, report, extra={"topic": topic, "partition": partition}
+        )
         write_checkpoint = self._logs.cleaner_checkpoint(log.place)
 
         def bring_to_disk() -> None:

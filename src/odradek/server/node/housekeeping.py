@@ -60,7 +60,9 @@ def _schedule_log_tasks(
     every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
 
     def apply_retention() -> Steps[None]:
-        yield from logs.delete_old_segments(clock.wall_ms())
+        segments = yield from logs.delete_old_segments(clock.wall_ms())
+        if segments:
+            _log.info("retention deleted %d segments", segments, extra={"segments": segments})
         core.replicas.notice_failed_directories()
 
     def expire_producers() -> Steps[None]:

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Defer, Later, Slices, Steps
@@ -38,6 +38,8 @@ from odradek.timer import Purgatory
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 
 _log = logging.getLogger(__name__)
+
+_TOPICS_LOGGED_MAX: Final = 10
 
 Obeyed: TypeAlias = Later[OrderOutcome]
 """Where the outcome of an order goes."""
@@ -101,8 +103,9 @@ class ReceivedOrders:
         self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
         self.is_at_work = False
         """Whether an order is in hand, of which the image may have a part; the next ones follow."""
-        # Topics that the order in hand has removed; empty between orders.
+        # Topics that the order in hand has removed, or made known; empty between orders.
         self._gone_topics: list[str] = []
+        self._new_topics: list[str] = []
         # Whether the order in hand has made, removed or grown a topic.
         self._have_topics_changed = False
 
@@ -142,9 +145,11 @@ class ReceivedOrders:
             )
             return OrderOutcome(refusal)
         errors: dict[TopicPartition, ErrorCode] = {}
+        is_first_news = False
         try:
             for part in parts_of(request):
                 if isinstance(part, UpdateMetadata) and part.all_topics is not None:
+                    is_first_news = True
                     yield from self._forget_others(part)
                 if part is not None:
                     changes = self._apply(part)
@@ -153,6 +158,7 @@ class ReceivedOrders:
                     errors.update(changes.partition_errors)
                 yield
         finally:
+            self._log_topics(is_first_news=is_first_news)
             self._tell_of_topics()
         self.has_roles |= isinstance(request, LeaderAndIsrRequest)
         return OrderOutcome(ErrorCode.NONE, errors)
@@ -178,6 +184,8 @@ class ReceivedOrders:
                 changes = self._replicas.stop_replica(message)
         self._groups.on_roles(changes)
         self._transactions.on_roles(changes)
+        if self.has_roles:
+            _log_roles(changes)
         return changes
 
     def _forget_others(self, message: UpdateMetadata) -> Steps[None]:
@@ -198,7 +206,25 @@ class ReceivedOrders:
         for name in named:
             self._topic_purgatory.check_and_complete(name)
         self._gone_topics += message.gone_topics
-        self._have_topics_changed |= shapes_before != [self._shape(name) for name in named]
+        shapes = [self._shape(name) for name in named]
+        self._have_topics_changed |= shapes_before != shapes
+        self._new_topics += [
+            name
+            for name, before, now in zip(named, shapes_before, shapes, strict=True)
+            if before is None and now is not None
+        ]
+
+    def _log_topics(self, *, is_first_news: bool) -> None:
+        """One line for the topics that an order made, and one for those that it removed.
+
+        The first news after a registration make all topics known and are no event.
+        """
+        new, self._new_topics = self._new_topics, []
+        if new and not is_first_news:
+            _log.info("topics created: %s", _listed(new), extra={"topics": new[:_TOPICS_LOGGED_MAX]})
+        gone = self._gone_topics
+        if gone:
+            _log.info("topics deleted: %s", _listed(gone), extra={"topics": gone[:_TOPICS_LOGGED_MAX]})
 
     def _tell_of_topics(self) -> None:
         """An order is obeyed: give the names of all its topics to the groups, once."""
@@ -218,3 +244,33 @@ class ReceivedOrders:
 def _not_handed_out(error: Exception) -> None:
     """The outcome of an order in hand has no way out; the next order to come begins anew."""
     _log.error("the outcome of an order could not be handed out", exc_info=error)
+
+
+def _listed(names: list[str]) -> str:
+    """Up to _TOPICS_LOGGED_MAX names, and how many more there are."""
+    words = ", ".join(names[:_TOPICS_LOGGED_MAX])
+    more = len(names) - _TOPICS_LOGGED_MAX
+    return f"{words} and {more} more" if more > 0 else words
+
+
+def _log_roles(changes: RoleChanges) -> None:
+    """One line for each partition that has another leader, or has one here; not for those just made."""
+    for role, parts in (("led here", changes.leading), ("followed here", changes.following)):
+        for part in parts:
+            if not part.is_new:
+                topic, partition = part.topic_partition
+                state = part.state
+                _log.info(
+                    "%s-%d is %s: the leader is broker %d in epoch %d",
+                    topic,
+                    partition,
+                    role,
+                    state.leader,
+                    state.leader_epoch,
+                    extra={
+                        "topic": topic,
+                        "partition": partition,
+                        "leader": state.leader,
+                        "leader_epoch": state.leader_epoch,
+                    },
+                )

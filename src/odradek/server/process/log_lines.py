@@ -1,15 +1,35 @@
-"""The broker's log as people read it: one line for each event, in which no client's name can do harm.
+"""The broker's log for people and machines: one line for each event, in which no client's name can do harm.
 
-    2026-11-22 05:45:14,510 WARNING odradek.server.edge.listener: closing the connection of 10.0.0.5: ...
+    console   2026-11-22 05:45:14,510 WARNING odradek.server.edge.listener: closing the connection of ...
+              The lines of a trace are indented, so that none of them looks like an event of its own.
+    json      {"event": "closing the connection of ...", "level": "warning", "logger": "odradek.server...",
+              "timestamp": "2026-11-22T05:45:14.510392Z"}, with a trace in "exception", and what an event
+              names (a topic, a group, an address) in fields of its own
 
-The lines of a trace are indented, so that none of them looks like an event of its own.
+Events come from the standard library's `logging`; structlog makes the JSON and is loaded for that alone
+(docs/decisions/0009-logs.md).
 """
 
 import logging
+from collections.abc import Mapping
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Final, TextIO, TypeAlias
 
-from odradek.base.visible import visible
+from odradek.base.errors import SettingError
+from odradek.base.values import value
+from odradek.base.visible import visible, visible_json
+
+FORMATS: Final = ("console", "json")
+LEVELS: Final[Mapping[str, int]] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "critical": logging.CRITICAL,
+}
+OWN: Final = "odradek"
+"""The logger of everything that is ours; a level that is given without a logger is its level."""
 
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _INDENT: Final = "    "
@@ -17,6 +37,27 @@ _INDENT: Final = "    "
 _ExcInfo: TypeAlias = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 )
+
+
+@value
+class LogOptions:
+    """What is written, and how."""
+
+    format: str = "console"
+    """One of FORMATS."""
+    levels: tuple[tuple[str, int], ...] = ()
+    """Loggers with the levels from which on they write; the last one counts where a logger is named twice.
+
+    Loggers of ours write INFO and above without being named, those of libraries WARNING and above.
+    """
+
+
+def read_level(text: str) -> tuple[str, int]:
+    """`debug` or `odradek.server.edge=debug` as a logger and a level. Raises ValueError."""
+    logger, _, name = text.rpartition("=")
+    if name.lower() not in LEVELS or text.startswith("="):
+        raise ValueError(f"one of {', '.join(LEVELS)}, or LOGGER=LEVEL")
+    return logger or OWN, LEVELS[name.lower()]
 
 
 class VisibleFormatter(logging.Formatter):
@@ -35,8 +76,44 @@ class VisibleFormatter(logging.Formatter):
         return "\n".join(_INDENT + visible(line) for line in super().formatException(ei).split("\n"))
 
 
-def log_to(stream: TextIO) -> None:
-    """Let warnings and worse be written to `stream`, from all parts of the process."""
+def json_formatter() -> logging.Formatter:
+    """Formats events as lines of JSON, in ASCII."""
+    import structlog
+
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.ExtraAdder(),
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.processors.TimeStamper(fmt="iso"),
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(serializer=visible_json, sort_keys=True),
+        ],
+    )
+
+
+def log_to(stream: TextIO, options: LogOptions = LogOptions()) -> None:  # noqa: B008 - it is a value
+    """Have events written to `stream`, from all parts of the process. Raises SettingError.
+
+    A line is written at once, by the thread that has the event.
+    """
+    for name, _ in options.levels:
+        if name.startswith(f"{OWN}.") and not _is_module(name):
+            raise SettingError(f"--log-level: there is no logger {name}")
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(VisibleFormatter())
+    handler.setFormatter(json_formatter() if options.format == "json" else VisibleFormatter())
     logging.basicConfig(handlers=[handler])
+    logging.getLogger(OWN).setLevel(logging.INFO)
+    for name, level in options.levels:
+        logging.getLogger(name).setLevel(level)
+
+
+def _is_module(name: str) -> bool:
+    """Whether a logger of ours has that name: each has the name of its module, or of a room of several."""
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False

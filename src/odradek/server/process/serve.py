@@ -9,15 +9,18 @@ import sys
 import time
 from typing import Final
 
+from odradek import __version__
 from odradek.base.errors import SettingError
 from odradek.base.execution import Steps
 from odradek.base.settings import SettingLayers
+from odradek.base.values import value
 from odradek.server.edge.listener import CannotListen
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.edge.open_files import raise_limit
 from odradek.server.process import lifecycle
+from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
-from odradek.server.process.log_lines import log_to
+from odradek.server.process.log_lines import LogOptions, log_to
 from odradek.server.process.shell import Shell
 from odradek.storage import FileSystem
 
@@ -36,7 +39,18 @@ _INPUT_BYTES: Final = 65_536
 _log = logging.getLogger(__name__)
 
 
-def serve(layers: SettingLayers, *, test_faults: bool = False, until_eof: bool = False) -> int:
+@value
+class _Ending:
+    """Why a broker stops."""
+
+    reason: str
+    is_failure: bool = False
+    """Whether it can no longer work, so that the process ends with EXIT_FAILED."""
+
+
+def serve(
+    layers: SettingLayers, log: LogOptions, *, test_faults: bool = False, until_eof: bool = False
+) -> int:
     """Run a broker until one of `STOPPING` and return the exit code; a second signal does not wait.
 
     Prints one line once clients may connect: `listening on host:port`, `, advertised as host:port` where that
@@ -47,7 +61,9 @@ def serve(layers: SettingLayers, *, test_faults: bool = False, until_eof: bool =
     gc.freeze()  # the modules
     gc.enable()
     raise_limit()
-    log_to(sys.stderr)
+    log_to(sys.stderr, log)
+    for warning in layers.warnings():
+        _log.warning("%s", warning)
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_run(layers, test_faults=test_faults, until_eof=until_eof))
@@ -56,9 +72,9 @@ def serve(layers: SettingLayers, *, test_faults: bool = False, until_eof: bool =
 
 
 async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> int:
+    began_ns = time.monotonic_ns()
     loop = asyncio.get_running_loop()
-    # Why the broker stops: "" for a signal or the end of the input, else what failed.
-    ended: asyncio.Future[str] = loop.create_future()
+    ended: asyncio.Future[_Ending] = loop.create_future()
 
     def on_signal(number: signal.Signals) -> None:
         if ended.done():
@@ -67,17 +83,18 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
             )
             os._exit(EXIT_STOPPED_TWICE)
         else:
-            ended.set_result("")
+            ended.set_result(_Ending(signal.Signals(number).name))
 
     def on_failure(reason: str) -> None:
         if not ended.done():
-            ended.set_result(reason)
+            ended.set_result(_Ending(reason, is_failure=True))
 
     def on_input() -> None:
         """Whoever started this broker holds the other end of the pipe, and has died when it is closed."""
         if not os.read(_STANDARD_INPUT, _INPUT_BYTES):
             loop.remove_reader(_STANDARD_INPUT)
-            on_failure("")
+            if not ended.done():
+                ended.set_result(_Ending("the standard input has ended"))
 
     if until_eof:
         loop.add_reader(_STANDARD_INPUT, on_input)
@@ -95,12 +112,38 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     gc.set_threshold(*_GC_THRESHOLDS)
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
     print(f"odradek: listening {shell.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
+    _log_start(broker, time.monotonic_ns() - began_ns)
     _warm_up(loop, shell.stalls, shell.handlers.load_by_and_by())
-    reason = await ended
-    if reason:
-        _log.critical("stopping: %s", reason)
+    ending = await ended
+    began_ns = time.monotonic_ns()
+    level = logging.CRITICAL if ending.is_failure else logging.INFO
+    _log.log(level, "stopping: %s", ending.reason, extra={"reason": ending.reason})
     await lifecycle.stop(broker)
-    return EXIT_FAILED if reason else 0
+    took_ms = (time.monotonic_ns() - began_ns) // 1_000_000
+    _log.info("stopped within %d ms", took_ms, extra={"took_ms": took_ms})
+    return EXIT_FAILED if ending.is_failure else 0
+
+
+def _log_start(broker: Broker, took_ns: int) -> None:
+    python = ".".join(map(str, sys.version_info[:3]))
+    fields = {
+        "version": __version__,
+        "pid": os.getpid(),
+        "python": python,
+        "broker": broker.core.broker_id,
+        "cluster": broker.core.image.cluster_id,
+        "logs": len(list(broker.core.logs.logs())),
+        "took_ms": took_ns // 1_000_000,
+        "listeners": broker.shell.listeners.describe(),
+        "admin": "none" if broker.admin is None else broker.admin.address,
+    }
+    _log.info(
+        "started within %(took_ms)d ms: odradek %(version)s, Python %(python)s, pid %(pid)d, "
+        "broker %(broker)d of cluster %(cluster)s, %(logs)d logs loaded, listening %(listeners)s, "
+        "admin listener: %(admin)s",
+        fields,
+        extra=fields,
+    )
 
 
 def _faulty_files() -> FileSystem:
