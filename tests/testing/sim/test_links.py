@@ -273,7 +273,7 @@ def test_a_version_of_an_order_that_is_not_served_closes_the_connection() -> Non
     closed: list[bool] = []
 
     class Connection:
-        listener, peer_host, peer_port = "BROKERS", "elsewhere", 1
+        listener, peer_host, peer_port, client_id, queued_ns = "BROKERS", "elsewhere", 1, "", 0
 
         def close(self) -> None:
             closed.append(True)
