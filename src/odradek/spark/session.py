@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from odradek.spark.java_home import find_java_home
 from odradek.spark.source import OdradekDataSource
 
+__all__ = ["spark_session"]
+
 
 def cache_directory() -> Path:
     """The directory for files that can be created again: ODRADEK_CACHE, else the user's cache directory."""
