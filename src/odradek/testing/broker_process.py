@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,12 +33,12 @@ class BrokerProcess:
         log_path: Path | None = None,
         test_faults: bool = False,
     ) -> None:
-        """`log_path` is where its output goes, by default a new temporary file.
+        """`log_path` is where its output goes, by default a file beside `data_dir` named like it.
 
         `log.dirs` among the settings takes the place of `data_dir`.
         """
         self.data_dir = data_dir
-        self.log_path = log_path or Path(tempfile.mkstemp(prefix="odradek-", suffix=".log")[1])
+        self.log_path = log_path or data_dir.with_name(f"{data_dir.name}.log")
         self.host = ""
         self.port = port
         # host:port of the admin listener, None without one.

@@ -27,12 +27,12 @@ def test_a_rebalance_is_logged_with_its_generation_and_members(
 ) -> None:
     caplog.set_level(logging.INFO, "odradek")
     member_id = rebalance(groups, "payments\n")
-    assert caplog.messages == ["the group 'payments\\n' is rebalanced: generation 1, 1 members"]
+    assert caplog.messages == ["the group 'payments\\n' is rebalanced: generation 1, members: 1"]
     named = vars(caplog.records[0])
     assert (named["group"], named["generation"], named["members"]) == ("payments\n", 1, 1)
     groups.ask(LeaveGroupRequest("payments\n", member_id), 1)
     rebalance(groups, "payments\n")
-    assert caplog.messages[1] == "the group 'payments\\n' is rebalanced: generation 3, 1 members"
+    assert caplog.messages[1] == "the group 'payments\\n' is rebalanced: generation 3, members: 1"
 
 
 def test_members_do_not_decide_how_much_is_logged(groups: SimNode, caplog: pytest.LogCaptureFixture) -> None:

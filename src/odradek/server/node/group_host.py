@@ -71,7 +71,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
 
     def _on_rebalanced(self, group_id: str, generation: int, members: int) -> None:
         self._rebalances.say(
-            "the group %r is rebalanced: generation %d, %d members",
+            "the group %r is rebalanced: generation %d, members: %d",
             group_id,
             generation,
             members,
