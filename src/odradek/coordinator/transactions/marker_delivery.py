@@ -22,7 +22,7 @@ from odradek.coordinator.transactions.ports import Marker, MarkerWriter
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.state_store import StatePartition, WriteMarkers
 from odradek.coordinator.transactions.transaction import Transaction
-from odradek.timer import Timer, TimerTask
+from odradek.timer import TimedCall, Timer
 
 RETRY_BACKOFF_MS: Final = 100
 
@@ -89,18 +89,4 @@ class MarkerDelivery:
 
     def _retry(self, attempt: Callable[[], None]) -> None:
         deadline_ms = self._clock.monotonic_ms() + RETRY_BACKOFF_MS
-        self._timer.add(_Retry(deadline_ms, lambda: self._steps.run(attempt)))
-
-
-class _Retry(TimerTask):
-    """Another attempt."""
-
-    __slots__ = ("_attempt",)
-
-    def __init__(self, deadline_ms: int, attempt: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._attempt = attempt
-
-    def run(self) -> None:
-        """See `TimerTask.run`."""
-        self._attempt()
+        self._timer.add(TimedCall(deadline_ms, lambda: self._steps.run(attempt)))

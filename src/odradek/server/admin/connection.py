@@ -11,14 +11,13 @@ come. A peer that sends half a request, or takes no answer, would hold a file fo
 
 import asyncio
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from odradek.server.edge.complaints import Complaints
-from odradek.timer import Timer, TimerTask
+from odradek.timer import TimedCall, Timer
 
 REQUEST_MS: Final = 5_000
 EXCHANGE_MS: Final = 30_000
@@ -40,7 +39,7 @@ class AdminConnection(H11Protocol):
         super().__init__(**given)
         self.logger = _RateLimited(limits.complaints)
         self._limits = limits
-        self._deadline = _Deadline(self._give_up)
+        self._deadline = TimedCall(0, self._give_up)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Called with a new connection, which counts from now on."""
@@ -74,17 +73,6 @@ class AdminConnection(H11Protocol):
     def _give_up(self) -> None:
         self._limits.complaints.say("closing a connection of the admin listener: nothing came in time")
         self.transport.abort()
-
-
-class _Deadline(TimerTask):
-    __slots__ = ("_passed",)
-
-    def __init__(self, passed: Callable[[], None]) -> None:
-        super().__init__(0)
-        self._passed = passed
-
-    def run(self) -> None:
-        self._passed()
 
 
 class _RateLimited(logging.Logger):

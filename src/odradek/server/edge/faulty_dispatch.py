@@ -20,7 +20,7 @@ from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Answerable, Handler
 from odradek.server.edge.faults import DropWhen, FaultRules, Kind, Rule
-from odradek.timer import Timer, TimerTask
+from odradek.timer import TimedCall, Timer
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
@@ -157,18 +157,7 @@ class _Delayed:
         self._client.identify(client_id, software)
 
     def _later(self, call: Callable[[], None]) -> None:
-        self._timer.add(_Call(self._timer.clock.monotonic_ms() + self._delay_ms, call))
-
-
-class _Call(TimerTask):
-    __slots__ = ("_call",)
-
-    def __init__(self, deadline_ms: int, call: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._call = call
-
-    def run(self) -> None:
-        self._call()
+        self._timer.add(TimedCall(self._timer.clock.monotonic_ms() + self._delay_ms, call))
 
 
 class _CutOff:

@@ -25,7 +25,7 @@ from odradek.metadata.messages import BrokerMessage, OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest, outcome_in, to_request
 from odradek.server.node.peers import PeerOutcome, Peers
 from odradek.server.node.received_orders import Obeyed
-from odradek.timer import Timer, TimerTask
+from odradek.timer import TimedCall, Timer
 
 _log = logging.getLogger(__name__)
 
@@ -47,21 +47,7 @@ class _Queue:
         # The first order as a request; None while it is being made.
         self.request: OrderRequest | None = None
         # What sends the first order again; None while that is in flight.
-        self.retry: _Retry | None = None
-
-
-class _Retry(TimerTask):
-    """Sends the first order of a queue again."""
-
-    __slots__ = ("_transmit",)
-
-    def __init__(self, deadline_ms: int, transmit: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._transmit = transmit
-
-    def run(self) -> None:
-        """See `TimerTask.run`."""
-        self._transmit()
+        self.retry: TimedCall | None = None
 
 
 class OutgoingOrders:
@@ -144,7 +130,7 @@ class OutgoingOrders:
             return
         if isinstance(answer, ApiError):
             deadline_ms = self._timer.clock.monotonic_ms() + RETRY_MS
-            queue.retry = _Retry(deadline_ms, lambda: self._transmit(queue))
+            queue.retry = TimedCall(deadline_ms, lambda: self._transmit(queue))
             self._timer.add(queue.retry)
         else:
             self._on_outcome(queue, outcome_in(request, answer))

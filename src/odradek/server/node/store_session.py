@@ -28,7 +28,7 @@ from odradek.metadata.store import (
     StoreReplied,
     WatchFired,
 )
-from odradek.timer import Timer, TimerTask
+from odradek.timer import TimedCall, Timer
 
 REOPENING_MS: Final = 1_000
 """How long after a session that could not be opened the next one is tried."""
@@ -44,20 +44,6 @@ class SessionUser(Protocol):
         """Called with each event of the session, in its order, also with those of others' watches."""
 
 
-class _Reopening(TimerTask):
-    """Tries again to open a session, after an attempt that failed."""
-
-    __slots__ = ("_open",)
-
-    def __init__(self, deadline_ms: int, open_again: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._open = open_again
-
-    def run(self) -> None:
-        """See `TimerTask.run`."""
-        self._open()
-
-
 class StoreSession:
     """The session of one broker; see the module's head."""
 
@@ -71,7 +57,7 @@ class StoreSession:
         # Whether the session that was opened last has not ended.
         self._is_open = False
         # The attempt to come, while the last one has failed.
-        self._reopening: _Reopening | None = None
+        self._reopening: TimedCall | None = None
         # Whether `close` was called: nothing is reported, and no session opened.
         self._is_closed = False
 
@@ -139,7 +125,7 @@ class StoreSession:
             self._store.open(self._on_event)
         else:
             deadline_ms = self._timer.clock.monotonic_ms() + REOPENING_MS
-            self._reopening = _Reopening(deadline_ms, self._reopen)
+            self._reopening = TimedCall(deadline_ms, self._reopen)
             self._timer.add(self._reopening)
 
     def _reopen(self) -> None:

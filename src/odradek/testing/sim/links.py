@@ -31,7 +31,7 @@ from odradek.net.request_pipeline import (
 )
 from odradek.server.node.peers import PeerOutcome
 from odradek.testing.sim.client import whole
-from odradek.timer import TimerTask
+from odradek.timer import TimedCall
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
@@ -156,7 +156,7 @@ class _Connection:
         self._server = server
         self._pipeline = RequestPipeline(f"broker {broker_id}", client.clock)
         # Whose outcome is whose, by correlation id.
-        self._done: dict[int, tuple[Callable[[PeerOutcome], None], _Deadline]] = {}
+        self._done: dict[int, tuple[Callable[[PeerOutcome], None], TimedCall]] = {}
         # On their way, with the time at which they may arrive; the oldest first.
         self._requests: deque[tuple[int, bytes]] = deque()
         self._answers: deque[tuple[int, bytes]] = deque()
@@ -184,7 +184,7 @@ class _Connection:
     ) -> None:
         """Put a request on its way."""
         sent, parts = self._pipeline.send(request, version, timeout_ms)
-        deadline = _Deadline(sent.deadline_ms, self._expire)
+        deadline = TimedCall(sent.deadline_ms, self._expire)
         self._done[sent.correlation_id] = done, deadline
         self._client.timer.add(deadline)
         frame = b"".join(parts)[LENGTH_BYTES:]
@@ -291,17 +291,3 @@ class _Connection:
         abandon, self._abandon = self._abandon, None
         if abandon is not None and self._server is not None and self._server.is_alive:
             abandon()
-
-
-class _Deadline(TimerTask):
-    """Ends a connection on which a request was not answered in time."""
-
-    __slots__ = ("_expire",)
-
-    def __init__(self, deadline_ms: int, expire: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._expire = expire
-
-    def run(self) -> None:
-        """See `TimerTask.run`."""
-        self._expire()

@@ -43,7 +43,7 @@ from odradek.testing.sim.cleaner import HeldCleaner
 from odradek.testing.sim.client import SimConnection, SimRequest
 from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
-from odradek.timer import Timer, TimerTask
+from odradek.timer import TimedCall, Timer
 from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.message import Message
 
@@ -239,7 +239,7 @@ class SimNode:
                 self.accepts = False
                 self._may_go_on = lambda: True
             case stages.AwaitClients():
-                self.timer.add(_Deadline(self.clock.monotonic_ms() + stages.DRAIN_MS_MAX, self._lose_clients))
+                self.timer.add(TimedCall(self.clock.monotonic_ms() + stages.DRAIN_MS_MAX, self._lose_clients))
                 self._may_go_on = lambda: not any(one.is_at_work for one in self.connections)
             case stages.EndCompaction():
                 self._may_go_on = lambda: True
@@ -411,17 +411,3 @@ class SimNode:
         sent = self.send(request, version, client_id=client_id)
         self.settle()
         return sent.answer
-
-
-class _Deadline(TimerTask):
-    """Ends the connections that a stop has waited for."""
-
-    __slots__ = ("_expire",)
-
-    def __init__(self, deadline_ms: int, expire: Callable[[], None]) -> None:
-        super().__init__(deadline_ms)
-        self._expire = expire
-
-    def run(self) -> None:
-        """See `TimerTask.run`."""
-        self._expire()
