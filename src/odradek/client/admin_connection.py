@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from functools import wraps
-from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import ParamSpec, TypeVar
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.client.cluster import METADATA_VERSION_MAX
@@ -53,7 +53,7 @@ def patient(method: Callable[P, R]) -> Callable[P, R]:
     return repeated
 
 
-class AdminConnection:
+class AdminConnection(Closing):
     """Raises SettingError for malformed bootstrap servers, ConnectionFailed when no broker answers."""
 
     def __init__(self, config: ClientConfig | str) -> None:
@@ -64,14 +64,6 @@ class AdminConnection:
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _brokers(self) -> Iterator[BrokerConnection]:
         """A connection to each broker of the cluster, in turn."""

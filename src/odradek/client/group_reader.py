@@ -7,9 +7,8 @@ and let go of, what is new begins at the group's offset, and the next heartbeat 
 import time
 import uuid
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
@@ -35,7 +34,7 @@ _RETRY_S = 0.2
 _REJOIN = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH}
 
 
-class GroupReader:
+class GroupReader(Closing):
     """Raises ApiError when the group refuses this member, ConnectionFailed when brokers stay away."""
 
     def __init__(self, config: ClientConfig, group: str, topic: str, start: int) -> None:
@@ -108,14 +107,6 @@ class GroupReader:
         finally:
             self._admin.close()
             self._connections.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _heartbeat(self) -> None:
         deadline = time.monotonic() + UNAVAILABLE_MAX_S

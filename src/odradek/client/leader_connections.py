@@ -7,9 +7,8 @@ leaders.refresh()               after an error that says that a leader has moved
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Self
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
@@ -20,7 +19,7 @@ from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 
 
-class LeaderConnections:
+class LeaderConnections(Closing):
     """Raises ApiError for topics that do not exist, ConnectionFailed when no broker answers."""
 
     def __init__(self, config: ClientConfig, topics: Sequence[str], *, may_create: bool = False) -> None:
@@ -67,14 +66,6 @@ class LeaderConnections:
         for connection in self._connections.values():
             connection.close()
         self._connections = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _connect(self, address: Address) -> BrokerConnection:
         if address not in self._connections:

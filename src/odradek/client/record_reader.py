@@ -8,9 +8,9 @@ with RecordReader(config, {TopicPartition("flights", 0): 0}) as reader:
 
 import time
 from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import Offset, ProducerId, TopicPartition
@@ -58,7 +58,7 @@ class FetchedRecord(NamedTuple):
     batch_codec: int
 
 
-class RecordReader:
+class RecordReader(Closing):
     """Raises OdradekError when a partition cannot be read, ConnectionFailed when its broker stays away."""
 
     def __init__(
@@ -132,14 +132,6 @@ class RecordReader:
     def close(self) -> None:
         """End the connections."""
         self._connections.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _in_turn(self) -> list[TopicPartition]:
         """The partitions, each time another one first: an answer may be full before the last."""

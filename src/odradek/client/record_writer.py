@@ -9,9 +9,9 @@ The writer is idempotent (KIP-98): a batch that is sent again after a lost answe
 """
 
 import time
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
+from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_PRODUCER_ID, ProducerId, TopicPartition
@@ -52,7 +52,7 @@ class OutgoingRecord(NamedTuple):
     partition: int | None = None
 
 
-class RecordWriter:
+class RecordWriter(Closing):
     """Raises ApiError for what a broker refuses, ConnectionFailed when brokers stay away."""
 
     def __init__(self, config: ClientConfig, topic: str) -> None:
@@ -98,14 +98,6 @@ class RecordWriter:
     def close(self) -> None:
         """End the connections; what was not flushed is dropped."""
         self._connections.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _partition_of(self, record: OutgoingRecord) -> int:
         count = self.partition_count

@@ -5,10 +5,10 @@ Requests may be sent ahead of their answers, which are taken in the order of the
 
 import socket
 from collections import deque
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from odradek.base.clock import SystemClock
+from odradek.base.closing import Closing
 from odradek.net.request_pipeline import (
     ConnectionFailed,
     Failure,
@@ -26,7 +26,7 @@ TIMEOUT_S = 30.0
 R = TypeVar("R", bound=Message)
 
 
-class BrokerConnection:
+class BrokerConnection(Closing):
     """One connection; versions are agreed on when it is opened. Raises ConnectionFailed throughout."""
 
     def __init__(
@@ -100,14 +100,6 @@ class BrokerConnection:
         """End the connection; answers still under way are lost."""
         self._pipeline.lost("it was closed here")
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _read_some(self) -> list[Outcome]:
         """Wait for bytes, at most until the oldest request times out; what they led to."""
