@@ -332,7 +332,7 @@ def test_what_is_appended_while_readers_are_woken_wakes_its_own(bench: ReplicaBe
 
 
 def test_an_order_is_obeyed_before_what_it_ends_is_answered(bench: ReplicaBench) -> None:
-    """R14: the broker's coordinators hear of the new roles before any client does."""
+    """R14: the broker's coordinators are given the new roles before any client is answered."""
     lead(bench, p1, isr=(1, 2))
     waiting = bench.produce(p1), bench.consume({p1: 0})
     changes = bench.manager.stop_replica(StopReplica(1, 1, 0, (StopReplicaPartition(p1, -2, False),)))

@@ -39,7 +39,7 @@ class Controller:
 
 @pytest.mark.parametrize("answer", [Refused(ErrorCode.NOT_CONTROLLER, "no"), None])
 def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: Refused | None) -> None:
-    """A caller hears of it by the call itself, or later: never before the call returns."""
+    """The result is returned, or given to `later` after the call: never before it returns."""
     controller, clock = Controller(answer), ManualClock()
     making = TopicMaking(ClusterImage(), controller, Purgatory("Topic", Timer(clock)), clock)
     topic = InternalTopic(making, InternalTopicSpec("__consumer_offsets", 3, 1, {}))

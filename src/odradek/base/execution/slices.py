@@ -27,7 +27,7 @@ Failed: TypeAlias = Callable[[Exception], None]
 
 
 class StallWatch(Protocol):
-    """Is told of what held the loop for long."""
+    """Called with what held the loop for long."""
 
     notable_ns: int
     """From where on."""
