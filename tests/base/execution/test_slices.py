@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from odradek.base.execution import TURN_NS, Slices, Steps, TurnTime
 from odradek.testing.sim import CountedTime
 
@@ -135,3 +137,67 @@ def test_a_later_slice_has_the_cause_of_its_work() -> None:
     asked, alone = "a slice of Fetch v13 of 'me'", f"a slice of {steps.__qualname__}"
     assert (watch.noted.count(asked), watch.noted.count(alone)) == (4, 2)
     assert slices.cause is None
+
+
+class ResultBench(Bench):
+    """Work whose result is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.results: list[str] = []
+        """What came in an event of its own."""
+
+    def ask(self, steps: int, *, raises: bool = False, is_answered_elsewhere: bool = False) -> str | None:
+        return self.slices.result_of(
+            self._work(steps, raises, is_answered_elsewhere), self.results.append, self.failures.append
+        )
+
+    def _work(self, steps: int, raises: bool, is_answered_elsewhere: bool) -> Steps[str | None]:
+        for _ in range(steps):
+            yield
+        if raises:
+            raise ValueError
+        return None if is_answered_elsewhere else "result"
+
+
+def test_a_result_is_returned_or_comes_later() -> None:
+    bench = ResultBench()
+    assert bench.ask(1) == "result"
+    assert bench.results == []
+    assert bench.ask(6) is None
+    bench.turn()
+    assert bench.results == ["result"]
+    assert bench.ask(1, is_answered_elsewhere=True) is None
+    assert (bench.turn(), bench.results, bench.failures) == ([], ["result"], [])
+
+
+def test_what_the_first_slice_raises_is_an_event_of_its_own() -> None:
+    """A port never calls back before it returns."""
+    bench = ResultBench()
+    assert bench.ask(1, raises=True) is None
+    assert bench.failures == []
+    bench.turn()
+    assert [type(error) for error in bench.failures] == [ValueError]
+    assert (bench.turns, bench.results) == ([], [])
+
+
+def test_what_a_later_slice_raises_fails_the_work_once() -> None:
+    bench = ResultBench()
+    bench.ask(6, raises=True)
+    bench.turn()
+    assert [type(error) for error in bench.failures] == [ValueError]
+    assert (bench.turns, bench.slices.waiting) == ([], 0)
+
+
+def test_who_was_given_the_result_is_not_told_of_a_failure_too() -> None:
+    bench = ResultBench()
+
+    def taken_badly(result: str) -> None:
+        bench.results.append(result)
+        raise KeyError
+
+    assert bench.slices.result_of(bench._work(6, False, False), taken_badly, bench.failures.append) is None
+    with pytest.raises(KeyError):  # for the loop to log
+        bench.turn()
+    assert (bench.results, bench.failures) == (["result"], [])
+    assert bench.slices.waiting == 0

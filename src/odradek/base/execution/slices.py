@@ -75,21 +75,32 @@ class Slices:
     def result_of(self, steps: Steps[T | None], later: Later[T], failed: Failed) -> T | None:
         """Run steps for their result: returned when they end in this turn, else given to `later`.
 
-        Steps that return None have let somebody else call `later`.
+        Steps that return None have let somebody else call `later`. What a step raises goes to `failed`, in an
+        event of its own as well: never before this has returned, and never after `later`.
         """
         results: list[T] = []
-        has_returned = False
+        has_returned = is_given = False
 
         def run() -> Steps[None]:
+            nonlocal is_given
             result = yield from steps
             if result is None:
                 return
             if has_returned:
+                is_given = True
                 later(result)
             else:
                 results.append(result)
 
-        self.run(run(), failed)
+        def on_failed(error: Exception) -> None:
+            if is_given:
+                raise error  # by `later`: the work itself is done
+            if has_returned:
+                failed(error)
+            else:
+                self._defer(lambda: failed(error))
+
+        self.run(run(), on_failed)
         has_returned = True
         return results[0] if results else None
 
