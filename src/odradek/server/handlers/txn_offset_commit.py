@@ -15,7 +15,7 @@ from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
-from odradek.server.node.transaction_admission import Ability, Refused, admit
+from odradek.server.node.transaction_admission import Ability, PartitionErrors
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -54,7 +54,7 @@ def handle(
     prepared = yield from writes.prepare(request.group_id, _offsets_of(known, core.clock.wall_ms()), producer)
     group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
 
-    def admitted(refused: Refused) -> None:
+    def admitted(refused: PartitionErrors) -> None:
         if refused:
             error = refused[group_partition]
             if error is ErrorCode.NOT_ENOUGH_REPLICAS:
@@ -71,8 +71,7 @@ def handle(
             respond=answered,
         )
 
-    refused = admit(
-        core,
+    refused = core.admission.admit(
         request.transactional_id,
         Producer(request.producer_id, request.producer_epoch),
         [group_partition],

@@ -6,7 +6,7 @@ knows no loop, no socket and no thread; time, chance, disk and background work a
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.base.execution import Slices, Steps
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
@@ -43,6 +43,9 @@ from odradek.server.node.store_session import StoreSession
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
+
+if TYPE_CHECKING:  # loaded when somebody produces
+    from odradek.server.node.transaction_admission import TransactionAdmission
 
 _log = logging.getLogger(__name__)
 
@@ -136,6 +139,7 @@ class BrokerCore:
             producer_ids=self.producer_ids,
             groups=self.groups,
             slices=self.slices,
+            log_of=self.logs.get,
         )
         self.received_orders = ReceivedOrders(
             self.broker_id,
@@ -163,6 +167,11 @@ class BrokerCore:
     def settings(self) -> BrokerSettings:
         """What is in force now; not to be kept."""
         return self.layers.in_force
+
+    @property
+    def admission(self) -> "TransactionAdmission":
+        """Admits transactional writes; see `TransactionHost.admission`."""
+        return self.transactions.admission
 
     # --- lookups for handlers
 

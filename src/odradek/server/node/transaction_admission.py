@@ -14,10 +14,10 @@ sequence 0 first: else an earlier batch was refused with a retriable error, and 
 Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every producer tries again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
@@ -27,9 +27,9 @@ from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, read_header
 from odradek.replication.append import Batches
-from odradek.server.node.core import BrokerCore
+from odradek.storage.producer_state import ProducerStates
 
-Refused = Mapping[TopicPartition, ErrorCode]
+PartitionErrors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 """The partitions that must not be written to, with their errors."""
 
 _ATTRIBUTES_LOW_AT: Final = 22
@@ -62,6 +62,41 @@ def is_transactional(batches: Buffer) -> bool:
     return len(batches) >= HEADER_BYTES and batches[_ATTRIBUTES_LOW_AT] & TRANSACTIONAL_BIT != 0
 
 
+class ProducersLog(Protocol):
+    """What is looked at of a log."""
+
+    @property
+    def producers(self) -> ProducerStates:
+        """The producers that it knows."""
+
+
+LogOf: TypeAlias = Callable[[TopicPartition], ProducersLog | None]
+"""The log of a partition that is hosted here, or None."""
+
+
+class TransactionMembership(Protocol):
+    """What the transaction coordinator is asked; see `TransactionCoordinator`."""
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        version: TransactionVersion,
+        later: Later[ErrorCode],
+    ) -> ErrorCode | None:
+        """Let partitions be part of the producer's transaction, which begins with the first."""
+
+    def verify_partitions(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Iterable[TopicPartition],
+        later: Later[Mapping[TopicPartition, ErrorCode]],
+    ) -> Mapping[TopicPartition, ErrorCode] | None:
+        """Tell whether each partition is in the producer's transaction."""
+
+
 class Consent:
     """That the partitions of a produce are part of their producer's transaction, as long as that goes on.
 
@@ -70,20 +105,21 @@ class Consent:
     hold the last stable offset back for good.
     """
 
-    __slots__ = ("_core", "_producer_id", "_seen")
+    __slots__ = ("_log_of", "_producer_id", "_seen")
 
-    def __init__(self, core: BrokerCore, producer: Producer, partitions: Iterable[TopicPartition]) -> None:
+    def __init__(self, log_of: LogOf, producer: Producer, partitions: Iterable[TopicPartition]) -> None:
         """Made before the coordinator is asked."""
-        self._core = core
+        self._log_of = log_of
         self._producer_id = producer.producer_id
         self._seen = {one: self._ended(one) for one in partitions}
+        """By partition: its log, and how many of the producer's transactions had ended there."""
 
     def holds_for(self, topic_partition: TopicPartition) -> bool:
         """Whether no transaction of the producer has ended there since, and the log is the same."""
         return self._seen.get(topic_partition) == self._ended(topic_partition)
 
     def _ended(self, topic_partition: TopicPartition) -> tuple[object, int] | None:
-        log = self._core.logs.get(topic_partition)
+        log = self._log_of(topic_partition)
         return None if log is None else (log, log.producers.ended(self._producer_id))
 
 
@@ -91,7 +127,7 @@ class Consent:
 class Admission:
     """Which partitions of a produce may be written to."""
 
-    refused: Refused
+    refused: PartitionErrors
     consent: Consent | None = None
     """What those that may rely on; None where nothing is in a transaction."""
 
@@ -106,69 +142,95 @@ class Admission:
                 yield topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS
 
 
-def admit_batches(
-    core: BrokerCore,
-    transactional_id: str | None,
-    entries: Mapping[TopicPartition, Buffer],
-    ability: Ability,
-    later: Later[Admission],
-) -> Steps[Admission | None]:
-    """Admit what a produce is about to append; see `admit`.
+class TransactionAdmission:
+    """Asks the logs of this broker and the transaction coordinator whether a producer may write."""
 
-    Refusals, as in Kafka: transactional batches without a transactional id with
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of several producers with INVALID_PRODUCER_ID_MAPPING, a
-    first one without the sequence 0 with OUT_OF_ORDER_SEQUENCE_NUMBER.
-    """
-    if transactional_id is None:
-        return Admission(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
-    firsts = yield from _first_batches(entries)
-    if not firsts:
-        return Admission({})
-    producer = next(iter(firsts.values())).producer
-    if any(first.producer != producer for first in firsts.values()):
-        return Admission(dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-    consent = Consent(core, producer, firsts)
+    def __init__(
+        self, log_of: LogOf, coordinator: Callable[[], TransactionMembership], verifies: Callable[[], bool]
+    ) -> None:
+        """`verifies` gives `transaction.partition.verification.enable` as it is in force."""
+        self._log_of = log_of
+        self._coordinator = coordinator
+        self._verifies = verifies
 
-    def admission(refused: Refused) -> Admission:
-        if ability is Ability.LEAVES_ADDING_TO_US:
-            refused = {**_too_late(core, firsts), **refused}
-        return Admission(refused, consent)
+    def admit_batches(
+        self,
+        transactional_id: str | None,
+        entries: Mapping[TopicPartition, Buffer],
+        ability: Ability,
+        later: Later[Admission],
+    ) -> Steps[Admission | None]:
+        """Admit what a produce is about to append; see `admit`.
 
-    refused = admit(
-        core, transactional_id, producer, firsts, ability, lambda refused: later(admission(refused))
-    )
-    return None if refused is None else admission(refused)
+        Refusals, as in Kafka: transactional batches without a transactional id with
+        TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of several producers with INVALID_PRODUCER_ID_MAPPING, a
+        first one without the sequence 0 with OUT_OF_ORDER_SEQUENCE_NUMBER.
+        """
+        if transactional_id is None:
+            return Admission(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        firsts = yield from _first_batches(entries)
+        if not firsts:
+            return Admission({})
+        producer = next(iter(firsts.values())).producer
+        if any(first.producer != producer for first in firsts.values()):
+            return Admission(dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
+        consent = Consent(self._log_of, producer, firsts)
 
+        def admission(refused: PartitionErrors) -> Admission:
+            if ability is Ability.LEAVES_ADDING_TO_US:
+                refused = {**self._too_late(firsts), **refused}
+            return Admission(refused, consent)
 
-def admit(
-    core: BrokerCore,
-    transactional_id: str,
-    producer: Producer,
-    partitions: Collection[TopicPartition],
-    ability: Ability,
-    later: Later[Refused],
-) -> Refused | None:
-    """Let the coordinator know of the partitions that the producer writes to, or vouch for them.
-
-    Nothing may come between the result and what is then appended, or there has to be a `Consent`.
-    """
-    unknown = [one for one in partitions if not _is_open(core, one, producer)]
-    coordinator = core.transactions.coordinator
-    if unknown and ability is Ability.LEAVES_ADDING_TO_US:
-        error = coordinator.add_partitions(
-            transactional_id,
-            producer,
-            unknown,
-            TransactionVersion.V2,
-            lambda error: later(_refused(dict.fromkeys(unknown, error), ability)),
+        refused = self.admit(
+            transactional_id, producer, firsts, ability, lambda refused: later(admission(refused))
         )
-        return None if error is None else _refused(dict.fromkeys(unknown, error), ability)
-    if unknown and core.settings.transaction_partition_verification_enable:
-        errors = coordinator.verify_partitions(
-            transactional_id, producer, unknown, lambda errors: later(_refused(errors, ability))
+        return None if refused is None else admission(refused)
+
+    def admit(
+        self,
+        transactional_id: str,
+        producer: Producer,
+        partitions: Collection[TopicPartition],
+        ability: Ability,
+        later: Later[PartitionErrors],
+    ) -> PartitionErrors | None:
+        """Let the coordinator know of the partitions that the producer writes to, or vouch for them.
+
+        Nothing may come between the result and what is then appended, or there has to be a `Consent`.
+        """
+        unknown = [one for one in partitions if not self._is_open(one, producer)]
+        if unknown and ability is Ability.LEAVES_ADDING_TO_US:
+            error = self._coordinator().add_partitions(
+                transactional_id,
+                producer,
+                unknown,
+                TransactionVersion.V2,
+                lambda error: later(_refused(dict.fromkeys(unknown, error), ability)),
+            )
+            return None if error is None else _refused(dict.fromkeys(unknown, error), ability)
+        if unknown and self._verifies():
+            errors = self._coordinator().verify_partitions(
+                transactional_id, producer, unknown, lambda errors: later(_refused(errors, ability))
+            )
+            return None if errors is None else _refused(errors, ability)
+        return {}
+
+    def _too_late(self, firsts: Mapping[TopicPartition, "_FirstBatch"]) -> PartitionErrors:
+        """Those whose log does not know the producer, and that do not begin with its sequence 0."""
+        late = {}
+        for topic_partition, (producer, base_sequence) in firsts.items():
+            log = self._log_of(topic_partition)
+            if base_sequence != 0 and log is not None and log.producers.get(producer.producer_id) is None:
+                late[topic_partition] = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return late
+
+    def _is_open(self, topic_partition: TopicPartition, producer: Producer) -> bool:
+        """Whether the partition's log has the producer's transaction open."""
+        log = self._log_of(topic_partition)
+        known = None if log is None else log.producers.get(producer.producer_id)
+        return (
+            known is not None and known.epoch == producer.epoch and known.transaction_first_offset is not None
         )
-        return None if errors is None else _refused(errors, ability)
-    return {}
 
 
 class _FirstBatch(NamedTuple):
@@ -194,24 +256,7 @@ def _first_batches(entries: Mapping[TopicPartition, Buffer]) -> Steps[dict[Topic
     return found
 
 
-def _too_late(core: BrokerCore, firsts: Mapping[TopicPartition, _FirstBatch]) -> Refused:
-    """Those whose log does not know the producer, and that do not begin with its sequence 0."""
-    late = {}
-    for topic_partition, (producer, base_sequence) in firsts.items():
-        log = core.logs.get(topic_partition)
-        if base_sequence != 0 and log is not None and log.producers.get(producer.producer_id) is None:
-            late[topic_partition] = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    return late
-
-
-def _is_open(core: BrokerCore, topic_partition: TopicPartition, producer: Producer) -> bool:
-    """Whether the partition's log has the producer's transaction open."""
-    log = core.logs.get(topic_partition)
-    known = None if log is None else log.producers.get(producer.producer_id)
-    return known is not None and known.epoch == producer.epoch and known.transaction_first_offset is not None
-
-
-def _refused(errors: Mapping[TopicPartition, ErrorCode], ability: Ability) -> Refused:
+def _refused(errors: PartitionErrors, ability: Ability) -> PartitionErrors:
     return {
         topic_partition: _told(error, ability)
         for topic_partition, error in errors.items()

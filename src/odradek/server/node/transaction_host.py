@@ -26,6 +26,7 @@ from odradek.storage import Origin
 
 if TYPE_CHECKING:
     from odradek.coordinator.transactions import Marker, TransactionCoordinator
+    from odradek.server.node.transaction_admission import LogOf, TransactionAdmission
 
 TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
@@ -47,13 +48,31 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         producer_ids: ProducerIds,
         groups: GroupHost,
         slices: Slices,
+        log_of: "LogOf",
     ) -> None:
+        """`log_of` gives the log of a partition that is hosted here."""
         super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
         self._producer_ids = producer_ids
         # Offsets that are committed in transactions are theirs.
         self._groups = groups
         # Whether the image has had every topic that there is.
         self._knows_topics = False
+        self._log_of = log_of
+        self._admission: TransactionAdmission | None = None
+        """Made when it is first needed, as the coordinator is."""
+
+    @property
+    def admission(self) -> "TransactionAdmission":
+        """Decides which partitions a producer may write to in its transaction."""
+        if self._admission is None:
+            from odradek.server.node.transaction_admission import TransactionAdmission
+
+            self._admission = TransactionAdmission(
+                self._log_of,
+                lambda: self.coordinator,
+                lambda: self._settings().transaction_partition_verification_enable,
+            )
+        return self._admission
 
     def _make(self, log: CoordinatorLog) -> "TransactionCoordinator":
         from odradek.coordinator.transactions import TransactionCoordinator

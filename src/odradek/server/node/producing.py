@@ -1,0 +1,243 @@
+"""What a client produces, on its way into the logs: checked, admitted to its transaction, and appended.
+
+    light      few bytes, not compressed    the logs check the batches as they append them
+    heavy      all else                     checked in steps first (`record_work`)
+    transactional                           admitted after the check, so that nothing comes between that and
+                                            the append (`transaction_admission`)
+    wide       more than ITEMS_PER_STEP     appended in steps, a partition in each
+               partitions
+
+Invariant: the batches are let go of when they are appended. What waits for acks holds names and numbers only.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
+
+from odradek.base.buffers import Buffer
+from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import ITEMS_PER_STEP, Later, Slices, Steps, exhaust
+from odradek.base.ids import TopicPartition
+from odradek.records.header import CODEC_MASK, HEADER_BYTES
+from odradek.replication.append import Batches
+from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
+from odradek.replication.replica_manager import ReplicaManager
+from odradek.server.node.orphans import Orphans
+from odradek.server.node.record_work import RecordJob, RecordWork
+from odradek.server.node.transaction_admission import (
+    Ability,
+    Admission,
+    TransactionAdmission,
+    is_transactional,
+)
+
+_log = logging.getLogger(__name__)
+
+LIGHT_BYTES_MAX: Final = 4 << 10
+"""Uncompressed records of one request that need no check in steps: they cannot be more than 600."""
+_CODEC_AT: Final = 22
+"""The byte of a batch header that holds the codec."""
+
+
+class Connection(Protocol):
+    """The connection that a request came on."""
+
+    def close(self) -> None:
+        """Handle no more of its requests."""
+
+    def when_lost(self, abandon: Callable[[], None]) -> None:
+        """Call `abandon` when the connection is lost before the request at work is answered."""
+
+
+class ProducePorts(Protocol):
+    """What a produce uses of its broker."""
+
+    @property
+    def replicas(self) -> ReplicaManager:
+        """Appends."""
+
+    @property
+    def record_work(self) -> RecordWork:
+        """Checks batches in steps."""
+
+    @property
+    def slices(self) -> Slices:
+        """Appends to many partitions."""
+
+    @property
+    def orphans(self) -> Orphans:
+        """Bounds what is checked for connections that are gone."""
+
+    @property
+    def admission(self) -> TransactionAdmission:
+        """Admits transactional batches."""
+
+
+class Produce:
+    """One produce request of a client."""
+
+    __slots__ = (
+        "_ability",
+        "_acks",
+        "_connection",
+        "_entries",
+        "_internal_allowed",
+        "_is_adopted",
+        "_is_wide",
+        "_later",
+        "_ports",
+        "_size_bytes",
+        "_timeout_ms",
+        "_transactional_id",
+    )
+
+    def __init__(
+        self,
+        ports: ProducePorts,
+        connection: Connection,
+        entries: dict[TopicPartition, Buffer],
+        later: Later[AppendOutcomes],
+        acks: int,
+        timeout_ms: int,
+        transactional_id: str | None,
+        ability: Ability,
+        internal_allowed: bool,
+    ) -> None:
+        """`entries` are taken over, and emptied when they are appended."""
+        self._ports = ports
+        self._connection = connection
+        self._entries = entries
+        """What is to be appended; empty afterwards."""
+        self._later = later
+        """Where the outcomes go, unless `begin` returns them."""
+        self._acks = acks
+        self._timeout_ms = timeout_ms
+        self._transactional_id = transactional_id
+        self._ability = ability
+        """What the producer knows of transactions."""
+        self._internal_allowed = internal_allowed
+        self._is_wide = len(entries) > ITEMS_PER_STEP
+        self._size_bytes = 0
+        """Of the batches that are being checked in later turns."""
+        self._is_adopted = False
+        """Whether its connection is gone, and `Orphans` counts its bytes."""
+
+    def begin(self) -> AppendOutcomes | None:
+        """Append; the result is there when `acks` is satisfied.
+
+        Nothing comes of it when the connection is lost while batches are checked, or when a check fails by a
+        mistake of ours: that closes the connection.
+        """
+        entries = self._entries
+        if is_light(entries):
+            return self._append_checked(entries)
+        ports = self._ports
+        checked = ports.record_work.run(
+            ports.replicas.check(entries), self._on_checked, self._on_check_failed
+        )
+        if isinstance(checked, RecordJob):
+            self._size_bytes = sum(map(len, entries.values()))
+            self._connection.when_lost(lambda: self._on_lost(checked))
+            return None
+        return self._append_checked(checked)
+
+    # --- while batches are checked
+
+    def _on_checked(self, checked: Mapping[TopicPartition, Batches]) -> None:
+        self._release()
+        self._deliver(self._append_checked(checked))
+
+    def _on_check_failed(self, _: Exception) -> None:
+        self._release()
+        self._connection.close()
+
+    def _on_lost(self, job: RecordJob) -> None:
+        """With acks=0 a client may close at once and mean it: it is checked on as far as `Orphans` allows."""
+        if job.is_over:
+            return
+        self._is_adopted = self._acks == 0 and self._ports.orphans.adopt(self._size_bytes)
+        if not self._is_adopted:
+            job.abandon()
+
+    def _release(self) -> None:
+        if self._is_adopted:
+            self._is_adopted = False
+            self._ports.orphans.release(self._size_bytes)
+
+    # --- after that
+
+    def _deliver(self, outcomes: AppendOutcomes | None) -> None:
+        """Give what is known in a later event to whom `begin` could not return it."""
+        if outcomes is not None:
+            self._later(outcomes)
+            self._ports.replicas.purgatories.wake_changed()
+
+    def _append_checked(self, checked: Mapping[TopicPartition, Batches]) -> AppendOutcomes | None:
+        if self._transactional_id is not None or any(map(is_transactional, self._entries.values())):
+            steps = self._append_admitted(checked)
+            return self._in_slices(steps) if self._is_wide else exhaust(steps)
+        if self._is_wide:
+            return self._in_slices(self._append_in_steps(checked.items()))
+        return self._append(checked)
+
+    def _append_admitted(self, checked: Mapping[TopicPartition, Batches]) -> Steps[AppendOutcomes | None]:
+        """Append what the coordinator of its transaction consents to."""
+
+        def on_admitted(admission: Admission) -> None:
+            if self._is_wide:
+                self._deliver(self._in_slices(self._append_in_steps(admission.entries(checked))))
+            else:
+                self._deliver(self._append(dict(admission.entries(checked))))
+
+        admission = yield from self._ports.admission.admit_batches(
+            self._transactional_id, self._entries, self._ability, on_admitted
+        )
+        if admission is None:
+            return None
+        if self._is_wide:
+            return (yield from self._append_in_steps(admission.entries(checked)))
+        return self._append(dict(admission.entries(checked)))
+
+    def _append(self, entries: Mapping[TopicPartition, Batches]) -> AppendOutcomes | None:
+        outcomes = self._ports.replicas.append(
+            entries,
+            acks=self._acks,
+            timeout_ms=self._timeout_ms,
+            later=self._later,
+            internal_allowed=self._internal_allowed,
+        )
+        if outcomes is None:
+            self._entries.clear()
+        return outcomes
+
+    def _append_in_steps(
+        self, entries: Iterable[tuple[TopicPartition, Batches]]
+    ) -> Steps[AppendOutcomes | None]:
+        outcomes = yield from self._ports.replicas.append_in_steps(
+            entries,
+            acks=self._acks,
+            timeout_ms=self._timeout_ms,
+            later=self._later,
+            internal_allowed=self._internal_allowed,
+        )
+        self._entries.clear()
+        return outcomes
+
+    def _in_slices(self, steps: Steps[AppendOutcomes | None]) -> AppendOutcomes | None:
+        return self._ports.slices.result_of(steps, self._later, self._on_append_failed)
+
+    def _on_append_failed(self, error: Exception) -> None:
+        """Our own mistake, after some partitions were written; which ones is not known."""
+        entries = self._entries
+        _log.error("a produce to %d partitions failed", len(entries), exc_info=error)
+        self._later({key: AppendOutcome(ErrorCode.UNKNOWN_SERVER_ERROR) for key in entries})
+
+
+def is_light(entries: Mapping[TopicPartition, Buffer]) -> bool:
+    """Whether the log may validate everything by itself, well within a millisecond."""
+    size_bytes = 0
+    for batches in entries.values():
+        size_bytes += len(batches)
+        if size_bytes > LIGHT_BYTES_MAX or (len(batches) >= HEADER_BYTES and batches[_CODEC_AT] & CODEC_MASK):
+            return False
+    return True
