@@ -208,7 +208,7 @@ def begin_epoch(node: SimNode, epoch: int) -> None:
     order = LeaderAndIsr(
         node.core.image.controller_id,
         node.core.image.controller_epoch,
-        node.core.controller.broker_epoch,
+        node.core.controller.registered_epoch,
         (LeaderAndIsrPartition(NAMED, topic.topic_id, state, is_new=False),),
         (),
     )

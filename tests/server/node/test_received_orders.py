@@ -51,7 +51,7 @@ class Bench:
         self.node = node
         self.orders = node.core.received_orders
         self.controller_epoch = node.core.image.controller_epoch + 1
-        self.broker_epoch = node.core.controller.broker_epoch
+        self.broker_epoch = node.core.controller.registered_epoch
         self.outcomes: list[tuple[str, OrderOutcome]] = []
 
     def take_a_step_per_turn(self) -> None:
@@ -65,7 +65,7 @@ class Bench:
             core.topic_purgatory,
             slices,
             self.node.turns.defer,
-            lambda: core.controller.broker_epoch,
+            lambda: core.controller.registered_epoch,
             groups=core.groups,
             transactions=core.transactions,
         )

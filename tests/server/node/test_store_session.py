@@ -163,7 +163,7 @@ def test_a_session_that_ends_in_the_middle_of_a_decision_refuses_it_and_joins_an
     for steps in range(1, 30):
         world = World(3)
         node = world.node(1)
-        epoch = node.core.controller.broker_epoch
+        epoch = node.core.controller.registered_epoch
         sent = node.send(CreateTopicsRequest([CreatableTopic("t", 3, 1)], timeout_ms=5_000))
         for _ in range(steps):
             world.step()
@@ -171,7 +171,7 @@ def test_a_session_that_ends_in_the_middle_of_a_decision_refuses_it_and_joins_an
         world.advance(10_000)
         assert len(sent.client.answers) == 1, f"after {steps} steps"
         assert node.core.controller.is_active
-        assert node.core.broker_epoch == node.core.controller.broker_epoch > epoch
+        assert node.core.broker_epoch == node.core.controller.registered_epoch > epoch
         assert create(node, "u") == [ErrorCode.NONE]
 
 
@@ -183,7 +183,7 @@ def test_of_two_brokers_the_one_whose_session_ended_comes_back() -> None:
     assert (one.core.controller.is_active, two.core.controller.is_active) == (False, True)
     assert list(two.core.image.brokers) == [2, 1]
     assert not one.failures + two.failures
-    assert one.core.broker_epoch == one.core.controller.broker_epoch
+    assert one.core.broker_epoch == one.core.controller.registered_epoch
 
 
 def test_events_for_a_dead_broker_reach_nobody() -> None:

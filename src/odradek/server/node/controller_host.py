@@ -50,8 +50,6 @@ _log = logging.getLogger(__name__)
 class Obedient(Protocol):
     """The broker, as its controller sees it."""
 
-    broker_id: BrokerId
-
     @property
     def has_joined(self) -> bool:
         """Whether a controller has named it live, and its roles where it has any."""
@@ -69,20 +67,22 @@ class ControllerHost:
     def __init__(
         self,
         controller: Controller,
-        broker: Obedient,
+        broker_id: BrokerId,
         session: StoreSession,
         surroundings: Surroundings,
         slices: Slices,
     ) -> None:
         self._controller = controller
         self._session = session
-        self._broker = broker
+        self._broker_id = broker_id
+        self._broker: Obedient | None = None
+        """Whom it commands; None before `start`, until when nothing is decided."""
         self._defer = surroundings.defer
         self._slices = slices
         self._orders = OutgoingOrders(
-            broker.broker_id,
+            broker_id,
             surroundings.peers,
-            broker.obey,
+            self._obey,
             slices,
             surroundings.defer,
             surroundings.timer,
@@ -103,7 +103,7 @@ class ControllerHost:
         self._when_joined: Callable[[OdradekError | None], None] | None = None
 
     @property
-    def broker_epoch(self) -> int:
+    def registered_epoch(self) -> int:
         """The epoch of this broker's last registration; NO_EPOCH before the first."""
         return self._controller.broker_epoch
 
@@ -112,11 +112,18 @@ class ControllerHost:
         """Whether this broker is the controller."""
         return self._controller.is_active
 
-    def start(self, registration: BrokerImage, joined: Callable[[OdradekError | None], None]) -> None:
-        """Join the cluster; `joined` is called with None when the broker has obeyed all that it is to lead.
+    def start(
+        self,
+        registration: BrokerImage,
+        broker: Obedient,
+        joined: Callable[[OdradekError | None], None],
+    ) -> None:
+        """Let `broker` join the cluster, and be commanded.
 
-        Or with the error that keeps it from joining.
+        `joined` is called with None when it has obeyed all that it is to lead, or with the error that keeps
+        it from joining.
         """
+        self._broker = broker
         self._when_joined = joined
         self._registration = registration
         self._session.join(self)
@@ -157,11 +164,9 @@ class ControllerHost:
         """Call `joined` if the broker has joined, also by an order of a controller elsewhere."""
         joined = self._when_joined
         is_idle = (
-            not self._turns
-            and not self._with_store
-            and not self._orders.has_unanswered(self._broker.broker_id)
+            not self._turns and not self._with_store and not self._orders.has_unanswered(self._broker_id)
         )
-        if joined is not None and is_idle and self._broker.has_joined:
+        if joined is not None and is_idle and self._commanded.has_joined:
             self._when_joined = None
             joined(None)
 
@@ -182,7 +187,7 @@ class ControllerHost:
                 for change in changes:
                     if isinstance(change, BrokerGone):
                         self._orders.forget(change.broker_id)
-                self._broker.take_changes(changes)
+                self._commanded.take_changes(changes)
             case Elected():
                 self._orders.forget_all()
                 _log.info("this broker is the controller")
@@ -191,6 +196,14 @@ class ControllerHost:
                 _log.info("this broker is not the controller any more")
             case EventFailed(event, error):
                 self._on_failed(event, error)
+
+    @property
+    def _commanded(self) -> Obedient:
+        assert self._broker is not None, "the controller decides nothing before `start`"
+        return self._broker
+
+    def _obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
+        self._commanded.obey(order, obeyed)
 
     def _on_failed(self, event: ControllerEvent, error: OdradekError) -> None:
         joined = self._when_joined

@@ -1,34 +1,27 @@
 """All of a broker that is synchronous: what handlers reach, the controller commands and a simulator runs.
 
-It holds the parts and passes orders between them; each policy stands in the part that it belongs to. It
-knows no loop, no socket and no thread; time, chance, disk and background work are given.
+It holds the parts; each policy stands in the part that it belongs to. It knows no loop, no socket and no
+thread; time, chance, disk and background work are given.
+
+Invariant: it is complete when it is constructed, and nobody is given it before that. Parts are given the
+parts that they use, and ports where what is behind them is made later.
 """
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.base.execution import Slices, Steps
-from odradek.base.ids import NO_EPOCH, BrokerId, TopicId, TopicPartition
+from odradek.base.execution import RunSteps, Slices
+from odradek.base.ids import NO_EPOCH, BrokerId, TopicId
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
-from odradek.metadata.image import (
-    BrokerConfigChanged,
-    Change,
-    ClusterImage,
-    ClusterNamed,
-    Endpoint,
-    GroupConfigChanged,
-    TopicConfigChanged,
-)
-from odradek.metadata.messages import OrderOutcome
+from odradek.metadata.image import ClusterImage, Endpoint
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
-from odradek.replication.isr import IsrChange
 from odradek.replication.replica_manager import ReplicaManager
-from odradek.replication.replication_ports import ReplicatedLog
-from odradek.server.edge.complaints import Complaints
 from odradek.server.node.checkpoints import Checkpoints
+from odradek.server.node.commanded_broker import CommandedBroker
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
@@ -39,6 +32,7 @@ from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.server.node.record_work import RecordWork
+from odradek.server.node.replication_effects import ReplicationEffects
 from odradek.server.node.store_session import StoreSession
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
 from odradek.storage import LogManager
@@ -51,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class BrokerCore:
-    """One broker's state and the ways into it; owned by one thread. Complete when it is constructed."""
+    """One broker's state and the ways into it; owned by one thread."""
 
     def __init__(
         self,
@@ -72,21 +66,31 @@ class BrokerCore:
         self.image = image
         """The cluster as this broker knows it."""
         self.logs = logs
-        self._remarks = Complaints(_log, surroundings.clock, "%d more remarks about changed settings")
-        """Remarks about settings that change, limited in number because clients cause them."""
         self.request_counts: dict[int, int] = {}
         """Requests by API key."""
-        self._on_failure = surroundings.on_failure
         self.slices = Slices(surroundings.defer, surroundings.turn_time, surroundings.stalls)
         """Runs work that grows with what a request or an order names."""
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""
         self.orphans = Orphans()
         """What clients sent with acks=0 and did not stay for."""
-        self._make_storage(surroundings)
+        effects = ReplicationEffects(len(logs.directories), surroundings.on_failure)
+        self._make_storage(surroundings, effects)
         self._make_coordinators(surroundings)
+        self.commanded = CommandedBroker(
+            self.broker_id,
+            layers,
+            image,
+            logs,
+            self.received_orders,
+            self.controller,
+            self.slices,
+            self.clock,
+        )
+        """This broker as controllers see it."""
+        effects.connect(self.group_flush, self.isr_writer, (self.groups, self.transactions))
 
-    def _make_storage(self, surroundings: Surroundings) -> None:
+    def _make_storage(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
         """Make the replica manager, and what flushes, checkpoints and fetches use."""
         clock, timer, defer = self.clock, self.timer, self.defer
         self.replicas = ReplicaManager(
@@ -96,9 +100,9 @@ class BrokerCore:
             timer=timer,
             logs=self.logs,
             cluster=self.image,
-            effects=self,
+            effects=effects,
             defer=defer,
-            run_steps=lambda steps: self.slices.run(steps, _not_done),
+            run_steps=_run_steps(self.slices),
         )
         self.group_flush = GroupFlush(
             self.logs,
@@ -112,30 +116,32 @@ class BrokerCore:
             self.settings.max_incremental_fetch_session_cache_slots,
             clock=clock,
             chance=self.chance,
-            name_of=self.topic_name,
+            name_of=partial(_topic_name, self.image),
         )
         self.topic_purgatory: Purgatory[str] = Purgatory("Topic", timer, defer=defer)
         """Creations and deletions that wait until this broker sees them done (G3)."""
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make the controller and the coordinators of groups and transactions."""
-        controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
+        layers, replicas = self.layers, self.replicas
         self.store_session = StoreSession(surroundings.store, surroundings.timer)
         """The session with the metadata store; opened when the broker joins."""
         self.isr_writer = IsrWriter(
-            self.store_session, self.replicas.isr_maintenance, lambda: self.replicas.controller_epoch
+            self.store_session, replicas.isr_maintenance, lambda: replicas.controller_epoch
         )
         """Writes and announces what the ISRs of partitions led here become."""
-        self.controller = ControllerHost(controller, self, self.store_session, surroundings, self.slices)
+        controller = Controller(_controller_settings(layers), self.clock, self.chance)
+        host = ControllerHost(controller, self.broker_id, self.store_session, surroundings, self.slices)
+        self.controller = host
         """Decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller)
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
-        self.groups = GroupHost(surroundings, making, self.replicas, lambda: self.settings, self.slices)
+        self.groups = GroupHost(surroundings, making, replicas, lambda: layers.in_force, self.slices)
         self.transactions = TransactionHost(
             surroundings,
             making,
-            self.replicas,
-            lambda: self.settings,
+            replicas,
+            lambda: layers.in_force,
             producer_ids=self.producer_ids,
             groups=self.groups,
             slices=self.slices,
@@ -144,11 +150,11 @@ class BrokerCore:
         self.received_orders = ReceivedOrders(
             self.broker_id,
             self.image,
-            self.replicas,
+            replicas,
             self.topic_purgatory,
             self.slices,
             self.defer,
-            lambda: self.controller.broker_epoch,
+            lambda: host.registered_epoch,
             groups=self.groups,
             transactions=self.transactions,
         )
@@ -177,8 +183,7 @@ class BrokerCore:
 
     def topic_name(self, topic_id: TopicId) -> str | None:
         """The name behind a topic's id, unless it is unknown here or being deleted."""
-        topic = self.image.topic_by_id(topic_id)
-        return None if topic is None else topic.name
+        return _topic_name(self.image, topic_id)
 
     def topic_config(self, topic: str) -> TopicConfig:
         """The settings in force for a topic."""
@@ -194,7 +199,7 @@ class BrokerCore:
         broker = self.image.brokers.get(broker_id)
         return None if broker is None else broker.endpoint(listener)
 
-    # --- the controller's side
+    # --- the controllers' side
 
     @property
     def broker_epoch(self) -> int | None:
@@ -202,91 +207,23 @@ class BrokerCore:
         epoch = self.received_orders.acknowledged_epoch
         return None if epoch == NO_EPOCH else epoch
 
-    @property
-    def has_joined(self) -> bool:
-        """Whether the controller has named this broker live, and its partitions' roles where it leads any.
-
-        Not in the midst of an order: the image may know this broker, and not yet what it leads.
-        """
-        if self.received_orders.is_at_work or not self.image.is_live(self.broker_id):
-            return False
-        return self.received_orders.has_roles or not any(
-            state.leader == self.broker_id
-            for topic in self.image.live_topics()
-            for state in topic.partitions.values()
-        )
-
     def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
-        """Carry out an order of a controller, this broker's own or another, after all earlier ones.
+        """See `CommandedBroker.obey`."""
+        self.commanded.obey(order, obeyed)
 
-        `obeyed` is called once, with the outcome.
-        """
 
-        def done(outcome: OrderOutcome) -> None:
-            obeyed(outcome)
-            self.controller.check_joined()
+def _topic_name(image: ClusterImage, topic_id: TopicId) -> str | None:
+    topic = image.topic_by_id(topic_id)
+    return None if topic is None else topic.name
 
-        self.received_orders.receive(order, done)
 
-    def take_changes(self, changes: tuple[Change, ...]) -> None:
-        """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata."""
-        for change in changes:
-            match change:
-                case ClusterNamed() | GroupConfigChanged():
-                    self.image.apply(change)
-                case TopicConfigChanged(topic, overrides):
-                    self.image.apply(change)
-                    self.logs.update_config(topic, self.layers.topic_config(overrides))
-                case BrokerConfigChanged(broker_id):
-                    self.image.apply(change)
-                    if broker_id is None or broker_id == self.broker_id:
-                        self._refresh_settings()
-
-    def _refresh_settings(self) -> None:
-        """Let the image's broker settings be in force: at once for the broker, in slices for topics' logs."""
-        defaults_before = self.layers.topic_config({})
-        of_all, of_this = self.image.default_broker_config, self.image.broker_config(self.broker_id)
-        for sentence in self.layers.let_in_force(of_all, of_this):
-            self._remarks.say("%s", sentence)
-        if self.layers.topic_config({}) != defaults_before:
-            self.slices.run(self._update_topics(), _not_updated)
-
-    def _update_topics(self) -> Steps[None]:
-        """Give every topic's logs what is in force for them at that moment."""
-        for topic in list(self.image.live_topics()):
-            self.logs.update_config(topic.name, self.topic_config(topic.name))
-            yield
-
-    # --- replication's effects
-
-    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
-        """See `replication.replication_ports.Effects.flush`."""
-        self.group_flush.want(topic_partition)
-
-    def write_isr(self, change: IsrChange) -> None:
-        """See `replication.replication_ports.Effects.write_isr`."""
-        self.isr_writer.write(change)
-
-    def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
-        """See `replication.replication_ports.Effects.directory_failed`."""
-        sentence = f"the log directory {directory} is offline: {reason}"
-        self.groups.resign_lost()
-        self.transactions.resign_lost()
-        if not is_last:
-            _log.error("%s", sentence)
-        elif len(self.logs.directories) == 1:
-            self._on_failure(sentence)
-        else:
-            self._on_failure(f"no log directory is left: {sentence}")
+def _run_steps(slices: Slices) -> RunSteps:
+    return lambda steps: slices.run(steps, _not_done)
 
 
 def _not_done(error: Exception) -> None:
     """Our own mistake."""
     _log.error("what waited for records was not done", exc_info=error)
-
-
-def _not_updated(error: Exception) -> None:
-    _log.error("some topics keep the settings that they had: %s", error)
 
 
 def _controller_settings(layers: SettingLayers) -> ControllerSettings:

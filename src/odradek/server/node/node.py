@@ -119,7 +119,7 @@ class Node:
             missing_dir_ids=logs.report.missing_directories,
             boot_id="" if logs.report.copied_directories else self._surroundings.boot_id,
         )
-        core.controller.start(registration, joined)
+        core.controller.start(registration, core.commanded, joined)
 
     def serve(self) -> None:
         """Begin the periodic work, after `joined`."""

@@ -1,0 +1,110 @@
+"""A broker as its cluster's controllers see it: it obeys orders, and lets changed settings be in force."""
+
+import logging
+
+from odradek.base.clock import Clock
+from odradek.base.execution import Slices, Steps
+from odradek.base.ids import BrokerId
+from odradek.base.settings import SettingLayers
+from odradek.metadata.image import (
+    BrokerConfigChanged,
+    Change,
+    ClusterImage,
+    ClusterNamed,
+    GroupConfigChanged,
+    TopicConfigChanged,
+)
+from odradek.metadata.messages import OrderOutcome
+from odradek.metadata.messages_on_wire import OrderRequest
+from odradek.server.edge.complaints import Complaints
+from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.received_orders import Obeyed, ReceivedOrders
+from odradek.storage import LogManager
+
+_log = logging.getLogger(__name__)
+
+
+class CommandedBroker:
+    """What this broker's own controller, and those elsewhere, may ask of it; an `Obedient`."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        layers: SettingLayers,
+        image: ClusterImage,
+        logs: LogManager,
+        orders: ReceivedOrders,
+        controller: ControllerHost,
+        slices: Slices,
+        clock: Clock,
+    ) -> None:
+        """`controller` is told of each order that was obeyed, for with one of them the broker has joined."""
+        self.broker_id = broker_id
+        self._layers = layers
+        self._image = image
+        self._logs = logs
+        self._orders = orders
+        self._controller = controller
+        self._slices = slices
+        self._remarks = Complaints(_log, clock, "%d more remarks about changed settings")
+        """Remarks about settings that change, limited in number because clients cause them."""
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether the controller has named this broker live, and its partitions' roles where it leads any.
+
+        Not in the midst of an order: the image may know this broker, and not yet what it leads.
+        """
+        if self._orders.is_at_work or not self._image.is_live(self.broker_id):
+            return False
+        return self._orders.has_roles or not any(
+            state.leader == self.broker_id
+            for topic in self._image.live_topics()
+            for state in topic.partitions.values()
+        )
+
+    def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
+        """Carry out an order of a controller, this broker's own or another, after all earlier ones.
+
+        `obeyed` is called once, with the outcome.
+        """
+
+        def done(outcome: OrderOutcome) -> None:
+            obeyed(outcome)
+            self._controller.check_joined()
+
+        self._orders.receive(order, done)
+
+    def take_changes(self, changes: tuple[Change, ...]) -> None:
+        """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata."""
+        for change in changes:
+            match change:
+                case ClusterNamed() | GroupConfigChanged():
+                    self._image.apply(change)
+                case TopicConfigChanged(topic, overrides):
+                    self._image.apply(change)
+                    self._logs.update_config(topic, self._layers.topic_config(overrides))
+                case BrokerConfigChanged(broker_id):
+                    self._image.apply(change)
+                    if broker_id is None or broker_id == self.broker_id:
+                        self._refresh_settings()
+
+    def _refresh_settings(self) -> None:
+        """Let the image's broker settings be in force: at once for the broker, in slices for topics' logs."""
+        layers, image = self._layers, self._image
+        defaults_before = layers.topic_config({})
+        for sentence in layers.let_in_force(image.default_broker_config, image.broker_config(self.broker_id)):
+            self._remarks.say("%s", sentence)
+        if layers.topic_config({}) != defaults_before:
+            self._slices.run(self._update_topics(), _not_updated)
+
+    def _update_topics(self) -> Steps[None]:
+        """Give every topic's logs what is in force for them at that moment."""
+        for topic in list(self._image.live_topics()):
+            config = self._layers.topic_config(self._image.topic_config(topic.name))
+            self._logs.update_config(topic.name, config)
+            yield
+
+
+def _not_updated(error: Exception) -> None:
+    _log.error("some topics keep the settings that they had: %s", error)

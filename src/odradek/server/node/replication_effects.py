@@ -1,0 +1,78 @@
+"""What replication asks of its broker: flushes, ISR writes, and the end of what a failed directory held."""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from odradek.base.ids import TopicPartition
+from odradek.replication.isr import IsrChange
+from odradek.replication.replication_ports import ReplicatedLog
+
+_log = logging.getLogger(__name__)
+
+
+class Flushes(Protocol):
+    """Who flushes logs."""
+
+    def want(self, topic_partition: TopicPartition, /) -> None:
+        """Flush a log soon, together with others."""
+
+
+class IsrWrites(Protocol):
+    """Who writes ISRs."""
+
+    def write(self, change: IsrChange, /) -> None:
+        """Write one change; its owner is told later how it ended."""
+
+
+class Resigning(Protocol):
+    """A coordinator, whose partitions may be in a directory that fails."""
+
+    def resign_lost(self) -> None:
+        """A log directory went offline: let go of what was in it."""
+
+
+class ReplicationEffects:
+    """The `Effects` of one broker's replica manager.
+
+    Who carries them out uses the replica manager, and so is made after it: `connect` is called once, before
+    anything can happen to a partition.
+    """
+
+    def __init__(self, directory_count: int, on_failure: Callable[[str], None]) -> None:
+        """`on_failure` is called with the reason when the last of the directories has failed."""
+        self._directory_count = directory_count
+        self._on_failure = on_failure
+        self._connected: tuple[Flushes, IsrWrites, tuple[Resigning, ...]] | None = None
+
+    def connect(self, flushes: Flushes, isr_writes: IsrWrites, coordinators: Iterable[Resigning]) -> None:
+        """Say who carries the effects out."""
+        assert self._connected is None, "connected twice"
+        self._connected = flushes, isr_writes, tuple(coordinators)
+
+    def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
+        """See `replication.replication_ports.Effects.flush`."""
+        flushes, _, _ = self._parts()
+        flushes.want(topic_partition)
+
+    def write_isr(self, change: IsrChange) -> None:
+        """See `replication.replication_ports.Effects.write_isr`."""
+        _, isr_writes, _ = self._parts()
+        isr_writes.write(change)
+
+    def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
+        """See `replication.replication_ports.Effects.directory_failed`."""
+        sentence = f"the log directory {directory} is offline: {reason}"
+        _, _, coordinators = self._parts()
+        for coordinator in coordinators:
+            coordinator.resign_lost()
+        if not is_last:
+            _log.error("%s", sentence)
+        elif self._directory_count == 1:
+            self._on_failure(sentence)
+        else:
+            self._on_failure(f"no log directory is left: {sentence}")
+
+    def _parts(self) -> tuple[Flushes, IsrWrites, tuple[Resigning, ...]]:
+        assert self._connected is not None, "nothing happens to a partition before its broker is complete"
+        return self._connected
