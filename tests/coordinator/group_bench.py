@@ -108,7 +108,9 @@ class GroupBench:
     def start(self) -> GroupCoordinator:
         """A coordinator that begins with the log alone."""
         self.coordinator = GroupCoordinator(
-            Terms(self.clock, self.chance, self.settings, lambda: self.broker_count, self.overrides_of),
+            Terms(
+                self.clock, self.chance, lambda: self.settings, lambda: self.broker_count, self.overrides_of
+            ),
             self.timer,
             self.log,
             self.log,

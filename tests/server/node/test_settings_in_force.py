@@ -14,7 +14,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
-from odradek.base.settings import BROKER_SETTINGS, Update
+from odradek.base.settings import BROKER_SETTINGS, GROUP_SETTINGS, Update
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import HEADER_BYTES, BatchHeader, iter_headers, read_header
 from odradek.server.cleaning.cleaner_host import CleaningEvents
@@ -22,12 +22,18 @@ from odradek.storage import Log
 from odradek.storage.compaction.job import CleaningJob
 from odradek.storage.compaction.selection import choose
 from odradek.testing.sim import SimNode, World
+from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -40,7 +46,7 @@ from odradek.wire.messages.produce import (
     TopicProduceData,
 )
 
-BROKER = 4
+BROKER, GROUP = 4, 32
 SET, DELETE = 0, 1
 DAY_MS = 24 * 3_600_000
 WEEK_MS = 7 * DAY_MS
@@ -382,8 +388,10 @@ def dynamic() -> Iterator[str]:
             yield name
 
 
-def alter(node: SimNode, name: str, operation: int, text: str | None) -> None:
-    resource = AlterConfigsResource(BROKER, "", [AlterableConfig(name, operation, text)])
+def alter(
+    node: SimNode, name: str, operation: int, text: str | None, of: tuple[int, str] = (BROKER, "")
+) -> None:
+    resource = AlterConfigsResource(*of, [AlterableConfig(name, operation, text)])
     (answer,) = node.ask(IncrementalAlterConfigsRequest([resource])).responses
     assert answer.error_code == 0, answer.error_message
     node.turns.run()
@@ -472,3 +480,69 @@ def test_a_stored_value_that_is_refused_by_now_does_not_stop_a_start(
     assert said == ["a stored setting is not in force: max.connections must be at least 1, not 0"]
     assert busy.core.settings.max_connections == 2_147_483_647
     assert busy.core.settings.log_retention_ms == 1000
+
+
+# --- of one group
+
+
+def beat(node: SimNode, member_id: str = "m", epoch: int = 0) -> ConsumerGroupHeartbeatResponse:
+    """A member of the group "g" joins, or goes on; with epoch -1 it leaves."""
+    request = ConsumerGroupHeartbeatRequest(
+        "g",
+        member_id,
+        epoch,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["plain"],
+        topic_partitions=[],
+    )
+    answer: ConsumerGroupHeartbeatResponse = node.ask(request)
+    assert answer.error_code == 0, answer.error_message
+    return answer
+
+
+def sends_heartbeats_every_ms(node: SimNode) -> int:
+    told = beat(node).heartbeat_interval_ms
+    beat(node, epoch=-1)
+    return told
+
+
+def may_be_silent_for(ms: int) -> Callable[[SimNode], object]:
+    def is_a_member(node: SimNode) -> bool:
+        beat(node)
+        node.advance(ms)
+        (group,) = node.ask(ConsumerGroupDescribeRequest(["g"])).groups
+        if group.members:
+            beat(node, epoch=-1)
+        return bool(group.members)
+
+    return is_a_member
+
+
+GROUP_ENTRIES = {
+    "consumer.heartbeat.interval.ms": Entry("7000", sends_heartbeats_every_ms),
+    "consumer.session.timeout.ms": Entry("60000", may_be_silent_for(50_000)),
+}
+
+
+def test_every_setting_of_a_group_has_an_entry() -> None:
+    assert set(GROUP_ENTRIES) == set(GROUP_SETTINGS)
+
+
+@pytest.mark.parametrize("name", GROUP_ENTRIES)
+def test_a_changed_setting_of_a_group_is_in_force_for_its_members(name: str) -> None:
+    """R18: without a restart, when it is taken back, and after a restart."""
+    node = World().node(offsets_topic_num_partitions="1")
+    node.ask(CreateTopicsRequest([CreatableTopic("plain", 1, 1)], timeout_ms=1000))
+    node.ask(FindCoordinatorRequest(coordinator_keys=["g"]))
+    node.settle()
+    text, seen = GROUP_ENTRIES[name]
+    before = seen(node)
+    alter(node, name, SET, text, of=(GROUP, "g"))
+    after = seen(node)
+    assert after != before
+    alter(node, name, DELETE, None, of=(GROUP, "g"))
+    assert seen(node) == before
+    alter(node, name, SET, text, of=(GROUP, "g"))
+    again = node.restarted()
+    again.settle()
+    assert seen(again) == after, "in force after a restart too"

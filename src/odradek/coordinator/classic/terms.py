@@ -25,7 +25,7 @@ class Terms:
 
     clock: Clock
     chance: Chance
-    settings: BrokerSettings
+    settings_in_force: Callable[[], BrokerSettings]
     # How many brokers are live now.
     broker_count: Callable[[], int]
     # What is set for one group of the consumer protocol, by its id.
@@ -33,6 +33,11 @@ class Terms:
 
     # Called with a group, its new generation (or epoch, KIP-848), and how many members that has.
     on_rebalanced: Callable[[str, int, int], None] = _not_said
+
+    @property
+    def settings(self) -> BrokerSettings:
+        """What is in force now; not to be kept."""
+        return self.settings_in_force()
 
     def initial_rebalance_delay_ms(self) -> int:
         """How long the first rebalance of a group waits for more members."""

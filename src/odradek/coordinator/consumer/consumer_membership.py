@@ -130,7 +130,7 @@ class ConsumerMembership:
             case ExpressionChanged(expression, ResolvedExpression() as resolved):
                 self.expressions[expression] = resolved
 
-    def settle(self) -> None:
+    def end_replay(self) -> None:
         """End a replay: what compaction left of members that are gone goes too."""
         for member_id, member in list(self.members.items()):
             if member.metadata is _UNTOLD:

@@ -40,7 +40,7 @@ from odradek.coordinator.consumer.member import JOINING_EPOCH, Share
 from odradek.coordinator.consumer.member_watch import IsOpen, MemberWatch
 from odradek.coordinator.consumer.presence import Presence
 from odradek.coordinator.consumer.states import MemberState
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.runtime.answers import Answer, AnyAnswer
 from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -80,7 +80,7 @@ class ConsumerProtocol:
     def __init__(
         self,
         group: ConsumerMembership,
-        surroundings: Surroundings,
+        surroundings: GroupSurroundings,
         purgatories: GroupPurgatories,
         log: ChangeLog,
     ) -> None:

@@ -27,7 +27,7 @@ from odradek.coordinator.consumer.subscribing import (
     refresh,
     resolve,
 )
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.targeting import assign
 from odradek.wire.messages.consumer_group_heartbeat import (
     Assignment as ToldAssignment,
@@ -43,7 +43,7 @@ _UNCHANGED: Final = -1
 
 def heartbeat(
     draft: Draft,
-    surroundings: Surroundings,
+    surroundings: GroupSurroundings,
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller,
     respond: RespondToHeartbeat,
@@ -73,7 +73,7 @@ def heartbeat(
 
 def advance(
     draft: Draft,
-    surroundings: Surroundings,
+    surroundings: GroupSurroundings,
     member: Member,
     metadata: MemberMetadata,
     owned: Assignment | None,
@@ -110,7 +110,7 @@ def advance(
 
 def _member(
     draft: Draft,
-    surroundings: Surroundings,
+    surroundings: GroupSurroundings,
     request: ConsumerGroupHeartbeatRequest,
     owned: Assignment | None,
 ) -> Member:

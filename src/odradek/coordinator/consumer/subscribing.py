@@ -13,7 +13,7 @@ from odradek.base.errors import ApiError
 from odradek.coordinator.consumer.changes import EpochChanged, ExpressionChanged, ResolvedExpression
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
 
 HASH_BYTES = 8
@@ -35,7 +35,7 @@ def topics_hash(group: ConsumerMembership, topics: Topics) -> int:
     return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
 
 
-def resolve(draft: Draft, expression: str, surroundings: Surroundings) -> None:
+def resolve(draft: Draft, expression: str, surroundings: GroupSurroundings) -> None:
     """Look an expression's topics up, unless that was done. Raises ApiError when it is not one."""
     if expression and expression not in draft.group.expressions:
         draft.put(ExpressionChanged(expression, _resolved(expression, surroundings)))
@@ -49,7 +49,7 @@ def drop_unused_expressions(draft: Draft) -> None:
         draft.put_all(ExpressionChanged(expression, None) for expression in unused)
 
 
-def refresh(draft: Draft, surroundings: Surroundings) -> None:
+def refresh(draft: Draft, surroundings: GroupSurroundings) -> None:
     """Topics have come or gone: look every expression up again, and note those that match others now."""
     used = dict.fromkeys(member.metadata.expression for member in draft.group.members.values())
     for expression in filter(None, used):
@@ -70,6 +70,6 @@ def raise_epoch(draft: Draft, topics: Topics, *, is_changed: bool) -> None:
         draft.put(EpochChanged(group.epoch + 1, current))
 
 
-def _resolved(expression: str, surroundings: Surroundings) -> ResolvedExpression:
+def _resolved(expression: str, surroundings: GroupSurroundings) -> ResolvedExpression:
     matched = surroundings.expressions.matching(expression)
     return ResolvedExpression(matched, surroundings.topics.version, surroundings.terms.clock.wall_ms())

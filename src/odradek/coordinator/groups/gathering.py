@@ -76,17 +76,17 @@ class GatheredWrites:
         if result.error in _TOO_LARGE and len(writes) > 1:
             # None of them must fail for the company that it was in.
             for write in writes:
-                _settle(write, self._write(write.records))
+                _tell_writer(write, self._write(write.records))
             return
         for write in writes:
-            _settle(write, result)
+            _tell_writer(write, result)
 
     def _end_turn(self) -> None:
         self._is_due = False
         self.flush()
 
 
-def _settle(write: GatheredWrite, result: AppendResult) -> None:
+def _tell_writer(write: GatheredWrite, result: AppendResult) -> None:
     if result.error is ErrorCode.NONE:
         write.appended(result.base_offset)
     else:

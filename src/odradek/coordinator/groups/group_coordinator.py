@@ -16,7 +16,6 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer, RunSteps, Steps
 from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
-from odradek.base.settings import GroupBounds
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
 from odradek.coordinator.classic.answers import code_answer, refused_join
@@ -28,7 +27,7 @@ from odradek.coordinator.consumer.answers import RespondToHeartbeat, refused_hea
 from odradek.coordinator.consumer.epochs import refuse_fetch
 from odradek.coordinator.consumer.expression_lookup import ExpressionLookup
 from odradek.coordinator.consumer.member import JOINING_EPOCH
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
 from odradek.coordinator.groups.consumer_listing import described_consumer
@@ -87,9 +86,7 @@ class GroupCoordinator:
     ) -> None:
         """`partition_of` a group's id; `topics` are those that there are."""
         self._terms = terms
-        self._surroundings = Surroundings(
-            terms, topics, ExpressionLookup(topics), GroupBounds.of(terms.settings)
-        )
+        self._surroundings = GroupSurroundings(terms, topics, ExpressionLookup(topics))
         self._writer = writer
         self._reader = reader
         self._partition_of = partition_of

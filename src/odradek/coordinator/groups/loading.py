@@ -282,7 +282,7 @@ def _install(shard: Shard, replay: _Replay) -> Steps[None]:
         if count % GROUPS_PER_STEP == 0:
             yield
     for count, (group_id, consumer) in enumerate(replay.consumers.items(), 1):
-        consumer.settle()
+        consumer.end_replay()
         if consumer.is_stored or consumer.members:
             shard.make_consumer(shard.group(group_id), consumer)
         if count % GROUPS_PER_STEP == 0:

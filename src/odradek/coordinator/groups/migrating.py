@@ -36,14 +36,14 @@ from odradek.coordinator.consumer.embedded import (
     write_assignment,
 )
 from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMetadata, Share
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
 
 UPGRADES: Final = frozenset({"bidirectional", "upgrade"})
 DOWNGRADES: Final = frozenset({"bidirectional", "downgrade"})
 
 
-def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[GroupChange]:
+def upgraded(group: ClassicMembership, surroundings: GroupSurroundings) -> list[GroupChange]:
     """A classic group as a consumer group: its generation is its epoch, and each member keeps its partitions.
 
     Raises ApiError when it may not or cannot be one.
@@ -69,7 +69,7 @@ def upgraded(group: ClassicMembership, surroundings: Surroundings) -> list[Group
     return changes
 
 
-def may_downgrade(group: ConsumerMembership, surroundings: Surroundings) -> bool:
+def may_downgrade(group: ConsumerMembership, surroundings: GroupSurroundings) -> bool:
     """Whether a group may become one of the classic protocol: no member speaks the other any more."""
     settings = surroundings.terms.settings
     return (
@@ -80,7 +80,7 @@ def may_downgrade(group: ConsumerMembership, surroundings: Surroundings) -> bool
     )
 
 
-def downgraded(group: ConsumerMembership, generation: int, surroundings: Surroundings) -> GroupSnapshot:
+def downgraded(group: ConsumerMembership, generation: int, surroundings: GroupSurroundings) -> GroupSnapshot:
     """A group of classic members as a classic group.
 
     Its generation is the epoch before the last other member went: members at that one get

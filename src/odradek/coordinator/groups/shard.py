@@ -23,7 +23,7 @@ from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import BecomeClassic
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.groups.consumer_records import record_of
 from odradek.coordinator.groups.gathering import GatheredWrite, GatheredWrites
 from odradek.coordinator.groups.group import Group
@@ -64,7 +64,7 @@ class Shard:
         self,
         log: GroupLog,
         leader_epoch: LeaderEpoch,
-        surroundings: Surroundings,
+        surroundings: GroupSurroundings,
         purgatories: GroupPurgatories,
         steps: Trampoline,
         defer: Defer,

@@ -53,7 +53,7 @@ class GroupFlush:
         """Flush these in the background as they are, beside any group: what `flush.ms` asks for."""
         if flushes:
             taken: _Taken = [(self._logs.get(flush.topic_partition), flush) for flush in flushes]
-            self._background.submit(lambda: _run_all(taken), self._settle, _raise)
+            self._background.submit(lambda: _run_all(taken), self._end_run, _raise)
 
     def _begin(self) -> None:
         wanted, self._wanted = self._wanted, {}
@@ -71,10 +71,10 @@ class GroupFlush:
             self._next()
 
     def _group_done(self, run: _Run) -> None:
-        self._settle(run)
+        self._end_run(run)
         self._next()
 
-    def _settle(self, run: _Run) -> None:
+    def _end_run(self, run: _Run) -> None:
         for log, flush, error in run:
             is_hosted = log is not None and self._logs.get(flush.topic_partition) is log
             if error is not None:

@@ -55,7 +55,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
             Terms(
                 outside.clock,
                 outside.chance,
-                self._settings(),
+                self._settings,
                 lambda: len(image.brokers),
                 image.group_config,
                 self._on_rebalanced,
