@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId, TopicPartition
 from odradek.coordinator.classic import Caller
 from odradek.coordinator.groups.committing import Codes
@@ -104,8 +105,10 @@ class ClassicClient:
         """The error of the whole and of each who leaves; None while it is not answered."""
         reply = Reply[tuple[ErrorCode, list[ErrorCode]]]()
         leaver = MemberIdentity(self.member_id, self.instance_id)
-        self.bench.coordinator.leave_group(
-            LeaveGroupRequest(self.group_id, members=[leaver]), lambda code, codes: reply((code, codes))
+        exhaust(
+            self.bench.coordinator.leave_group(
+                LeaveGroupRequest(self.group_id, members=[leaver]), lambda code, codes: reply((code, codes))
+            )
         )
         return reply.answer if reply.is_answered else None
 

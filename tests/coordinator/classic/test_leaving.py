@@ -3,6 +3,7 @@ from typing import TypeAlias
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.coordinator.classic import GroupState
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from tests.coordinator.group_bench import GroupBench
@@ -14,7 +15,7 @@ Left: TypeAlias = tuple[ErrorCode, list[ErrorCode]]
 def leave(bench: GroupBench, *leavers: MemberIdentity, group_id: str = "g") -> Left:
     answers: list[Left] = []
     request = LeaveGroupRequest(group_id, members=list(leavers))
-    bench.coordinator.leave_group(request, lambda code, codes: answers.append((code, codes)))
+    exhaust(bench.coordinator.leave_group(request, lambda code, codes: answers.append((code, codes))))
     (answer,) = answers
     return answer
 

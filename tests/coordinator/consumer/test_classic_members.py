@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition as Key
 from odradek.wire.messages.consumer_protocol import (
     ConsumerProtocolAssignment,
@@ -192,7 +193,7 @@ def test_whoever_is_named_twice_leaves_once(mixed: MixedGroup) -> None:
     epoch, answers = mixed.consumers().epoch, []
     leavers = [MemberIdentity(mixed.old.member_id)] * 2
     request = LeaveGroupRequest("g", members=leavers)
-    mixed.coordinator.leave_group(request, lambda *answer: answers.append(answer))
+    exhaust(mixed.coordinator.leave_group(request, lambda *answer: answers.append(answer)))
     assert answers == [(NONE, [NONE, NONE])]
     assert mixed.consumers().epoch == epoch + 1
 

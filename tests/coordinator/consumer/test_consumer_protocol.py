@@ -112,9 +112,9 @@ def test_a_deleted_group_leaves_nothing_in_the_log(bench: GroupBench) -> None:
     member = bench.consumer("a", topics=None, expression="t")
     member.join()
     replies: list[Mapping[str, ErrorCode]] = []
-    bench.coordinator.delete_groups(["g"], replies.append)
+    exhaust(bench.coordinator.delete_groups(["g"], replies.append))
     member.leave()
-    bench.coordinator.delete_groups(["g"], replies.append)
+    exhaust(bench.coordinator.delete_groups(["g"], replies.append))
     assert replies == [{"g": ErrorCode.NON_EMPTY_GROUP}, {"g": NONE}]
     last = {bytes(record.key or b""): record.value for record in bench.log.records()}
     assert set(last.values()) == {None}, "every key ends with a tombstone"

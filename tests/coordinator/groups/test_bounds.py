@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from tests.coordinator.group_bench import GroupBench
@@ -32,7 +33,7 @@ def test_no_group_begins_beyond_the_bound(full: GroupBench) -> None:
 def test_groups_that_are_there_go_on_at_the_bound(full: GroupBench) -> None:
     assert full.commit("a", {T0: 2}).answer == {T0: ErrorCode.NONE}
     full.stable(full.member(group_id="b"))
-    full.coordinator.delete_groups(["a"], lambda codes: None)
+    exhaust(full.coordinator.delete_groups(["a"], lambda codes: None))
     assert full.commit("c", {T0: 1}).answer == {T0: ErrorCode.NONE}, "there is room again"
 
 

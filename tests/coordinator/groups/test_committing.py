@@ -323,7 +323,7 @@ def test_a_deleted_group_does_not_come_back_with_a_transaction(bench: GroupBench
     bench.commit("g", {T0: 1})
     stage(bench, {T0: 42, T1: 43})
     codes: list[Mapping[str, ErrorCode]] = []
-    bench.coordinator.delete_groups(["g"], codes.append)
+    exhaust(bench.coordinator.delete_groups(["g"], codes.append))
     assert codes == [{"g": ErrorCode.NONE}]
     if is_restarted:
         bench.start()
@@ -334,7 +334,7 @@ def test_a_deleted_group_does_not_come_back_with_a_transaction(bench: GroupBench
 def test_what_a_transaction_commits_after_a_deletion_counts(bench: GroupBench) -> None:
     bench.commit("g", {T0: 1})
     stage(bench, {T0: 42})
-    bench.coordinator.delete_groups(["g"], lambda codes: None)
+    exhaust(bench.coordinator.delete_groups(["g"], lambda codes: None))
     stage(bench, {T0: 44})
     complete(bench, committed=True)
     assert bench.committed() == {T0: 44}

@@ -15,7 +15,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 def delete(bench: GroupBench, *group_ids: str) -> dict[str, ErrorCode]:
     answers: list[Mapping[str, ErrorCode]] = []
-    bench.coordinator.delete_groups(group_ids, answers.append)
+    exhaust(bench.coordinator.delete_groups(group_ids, answers.append))
     (answer,) = answers
     return dict(answer)
 
@@ -133,7 +133,7 @@ def test_what_is_committed_while_a_group_is_being_deleted_stays(bench: GroupBenc
     bench.commit("g", {T0: 1})
     bench.log.lags = True
     deleted: list[Mapping[str, ErrorCode]] = []
-    bench.coordinator.delete_groups(["g"], deleted.append)
+    exhaust(bench.coordinator.delete_groups(["g"], deleted.append))
     committed = bench.commit("g", {T0: 7})
     bench.run()
     bench.log.catch_up()
@@ -151,7 +151,7 @@ def test_that_goes_for_groups_of_the_consumer_protocol_too(bench: GroupBench) ->
     bench.commit("g", {T0: 1, T1: 1})
     bench.log.lags = True
     deleted: list[Mapping[str, ErrorCode]] = []
-    bench.coordinator.delete_groups(["g"], deleted.append)
+    exhaust(bench.coordinator.delete_groups(["g"], deleted.append))
     committed, joined = bench.commit("g", {T0: 7}), second.send_join()
     bench.run()
     bench.log.catch_up()
@@ -169,7 +169,7 @@ def test_whoever_joins_while_a_group_is_being_deleted_is_in_it(bench: GroupBench
     bench.commit("g", {T0: 1})
     bench.log.lags = True
     deleted: list[Mapping[str, ErrorCode]] = []
-    bench.coordinator.delete_groups(["g"], deleted.append)
+    exhaust(bench.coordinator.delete_groups(["g"], deleted.append))
     member = bench.member()
     asked = member.send_join()
     bench.log.catch_up()

@@ -8,7 +8,7 @@ Everything here happens within a step of the coordinator (`runtime.trampoline`);
     all have joined      → the join phase ends: a step of its own
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from odradek.base.error_codes import ErrorCode
@@ -84,7 +84,7 @@ class ClassicProtocol:
         self._carry_out_all(effects)
         return code
 
-    def leave(self, leavers: list[MemberIdentity]) -> list[ErrorCode]:
+    def leave(self, leavers: Iterable[MemberIdentity]) -> list[ErrorCode]:
         """LeaveGroup; returns one code for each member."""
         codes: list[ErrorCode] = []
         effects: ClassicEffects = []

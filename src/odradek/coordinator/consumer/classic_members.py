@@ -9,7 +9,7 @@ They are assigned like all others; what differs is how they learn of it. A membe
 A member that is asked to join again must do so within its rebalance timeout, and sync within that again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
@@ -36,7 +36,7 @@ from odradek.coordinator.consumer.member import ClassicTerms, Member, MemberMeta
 from odradek.coordinator.consumer.membership import check_room, find, take_over
 from odradek.coordinator.consumer.reconciling import waits_on_others
 from odradek.coordinator.consumer.states import MemberState
-from odradek.coordinator.consumer.surroundings import Surroundings
+from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.messages.heartbeat import HeartbeatRequest
@@ -49,7 +49,7 @@ RespondWithCode: TypeAlias = Callable[[ErrorCode], None]
 
 def join(
     draft: Draft,
-    surroundings: Surroundings,
+    surroundings: GroupSurroundings,
     request: JoinGroupRequest,
     caller: Caller,
     respond: RespondToJoin,
@@ -131,7 +131,7 @@ def beat(group: ConsumerMembership, request: HeartbeatRequest, respond: RespondW
 def leave(
     draft: Draft,
     topics: Topics,
-    leavers: list[MemberIdentity],
+    leavers: Sequence[MemberIdentity],
 ) -> list[ErrorCode]:
     """Handle a LeaveGroup; returns one code for each member.
 
@@ -168,7 +168,9 @@ def _rejoin(member: Member) -> AwaitRejoin:
     return AwaitRejoin(member.member_id, member.metadata.rebalance_timeout_ms)
 
 
-def _joining(draft: Draft, surroundings: Surroundings, request: JoinGroupRequest, caller: Caller) -> Member:
+def _joining(
+    draft: Draft, surroundings: GroupSurroundings, request: JoinGroupRequest, caller: Caller
+) -> Member:
     """The member that joins: a known one, one in another's place, or a new one."""
     group, member_id, instance_id = draft.group, request.member_id, request.group_instance_id
     if member_id and instance_id is not None:

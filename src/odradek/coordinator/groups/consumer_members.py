@@ -7,7 +7,7 @@ join, a group without members         it is a classic group from now on
 join, sync, leave, classic heartbeat  its classic members' (`consumer.classic_members`)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -140,7 +140,7 @@ def take_beat(
         shard.answer(code_answer(respond, refusal.code))
 
 
-def take_leave(consumer: ConsumerProtocol, leavers: list[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
+def take_leave(consumer: ConsumerProtocol, leavers: Sequence[MemberIdentity]) -> list[ErrorCode] | ErrorCode:
     """Apply a LeaveGroup to a consumer group: one code for each member, or the error of the whole request."""
     topics = consumer.surroundings.topics
     codes: list[ErrorCode] = []

@@ -31,7 +31,9 @@ from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
 from odradek.coordinator.groups.consumer_listing import described_consumer
-from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_leave, take_sync
+from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_sync
+from odradek.coordinator.groups.deleting import GroupDeletion, RespondToDelete
+from odradek.coordinator.groups.departing import Departure, RespondToLeave
 from odradek.coordinator.groups.expiring import expire, expire_member, forget_topics
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.listing import (
@@ -48,7 +50,7 @@ from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import GroupLog, Shard
 from odradek.coordinator.ports import PartitionReader, PartitionWriter
 from odradek.coordinator.runtime.answers import Answer, final
-from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, OFFSET_ERRORS, told
+from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.coordinator.runtime.partition_log import PartitionLog, answer_when_all
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.timer import Purgatory, Timer
@@ -245,30 +247,10 @@ class GroupCoordinator:
 
         self._steps.run(step)
 
-    def leave_group(
-        self, request: LeaveGroupRequest, respond: Callable[[ErrorCode, list[ErrorCode]], None]
-    ) -> None:
-        """LeaveGroup: an error of the whole, or a code for each of `request.members`."""
-        leaving = request.members
-
-        def answer(codes: list[ErrorCode] | ErrorCode) -> None:
-            if isinstance(codes, ErrorCode):
-                respond(codes, [])
-            else:
-                respond(ErrorCode.NONE, codes)
-
-        def step() -> None:
-            found = self._find_members(request.group_id)
-            if isinstance(found, ErrorCode):
-                is_unknown = found is ErrorCode.UNKNOWN_MEMBER_ID
-                self._steps.answer(final(answer, [found] * len(leaving) if is_unknown else found))
-                return
-            shard, group = found
-            consumer = group.consumer
-            codes = group.classic.leave(leaving) if consumer is None else take_leave(consumer, leaving)
-            shard.answer(Answer(answer, codes, lambda error: told(GROUP_ERRORS, error)))
-
-        self._steps.run(step)
+    def leave_group(self, request: LeaveGroupRequest, respond: RespondToLeave) -> Steps[None]:
+        """LeaveGroup, in steps: an error of the whole, or a code for each of `request.members`."""
+        find = partial(self._find_members, request.group_id)
+        return Departure(self._steps, find, request.members, respond).in_steps()
 
     def consumer_heartbeat(
         self,
@@ -360,40 +342,10 @@ class GroupCoordinator:
 
     # --- groups
 
-    def delete_groups(
-        self, group_ids: Sequence[str], respond: Callable[[Mapping[str, ErrorCode]], None]
-    ) -> None:
-        """DeleteGroups: empty groups, with all their offsets; one code for each."""
-        wanted = dict.fromkeys(group_ids)
-        codes: dict[str, ErrorCode] = {}
-
-        def deleted(group_id: str, code: ErrorCode) -> None:
-            codes[group_id] = code
-            if len(codes) == len(wanted):
-                respond(codes)
-
-        def delete(group_id: str) -> None:
-            code, log = self._delete_group(group_id)
-            answer = Answer(partial(deleted, group_id), code, lambda error: told(GROUP_ERRORS, error))
-            if log is None:
-                self._steps.answer(answer)
-            else:
-                log.answer(answer)
-
-        if not wanted:
-            respond(codes)
-        for group_id in wanted:
-            self._steps.run(partial(delete, group_id))
-
-    def _delete_group(self, group_id: str) -> tuple[ErrorCode, GroupLog | None]:
-        """What became of a group, and the log on which that stands."""
-        found = self._find_existing(group_id)
-        if isinstance(found, ErrorCode):
-            return found, None
-        shard, group = found
-        if not group.is_empty:
-            return ErrorCode.NON_EMPTY_GROUP, shard.log
-        return told(GROUP_ERRORS, shard.delete(group)), shard.log
+    def delete_groups(self, group_ids: Iterable[str], respond: RespondToDelete) -> Steps[None]:
+        """DeleteGroups, in steps: empty groups, with all their offsets; one code for each."""
+        deletion = GroupDeletion(self._steps, self._terms.clock, self._find_existing, group_ids, respond)
+        return deletion.in_steps()
 
     def list_groups(
         self, states: Sequence[str] = (), types: Sequence[str] = ()
@@ -426,9 +378,9 @@ class GroupCoordinator:
         return [in_words(group) for group in sorted(self._groups(), key=lambda group: group.group_id)]
 
     def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
-        """Every committed offset, with its group."""
+        """Every committed offset, with its group; groups and offsets may come and go meanwhile."""
         for group in self._groups():
-            for topic_partition in group.offsets:
+            for topic_partition in list(group.offsets):
                 found = group.offsets.get(topic_partition)
                 if found is not None:
                     yield group.group_id, topic_partition, found.offset

@@ -125,10 +125,21 @@ class GroupOffsets:
                 if not staged:
                     del self._staged[producer_id]
 
+    def forget_some(self, topic_partitions: Iterable[TopicPartition], log_offset: Offset) -> None:
+        """Take tombstones of these partitions that stand from `log_offset` on."""
+        if self._staged:
+            for topic_partition in topic_partitions:
+                self.forget(topic_partition, log_offset)
+            return
+        committed = self._committed
+        for topic_partition in topic_partitions:
+            known = committed.get(topic_partition)
+            if known is not None and log_offset_of(known) < log_offset:
+                del committed[topic_partition]
+
     def forget_all(self, log_offset: Offset) -> None:
         """Take a tombstone for each partition that stands at `log_offset`."""
-        for topic_partition in list(self.known()):
-            self.forget(topic_partition, log_offset)
+        self.forget_some(list(self.known()), log_offset)
 
     @property
     def has_writes(self) -> bool:

@@ -1,10 +1,11 @@
 """DeleteGroups: delete empty groups with all their offsets (KIP-229)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.base.execution import Steps, stepwise
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.delete_groups import (
@@ -21,17 +22,23 @@ _REASONS: Final = {
 }
 
 
-def handle(core: BrokerCore, context: RequestContext, request: DeleteGroupsRequest, respond: Respond) -> None:
+def handle(
+    core: BrokerCore, context: RequestContext, request: DeleteGroupsRequest, respond: Respond
+) -> Steps[None]:
     """Answer when the last of them is gone."""
 
     def deleted(codes: Mapping[str, ErrorCode]) -> None:
-        results = [
-            DeletableGroupResult(group_id, codes[group_id], _words(codes[group_id]))
-            for group_id in dict.fromkeys(request.groups_names)
-        ]
-        respond(DeleteGroupsResponse(results=results))
+        respond(_in_steps(request.groups_names, codes))
 
-    core.groups.coordinator.delete_groups(request.groups_names, deleted)
+    return core.groups.coordinator.delete_groups(request.groups_names, deleted)
+
+
+def _in_steps(group_ids: Sequence[str], codes: Mapping[str, ErrorCode]) -> Steps[Response]:
+    results = yield from stepwise(
+        dict.fromkeys(group_ids),
+        lambda group_id: DeletableGroupResult(group_id, codes[group_id], _words(codes[group_id])),
+    )
+    return DeleteGroupsResponse(results=results)
 
 
 def _words(code: ErrorCode) -> str | None:
