@@ -88,3 +88,40 @@ def test_warnings_are_bounded(watch: Watch, caplog: pytest.LogCaptureFixture) ->
         watch.stalls.run(watch.work(100))
     assert len(caplog.messages) == SAID_MAX
     assert watch.stalls.count == SAID_MAX + 5
+
+
+def test_code_that_is_loaded_is_no_stall_but_what_comes_with_it_is(
+    watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A request that is the first of its API loads a handler, which happens once."""
+
+    def first_request() -> None:
+        watch.stalls.load(watch.work(400))
+        watch.work(120)()
+
+    watch.stalls.run(first_request)
+    assert (watch.stalls.count, watch.stalls.longest_ns) == (1, 120 * MS)
+    watch.stalls.run(lambda: watch.stalls.load(watch.work(400)))
+    watch.stalls.note_lateness(900 * MS, 900 * MS)
+    assert watch.stalls.count == 1, "neither the work nor the probe counts it"
+    watch.stalls.run(watch.work(150))
+    assert watch.stalls.count == 2, "what was loaded before does not excuse what comes later"
+    assert [message.partition(":")[0][-6:] for message in caplog.messages] == ["120 ms", "150 ms"]
+
+
+def test_what_is_loaded_by_work_within_work_is_left_out_of_both(watch: Watch) -> None:
+    def request() -> None:
+        watch.stalls.load(watch.work(400))
+        watch.stalls.note(400 * MS, "the request")
+
+    watch.stalls.run(request)
+    assert watch.stalls.count == 0
+
+
+def test_a_start_stalls_nobody(watch: Watch, caplog: pytest.LogCaptureFixture) -> None:
+    watch.stalls.has_clients = False
+    watch.stalls.run(watch.work(700))
+    assert (watch.stalls.count, watch.stalls.longest_ns, caplog.messages) == (0, 0, [])
+    watch.stalls.has_clients = True
+    watch.stalls.run(watch.work(100))
+    assert watch.stalls.count == 1

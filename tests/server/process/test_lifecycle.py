@@ -11,6 +11,7 @@ import pytest
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.server.edge.loop_stalls import STALL_NS, LoopStalls
 from odradek.server.node.node import Node
 from odradek.server.process import lifecycle
 from odradek.server.process.broker_thread import BrokerThread
@@ -205,3 +206,28 @@ def test_a_start_that_fails_ends_the_node_before_its_logs_are_closed(
     with pytest.raises(ZeroDivisionError):
         asyncio.run(start())
     assert seen == [True]
+
+
+@pytest.mark.slow
+def test_what_takes_long_in_a_start_is_no_stall(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No client waits for it; what takes long afterwards is named."""
+    join = Node.join
+    stalls: list[LoopStalls] = []
+
+    def join_slowly(node: Node, *how: Any) -> None:
+        stalls.append(node._surroundings.stalls)
+        node._surroundings.stalls.note(STALL_NS, "what a start does")
+        join(node, *how)
+
+    monkeypatch.setattr(Node, "join", join_slowly)
+    settings = {"log.dirs": str(tmp_path), "listeners": "PLAINTEXT://127.0.0.1:0"}
+    broker = BrokerThread(SettingLayers(settings))
+    broker.start()
+    try:
+        assert not [message for message in caplog.messages if "what a start does" in message]
+        broker.run(lambda: stalls[0].note(STALL_NS, "what a client waits for"))
+        assert [message for message in caplog.messages if "what a client waits for" in message]
+    finally:
+        broker.stop()

@@ -1,5 +1,6 @@
 """A broker as a process: what it loads, what it prints, how it stops."""
 
+import asyncio
 import json
 import os
 import re
@@ -7,14 +8,19 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from odradek import __version__
+from odradek.base.clock import ManualClock
+from odradek.base.execution import Steps
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.server.process.serve import WARM_UP_REST, warm_up
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
 # Libraries that a broker needs only when somebody asks for what they do.
@@ -200,3 +206,33 @@ def test_it_logs_no_less_and_no_more_than_it_is_told(tmp_path: Path) -> None:
         "odradek.server.edge.listener: a connection of",
         "odradek.server.edge.listener: the connection of",
     ]
+
+
+class Turns:
+    """A loop whose time the test's work moves, and which says how long it was left alone."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+        self.calls: list[Callable[[], None]] = []
+        self.rests_ms: list[float] = []
+
+    def call_soon(self, call: Callable[..., None], *given: Any) -> None:
+        self.calls.append(partial(call, *given))
+
+    def call_later(self, delay_s: float, call: Callable[..., None], *given: Any) -> None:
+        self.rests_ms.append(round(delay_s * 1000, 3))
+        self.call_soon(call, *given)
+
+
+def test_what_is_loaded_by_and_by_leaves_most_of_the_time_to_clients() -> None:
+    loop = Turns()
+
+    def modules() -> Steps[None]:
+        for took_ms in (5, 40):
+            loop.now_ns += took_ms * 1_000_000
+            yield
+
+    warm_up(cast(asyncio.AbstractEventLoop, loop), LoopStalls(lambda: loop.now_ns, ManualClock()), modules())
+    while loop.calls:
+        loop.calls.pop()()
+    assert loop.rests_ms == [5 * WARM_UP_REST, 40 * WARM_UP_REST]

@@ -9,13 +9,15 @@ loop finds what is not measured:
     a request of 120 ms             a stall: counted, and a warning names the API, the client, its connection
     2,000 callbacks of 0.1 ms       none is notable, but the probe comes 200 ms late: a stall without a name
     a process that did not run      the probe comes late, but the thread computed nothing: no stall of ours
+    a request that loads code       only what it took beside that; each module is loaded once
+    the start                       nothing is noted: no client waits yet
 
 Invariant: a stall that was measured, and so has a name, is not counted again by the probe.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from odradek.base.clock import Clock, ShortClock
 from odradek.server.edge.complaints import Complaints
@@ -25,6 +27,8 @@ STALL_NS: Final = 100_000_000
 NOTABLE_NS: Final = 1_000_000
 """Below this nothing is noted."""
 
+T = TypeVar("T")
+
 _log = logging.getLogger(__name__)
 
 
@@ -33,11 +37,14 @@ class LoopStalls:
 
     __slots__ = (
         "_complaints",
+        "_loaded_ns",
+        "_loaded_until_ns",
         "_longest_here",
         "_longest_here_ns",
         "_named_ns",
         "_noted_ns",
         "count",
+        "has_clients",
         "longest_ns",
         "notable_ns",
         "now_ns",
@@ -46,6 +53,8 @@ class LoopStalls:
     def __init__(self, now_ns: ShortClock, clock: Clock) -> None:
         """`clock` bounds how often a warning is logged."""
         self.now_ns = now_ns
+        self.has_clients = True
+        """False during a start: whatever takes long then, nobody waits for it but who starts the broker."""
         self.count = 0
         """How many pieces of work took `STALL_NS` or longer."""
         self.longest_ns = 0
@@ -59,6 +68,20 @@ class LoopStalls:
         self._longest_here = ""
         self._longest_here_ns = 0
         self._named_ns = 0
+        # How long code was loaded that no note has left out yet, and when the last of that was done.
+        self._loaded_ns = 0
+        self._loaded_until_ns = 0
+
+    def load(self, call: Callable[[], T]) -> T:
+        """Make a call that loads code, which takes long once and never again; its time is no stall."""
+        began_ns = self.now_ns()
+        try:
+            return call()
+        finally:
+            self._loaded_until_ns = self.now_ns()
+            took_ns = self._loaded_until_ns - began_ns
+            self._loaded_ns += took_ns
+            self._named_ns += took_ns
 
     def run(self, callback: Callable[[], None]) -> None:
         """Call `callback`, and note it by its name when it took long, beside what it has noted itself."""
@@ -72,8 +95,12 @@ class LoopStalls:
                 self.note(elapsed_ns, f"the deferred call of {name_of(callback)}")
 
     def note(self, elapsed_ns: int, cause: str) -> None:
-        """Take note of a piece of work that took longer than `notable_ns`."""
+        """Take note of a piece of work that took longer than `notable_ns` and ends now."""
         self._noted_ns += elapsed_ns
+        if self._loaded_ns:
+            elapsed_ns -= self._take_loaded_ns(elapsed_ns)
+        if not self.has_clients:
+            return
         self.longest_ns = max(self.longest_ns, elapsed_ns)
         self.notable_ns = max(self.notable_ns, min(elapsed_ns, STALL_NS - 1))
         if elapsed_ns > self._longest_here_ns:
@@ -93,7 +120,13 @@ class LoopStalls:
                 "the event loop stood still for %d ms: %s", unnamed_ns // 1_000_000, self._unnamed_cause()
             )
         self.notable_ns = NOTABLE_NS
-        self._longest_here, self._longest_here_ns, self._named_ns = "", 0, 0
+        self._longest_here, self._longest_here_ns = "", 0
+        self._named_ns = self._loaded_ns = 0
+
+    def _take_loaded_ns(self, elapsed_ns: int) -> int:
+        """How long code was loaded within the piece of work of that length."""
+        loaded_ns, self._loaded_ns = self._loaded_ns, 0
+        return loaded_ns if self._loaded_until_ns >= self.now_ns() - elapsed_ns else 0
 
     def _unnamed_cause(self) -> str:
         if not self._longest_here:

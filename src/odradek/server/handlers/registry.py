@@ -6,8 +6,9 @@ comes, or by `load_by_and_by` when there is time, so that a start does not wait 
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps
@@ -18,6 +19,13 @@ from odradek.server.node.core import BrokerCore
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
+LoadCode: TypeAlias = Callable[[Callable[[], Any]], Any]
+"""Makes a call that loads code, and returns what that returns; see `LoopStalls.load`."""
+
+
+def _now(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the call returns
+    return call()
+
 
 class Handlers:
     """The handlers by API key: for clients, or, with `for_brokers`, for the other brokers.
@@ -25,8 +33,9 @@ class Handlers:
     What only brokers may ask is refused to clients with CLUSTER_AUTHORIZATION_FAILED.
     """
 
-    def __init__(self, *, for_brokers: bool = False) -> None:
+    def __init__(self, *, for_brokers: bool = False, load_code: LoadCode = _now) -> None:
         self._for_brokers = for_brokers
+        self._load_code = load_code
         self.api_keys = tuple(row.key for row in INDEX)
         """Everything that is served, loaded or not."""
         self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
@@ -36,7 +45,8 @@ class Handlers:
         """The handler of an API, or None when it is not served."""
         handler = self._loaded.get(api_key)
         if handler is None and api_key in self._unloaded:
-            handler = _load(self._unloaded.pop(api_key))
+            row = self._unloaded.pop(api_key)
+            handler = self._load_code(lambda: _load(row))
             if APIS[api_key].inter_broker_only and not self._for_brokers:
                 handler = replace(handler, handle=_refused_to_clients(handler.refuse))
             self._loaded[api_key] = handler
@@ -44,7 +54,7 @@ class Handlers:
 
     def between_brokers(self) -> "Handlers":
         """The handlers for the other brokers."""
-        return Handlers(for_brokers=True)
+        return Handlers(for_brokers=True, load_code=self._load_code)
 
     def unsupported_api_versions(self) -> Response:
         """The answer to a version of ApiVersions itself that is not served, to be encoded as version 0."""
@@ -58,7 +68,7 @@ class Handlers:
         A package whose `__init__` imports its modules is one step all the same.
         """
         for name in LOAD_ORDER:
-            import_module(name)
+            self._load_code(partial(import_module, name))
             yield
         for api_key in self.api_keys:
             self.get(api_key)

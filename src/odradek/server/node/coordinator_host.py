@@ -66,7 +66,8 @@ class CoordinatorHost(ABC, Generic[C]):
     def coordinator(self) -> C:
         """Who decides; made when it is first needed."""
         if self._made is None:
-            self._made = self._make(CoordinatorLog(self._replicas))
+            log = CoordinatorLog(self._replicas)
+            self._made = self._surroundings.stalls.load(lambda: self._make(log))
         return self._made
 
     @abstractmethod

@@ -89,19 +89,22 @@ class Node:
     def cleaner(self) -> CleanerHost:
         """Compaction; made, and its code loaded, when housekeeping first looks for work."""
         if self._cleaner is None:
-            from odradek.server.cleaning.cleaner_host import CleanerHost
-
-            core = self.core
-            self._cleaner = CleanerHost(
-                core.logs,
-                self._surroundings.cleaner_runner(),
-                clock=core.clock,
-                background=self._surroundings.background,
-                defer=core.defer,
-                settings=lambda: core.settings,
-                on_failed=core.replicas.directory_failed,
-            )
+            self._cleaner = self._surroundings.stalls.load(self._make_cleaner)
         return self._cleaner
+
+    def _make_cleaner(self) -> CleanerHost:
+        from odradek.server.cleaning.cleaner_host import CleanerHost
+
+        core = self.core
+        return CleanerHost(
+            core.logs,
+            self._surroundings.cleaner_runner(),
+            clock=core.clock,
+            background=self._surroundings.background,
+            defer=core.defer,
+            settings=lambda: core.settings,
+            on_failed=core.replicas.directory_failed,
+        )
 
     def join(self, endpoints: tuple[Endpoint, ...], joined: Callable[[OdradekError | None], None]) -> None:
         """Join the cluster under these addresses.

@@ -221,6 +221,7 @@ async def _admit(shell: Shell, node: Node) -> None:
     if shell.admin is not None:  # before clients are let in: its libraries take 100 ms to load
         await shell.admin.start(view_of(shell, node))
     await shell.listeners.accept(node.dispatcher)
+    shell.stalls.has_clients = True
     shell.probe.start()
     shell.is_ready = True
 

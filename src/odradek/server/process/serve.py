@@ -33,6 +33,8 @@ STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # A broker at work makes little garbage in cycles; what a start leaves behind need not be looked at again.
 _GC_THRESHOLDS: Final = (50_000, 20, 50)
 
+WARM_UP_REST: Final = 3
+
 _STANDARD_INPUT: Final = 0
 _INPUT_BYTES: Final = 65_536
 
@@ -113,7 +115,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
     print(f"odradek: listening {shell.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
     _log_start(broker, time.monotonic_ns() - began_ns)
-    _warm_up(loop, shell.stalls, shell.handlers.load_by_and_by())
+    warm_up(loop, shell.stalls, shell.handlers.load_by_and_by())
     ending = await ended
     began_ns = time.monotonic_ns()
     level = logging.CRITICAL if ending.is_failure else logging.INFO
@@ -153,12 +155,18 @@ def _faulty_files() -> FileSystem:
     return FaultyFileSystem(time.sleep)
 
 
-def _warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Steps[None]) -> None:
-    """Load what no request has asked for yet, one module per turn of the loop."""
+def warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Steps[None]) -> None:
+    """Load what no request has asked for yet, one module after another.
+
+    After each the loop is left to clients for WARM_UP_REST times as long as it took, so they have most of
+    it on a slow machine, too.
+    """
 
     def load_one() -> None:
+        began_ns = stalls.now_ns()
         for _ in steps:
-            loop.call_soon(stalls.run, load_one)
+            took_ns = stalls.now_ns() - began_ns
+            loop.call_later(WARM_UP_REST * took_ns / 1_000_000_000, stalls.run, load_one)
             break
 
     loop.call_soon(stalls.run, load_one)

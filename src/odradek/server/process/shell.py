@@ -64,13 +64,14 @@ class Shell:
         loop = asyncio.get_running_loop()
         self.stalls = LoopStalls(machine_short_clock(), self.clock)
         """The longest pieces of work of the loop."""
+        self.stalls.has_clients = False
         self.probe = LoopProbe(loop, self.stalls)
         self.executor = Executor(loop, self.stalls)
         self.driver = TimerDriver(loop, self.clock, self.stalls)
         self.turn_time = TurnTime(machine_short_clock())
         """How long requests and other work may hold one turn of the loop."""
         self.listeners = Listeners(lambda: layers.in_force, self.clock, self.executor, self.turn_time)
-        self.handlers = Handlers()
+        self.handlers = Handlers(load_code=self.stalls.load)
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
         self.cleaner_processes: CleanerProcesses | None = None
