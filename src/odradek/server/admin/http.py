@@ -15,14 +15,15 @@ import json
 import logging
 import socket
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from odradek.base.execution import Slices, Steps
 from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
 from odradek.server.admin.descriptions import describe
 from odradek.server.admin.hosts import REFUSAL, AllowedHosts
 from odradek.server.admin.index_page import index_page
-from odradek.server.admin.metrics import render_metrics
+from odradek.server.admin.metrics import metrics_in_steps
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.listener import CannotListen, cannot_listen
@@ -40,6 +41,8 @@ FAULT_BYTES_MAX: Final = 64 << 10
 NOT_FOR_TESTS: Final = "this broker takes no faults: it was started without --test-faults"
 
 _PAGE_HEADERS: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
@@ -147,6 +150,23 @@ def _connections(broker: BrokerView) -> Any:  # noqa: ANN401 - what uvicorn call
     return functools.partial(AdminConnection, limits)
 
 
+async def _in_slices(slices: Slices, steps: Steps[T]) -> T:
+    """The result of work that runs in slices of the loop; raises what it raises."""
+    ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def run() -> Steps[None]:
+        result = yield from steps
+        if not ended.done():  # else nobody waits for it any more
+            ended.set_result(result)
+
+    def failed(error: Exception) -> None:
+        if not ended.done():
+            ended.set_exception(error)
+
+    slices.run(run(), failed)
+    return await ended
+
+
 def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
     """The application, behind a check that the Host of a request is allowed."""
     from starlette.responses import PlainTextResponse
@@ -176,7 +196,8 @@ def _application(broker: BrokerView) -> ASGIApp:
         return HTMLResponse(page, headers=_PAGE_HEADERS)
 
     async def metrics(request: Request) -> Response:
-        return PlainTextResponse(render_metrics(broker), media_type="text/plain; version=0.0.4")
+        text = await _in_slices(broker.node.core.slices, metrics_in_steps(broker))
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def healthz(request: Request) -> Response:
         return PlainTextResponse("alive\n")

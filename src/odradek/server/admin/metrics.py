@@ -1,16 +1,26 @@
 """What Prometheus reads of a broker: plain counters that the parts keep anyway, put into its words on demand.
 
-Invariant: nothing on the way of a client's request knows of Prometheus; text is made when /metrics is read.
+Text is made when /metrics is read, in steps: a broker may host ten thousand partitions and coordinate as many
+groups, and others are served between two steps. A step makes and renders one part of a metric family, of
+SAMPLES_PER_STEP samples; families whose size is fixed are one part each.
+
+    odradek_connections          one part
+    odradek_log_size_bytes       10,000 partitions: 157 parts; the family's words come before the first
+
+Invariant: nothing on the way of a client's request knows of Prometheus. What changes between two steps is
+told as it was in its own step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeAlias
 
 from odradek import __version__
+from odradek.base.execution import Steps
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.latencies import BOUNDS_MS, PHASES
+from odradek.storage import Log
 from odradek.wire.apis import APIS
 
 # The fields of a `TopicMeter`, with what each counts.
@@ -33,175 +43,257 @@ _PHASES: Final = {
 }
 """Metric and meaning of each of `latencies.PHASES`."""
 GROUP_LAGS_MAX: Final = 1_000
-"""Of more committed offsets the lag is not shown: a text of many more lines would hold the loop."""
+"""Of more committed offsets the lag is not shown: Prometheus keeps a series for each that it ever saw."""
+SAMPLES_PER_STEP: Final = 64
+"""Of up to ten microseconds each."""
+OFFSETS_PER_STEP: Final = 512
+"""Committed offsets that are looked at in one step, and are not shown."""
+
+Family: TypeAlias = Any
+"""A metric family of prometheus_client, or a part of one: those of one name follow one another."""
 
 
-def render_metrics(broker: BrokerView) -> str:
+def metrics_in_steps(broker: BrokerView) -> Steps[str]:
     """All metrics in Prometheus's text format."""
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
     registry = CollectorRegistry()
-    registry.register(_Collector(broker))
     ProcessCollector(registry=registry)  # CPU, memory, open files, start; on Linux
-    return generate_latest(registry).decode()
+    texts = [generate_latest(registry).decode()]
+    last_name = ""
+    for family in _families(broker):
+        if family is not None:
+            lines = generate_latest(_Only(family)).decode().splitlines(keepends=True)
+            if family.name == last_name:
+                lines = [line for line in lines if not line.startswith("#")]
+            last_name = family.name
+            texts += lines
+        yield
+    return "".join(texts)
 
 
-class _Collector:
-    """A collector for `prometheus_client`."""
+class _Only:
+    """A collector of one family, for `generate_latest`."""
 
-    def __init__(self, broker: BrokerView) -> None:
-        self._broker = broker
+    def __init__(self, family: Family) -> None:
+        self._family = family
 
-    def collect(self) -> Iterator[Any]:
-        """The metric families of one moment."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+    def collect(self) -> Iterator[Family]:
+        yield self._family
 
-        core, table = self._broker.node.core, self._broker.connections
-        requests = CounterMetricFamily("odradek_requests", "Requests handled", labels=["api"])
-        for api_key, count in sorted(core.request_counts.items()):
-            requests.add_metric([APIS[api_key].name], count)
-        yield requests
-        yield from self._latencies()
-        _, bytes_in, bytes_out = table.totals()
-        yield CounterMetricFamily("odradek_received_bytes", "Bytes received from clients", bytes_in)
-        yield CounterMetricFamily("odradek_sent_bytes", "Bytes sent to clients", bytes_out)
-        yield GaugeMetricFamily("odradek_connections", "Open connections", len(table))
-        yield CounterMetricFamily("odradek_connections_opened", "Connections taken in", table.opened)
-        yield CounterMetricFamily("odradek_connections_refused", "Connections over a limit", table.refused)
-        yield CounterMetricFamily("odradek_connections_closed_idle", "Closed for idleness", table.closed_idle)
-        yield from self._loop()
-        watched = GaugeMetricFamily(
-            "odradek_purgatory_size", "Entries in purgatory lists", labels=["purgatory"]
-        )
-        delayed = GaugeMetricFamily(
-            "odradek_delayed_operations",
-            "Operations waiting for an event or their deadline",
-            labels=["purgatory"],
-        )
-        for purgatory in core.purgatories():
-            watched.add_metric([purgatory.name], purgatory.watched)
-            delayed.add_metric([purgatory.name], purgatory.delayed)
-        yield watched
-        yield delayed
-        yield GaugeMetricFamily("odradek_timer_tasks", "Tasks in the timer", core.timer.size)
-        yield GaugeMetricFamily(
-            "odradek_partitions", "Partitions hosted here", sum(1 for _ in core.replicas.partitions())
-        )
-        cleaning, damaged = self._broker.node.cleaner.counts()
-        yield GaugeMetricFamily("odradek_logs_cleaning", "Logs that are being compacted", cleaning)
-        yield GaugeMetricFamily(
-            "odradek_logs_uncleanable", "Logs that are damaged and not compacted any more", damaged
-        )
-        size = GaugeMetricFamily(
+
+def _parts(make: Callable[[], Family], samples: Iterable[tuple[list[str], float]]) -> Iterator[Family]:
+    """A family that may have many samples, in parts: its labels' values and its value for each."""
+    part = make()
+    for labels, value in samples:
+        if len(part.samples) >= SAMPLES_PER_STEP:
+            yield part
+            part = make()
+        part.add_metric(labels, value)
+    yield part
+
+
+def _families(broker: BrokerView) -> Iterator[Family | None]:
+    """All families, in parts; None where a step ends and nothing is to be shown."""
+    from prometheus_client.core import InfoMetricFamily
+
+    yield from _requests(broker)
+    yield from _latencies(broker)
+    yield from _connections(broker)
+    yield from _loop(broker)
+    yield from _waiting(broker)
+    yield from _logs(broker)
+    yield from _replication(broker)
+    yield from _groups(broker)
+    yield InfoMetricFamily("odradek_build", "What runs here", {"version": __version__})
+
+
+def _requests(broker: BrokerView) -> Iterator[Family]:
+    from prometheus_client.core import CounterMetricFamily
+
+    requests = CounterMetricFamily("odradek_requests", "Requests handled", labels=["api"])
+    for api_key, count in sorted(broker.node.core.request_counts.items()):
+        requests.add_metric([APIS[api_key].name], count)
+    yield requests
+
+
+def _latencies(broker: BrokerView) -> Iterator[Family]:
+    """How long requests took; see `edge.latencies`."""
+    from prometheus_client.core import HistogramMetricFamily
+
+    by_api = sorted(broker.node.requests.latencies.items())
+    bounds = [*(repr(bound / 1000) for bound in BOUNDS_MS), "+Inf"]
+    for phase in PHASES:
+        name, meaning = _PHASES[phase]
+        part = HistogramMetricFamily(name, meaning, labels=["api"])
+        for api_key, latencies in by_api:
+            if len(part.samples) >= SAMPLES_PER_STEP:
+                yield part
+                part = HistogramMetricFamily(name, meaning, labels=["api"])
+            counts, sum_s = latencies.phase(phase)
+            part.add_metric([APIS[api_key].name], list(zip(bounds, counts, strict=True)), sum_s)
+        yield part
+
+
+def _connections(broker: BrokerView) -> Iterator[Family]:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    table = broker.connections
+    _, bytes_in, bytes_out = table.totals()
+    yield CounterMetricFamily("odradek_received_bytes", "Bytes received from clients", bytes_in)
+    yield CounterMetricFamily("odradek_sent_bytes", "Bytes sent to clients", bytes_out)
+    yield GaugeMetricFamily("odradek_connections", "Open connections", len(table))
+    yield CounterMetricFamily("odradek_connections_opened", "Connections taken in", table.opened)
+    yield CounterMetricFamily("odradek_connections_refused", "Connections over a limit", table.refused)
+    yield CounterMetricFamily("odradek_connections_closed_idle", "Closed for idleness", table.closed_idle)
+
+
+def _loop(broker: BrokerView) -> Iterator[Family]:
+    """What holds the event loop, or waits for it."""
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    core = broker.node.core
+    stalls = broker.stalls
+    yield GaugeMetricFamily(
+        "odradek_loop_stall_ms_max",
+        "How long one piece of work held the event loop at most, in ms, since the start",
+        stalls.longest_ns / 1_000_000,
+    )
+    yield CounterMetricFamily(
+        "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
+    )
+    yield GaugeMetricFamily(
+        "odradek_steps_waiting", "Work in steps that has begun and is not done", core.slices.waiting
+    )
+    yield GaugeMetricFamily(
+        "odradek_record_work_waiting",
+        "Checks of records and lookups by time that have a next step or wait for a thread",
+        core.record_work.waiting,
+    )
+    spin = broker.spin
+    yield CounterMetricFamily(
+        "odradek_loop_spin_seconds",
+        "Time for which the event loop polled after requests instead of sleeping",
+        spin.polled_ns / 1e9 if spin else 0.0,
+    )
+    yield CounterMetricFamily(
+        "odradek_loop_spin_requests", "Requests that came meanwhile", spin.requests_met if spin else 0
+    )
+
+
+def _waiting(broker: BrokerView) -> Iterator[Family]:
+    """What waits for an event or for its time."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    core = broker.node.core
+    watched = GaugeMetricFamily("odradek_purgatory_size", "Entries in purgatory lists", labels=["purgatory"])
+    delayed = GaugeMetricFamily(
+        "odradek_delayed_operations",
+        "Operations waiting for an event or their deadline",
+        labels=["purgatory"],
+    )
+    for purgatory in core.purgatories():
+        watched.add_metric([purgatory.name], purgatory.watched)
+        delayed.add_metric([purgatory.name], purgatory.delayed)
+    yield watched
+    yield delayed
+    yield GaugeMetricFamily("odradek_timer_tasks", "Tasks in the timer", core.timer.size)
+
+
+def _logs(broker: BrokerView) -> Iterator[Family]:
+    from prometheus_client.core import GaugeMetricFamily
+
+    core = broker.node.core
+    yield GaugeMetricFamily(
+        "odradek_partitions", "Partitions hosted here", sum(1 for _ in core.replicas.partitions())
+    )
+    cleaning, damaged = broker.node.cleaner.counts()
+    yield GaugeMetricFamily("odradek_logs_cleaning", "Logs that are being compacted", cleaning)
+    yield GaugeMetricFamily(
+        "odradek_logs_uncleanable", "Logs that are damaged and not compacted any more", damaged
+    )
+    logs = list(core.logs.logs())
+
+    def labels_of(log: Log) -> list[str]:
+        return [log.topic_partition.topic, str(log.topic_partition.partition)]
+
+    yield from _parts(
+        lambda: GaugeMetricFamily(
             "odradek_log_size_bytes", "Bytes of a partition's log", labels=["topic", "partition"]
-        )
-        end = GaugeMetricFamily(
+        ),
+        ((labels_of(log), log.size_bytes) for log in logs),
+    )
+    yield from _parts(
+        lambda: GaugeMetricFamily(
             "odradek_log_end_offset", "End offset of a log", labels=["topic", "partition"]
+        ),
+        ((labels_of(log), log.end_offset) for log in logs),
+    )
+
+
+def _replication(broker: BrokerView) -> Iterator[Family]:
+    """R8: per topic; totals are sums, which the reader makes of them."""
+    from prometheus_client.core import CounterMetricFamily
+
+    meters = broker.node.core.replicas.meters
+    topics = list(meters.topics())
+    for field, meaning in _TOPIC_COUNTS.items():
+        name = f"odradek_topic_{field}"
+        yield from _parts(
+            lambda name=name, meaning=meaning: CounterMetricFamily(name, meaning, labels=["topic"]),  # type: ignore[misc]
+            (([topic], getattr(meter, field)) for topic, meter in topics),
         )
-        yield from self._replication()
-        for log in core.logs.logs():
-            labels = [log.topic_partition.topic, str(log.topic_partition.partition)]
-            size.add_metric(labels, log.size_bytes)
-            end.add_metric(labels, log.end_offset)
-        yield size
-        yield end
-        yield from self._groups()
-        yield InfoMetricFamily("odradek_build", "What runs here", {"version": __version__})
+    yield from _parts(
+        lambda: CounterMetricFamily(
+            "odradek_produce_expirations",
+            "Acks that did not come in time (P4)",
+            labels=["topic", "partition"],
+        ),
+        (
+            ([topic, str(partition)], count)
+            for (topic, partition), count in list(meters.produce_expirations.items())
+        ),
+    )
+    for kind, count in (
+        ("consumer", meters.consumer_fetch_expirations),
+        ("follower", meters.follower_fetch_expirations),
+    ):
+        meaning = f"Fetches of a {kind} answered at their deadline"
+        yield CounterMetricFamily(f"odradek_{kind}_fetch_expirations", meaning, count)
+    yield CounterMetricFamily("odradek_isr_shrinks", "Replicas taken out of ISRs", meters.isr_shrinks)
+    yield CounterMetricFamily("odradek_isr_expansions", "Replicas let into ISRs", meters.isr_expansions)
 
-    def _latencies(self) -> Iterator[Any]:
-        """How long requests took; see `edge.latencies`."""
-        from prometheus_client.core import HistogramMetricFamily
 
-        by_api = sorted(self._broker.node.requests.latencies.items())
-        bounds = [*(repr(bound / 1000) for bound in BOUNDS_MS), "+Inf"]
-        for phase in PHASES:
-            name, meaning = _PHASES[phase]
-            family = HistogramMetricFamily(name, meaning, labels=["api"])
-            for api_key, latencies in by_api:
-                counts, sum_s = latencies.phase(phase)
-                family.add_metric([APIS[api_key].name], list(zip(bounds, counts, strict=True)), sum_s)
-            yield family
+def _groups(broker: BrokerView) -> Iterator[Family | None]:
+    """How far the groups coordinated here are behind, in partitions that are led here."""
+    from prometheus_client.core import GaugeMetricFamily
 
-    def _groups(self) -> Iterator[Any]:
-        """How far the groups coordinated here are behind, in partitions that are led here."""
-        from prometheus_client.core import GaugeMetricFamily
+    core = broker.node.core
 
-        core = self._broker.node.core
-        lag = GaugeMetricFamily(
+    def new_part() -> Family:
+        return GaugeMetricFamily(
             "odradek_group_lag",
             "Records between a group's committed offset and the high watermark",
             labels=["group", "topic", "partition"],
         )
-        left_out = 0
-        for number, (group, named, offset) in enumerate(core.groups.committed()):
-            partition = core.replicas.partition(named)
-            if partition is None:
-                continue
-            if number >= GROUP_LAGS_MAX:
-                left_out += 1
-                continue
-            behind = max(0, partition.log.high_watermark.offset - offset)
-            lag.add_metric([group, named.topic, str(named.partition)], behind)
-        yield lag
-        yield GaugeMetricFamily(
-            "odradek_group_lags_left_out", f"Lags beyond the first {GROUP_LAGS_MAX}, not shown", left_out
-        )
 
-    def _loop(self) -> Iterator[Any]:
-        """What holds the event loop, or waits for it."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        core = self._broker.node.core
-        stalls = self._broker.stalls
-        yield GaugeMetricFamily(
-            "odradek_loop_stall_ms_max",
-            "How long one piece of work held the event loop at most, in ms, since the start",
-            stalls.longest_ns / 1_000_000,
-        )
-        yield CounterMetricFamily(
-            "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
-        )
-        yield GaugeMetricFamily(
-            "odradek_steps_waiting", "Work in steps that has begun and is not done", core.slices.waiting
-        )
-        yield GaugeMetricFamily(
-            "odradek_record_work_waiting",
-            "Checks of records and lookups by time that have a next step or wait for a thread",
-            core.record_work.waiting,
-        )
-        spin = self._broker.spin
-        yield CounterMetricFamily(
-            "odradek_loop_spin_seconds",
-            "Time for which the event loop polled after requests instead of sleeping",
-            spin.polled_ns / 1e9 if spin else 0.0,
-        )
-        yield CounterMetricFamily(
-            "odradek_loop_spin_requests", "Requests that came meanwhile", spin.requests_met if spin else 0
-        )
-
-    def _replication(self) -> Iterator[Any]:
-        """R8: per topic; totals are sums, which the reader makes of them."""
-        from prometheus_client.core import CounterMetricFamily
-
-        meters = self._broker.node.core.replicas.meters
-        for name, meaning in _TOPIC_COUNTS.items():
-            family = CounterMetricFamily(f"odradek_topic_{name}", meaning, labels=["topic"])
-            for topic, meter in meters.topics():
-                family.add_metric([topic], getattr(meter, name))
-            yield family
-        expired = CounterMetricFamily(
-            "odradek_produce_expirations",
-            "Acks that did not come in time (P4)",
-            labels=["topic", "partition"],
-        )
-        for (topic, partition), count in meters.produce_expirations.items():
-            expired.add_metric([topic, str(partition)], count)
-        yield expired
-        for kind, count in (
-            ("consumer", meters.consumer_fetch_expirations),
-            ("follower", meters.follower_fetch_expirations),
-        ):
-            meaning = f"Fetches of a {kind} answered at their deadline"
-            yield CounterMetricFamily(f"odradek_{kind}_fetch_expirations", meaning, count)
-        yield CounterMetricFamily("odradek_isr_shrinks", "Replicas taken out of ISRs", meters.isr_shrinks)
-        yield CounterMetricFamily("odradek_isr_expansions", "Replicas let into ISRs", meters.isr_expansions)
+    part, shown, left_out = new_part(), 0, 0
+    for number, (group, named, offset) in enumerate(core.groups.committed(), 1):
+        if number % OFFSETS_PER_STEP == 0:
+            yield None
+        partition = core.replicas.partition(named)
+        if partition is None:
+            continue
+        if shown >= GROUP_LAGS_MAX:
+            left_out += 1
+            continue
+        if len(part.samples) >= SAMPLES_PER_STEP:
+            yield part
+            part = new_part()
+        behind = max(0, partition.log.high_watermark.offset - offset)
+        part.add_metric([group, named.topic, str(named.partition)], behind)
+        shown += 1
+    yield part
+    yield GaugeMetricFamily(
+        "odradek_group_lags_left_out", f"Lags beyond the first {GROUP_LAGS_MAX}, not shown", left_out
+    )
