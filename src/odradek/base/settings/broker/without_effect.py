@@ -256,6 +256,11 @@ _AREAS: Final[dict[str, str]] = {
         password.encoder.secret password
         reserved.broker.max.id int 0..
     """,
+    "a consumer group is assigned anew with the first heartbeat after each change": """
+        group.consumer.assignment.interval.ms int cluster-wide 0..
+        group.consumer.max.assignment.interval.ms int 0..
+        group.consumer.min.assignment.interval.ms int 0..
+    """,
     "the broker works in another way here": """
         add.partitions.to.txn.retry.backoff.max.ms int 0..
         add.partitions.to.txn.retry.backoff.ms int 1..
@@ -263,9 +268,6 @@ _AREAS: Final[dict[str, str]] = {
         config.providers list cluster-wide
         cordoned.log.dirs list per-broker
         create.topic.policy.class.name class
-        group.consumer.assignment.interval.ms int cluster-wide 0..
-        group.consumer.max.assignment.interval.ms int 0..
-        group.consumer.min.assignment.interval.ms int 0..
         group.coordinator.background.threads int 1..
         group.coordinator.cached.buffer.max.bytes int cluster-wide 524288..
         group.coordinator.rebalance.protocols list
