@@ -14,11 +14,13 @@ class Watch:
 
     def __init__(self) -> None:
         self.now_ns = 0
-        self.stalls = LoopStalls(lambda: self.now_ns, ManualClock())
+        self.waited_ns = 7 * MS
+        self.stalls = LoopStalls(lambda: self.now_ns, ManualClock(), lambda: self.waited_ns)
 
-    def work(self, elapsed_ms: int) -> Callable[[], None]:
+    def work(self, elapsed_ms: int, waited_ms: int = 0) -> Callable[[], None]:
         def named_work() -> None:
             self.now_ns += elapsed_ms * MS
+            self.waited_ns += waited_ms * MS
 
         return named_work
 
@@ -38,6 +40,31 @@ def test_a_stall_is_counted_and_named(watch: Watch, caplog: pytest.LogCaptureFix
     assert first.startswith("the event loop stood still for 250 ms: the deferred call of ")
     assert first.endswith("named_work")
     assert "for 100 ms" in second, "a shorter stall behind a longer one is one all the same"
+
+
+def test_a_wait_for_a_processor_is_no_time_of_the_work(
+    watch: Watch, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch.stalls.run(watch.work(300, waited_ms=180))
+    watch.stalls.run(watch.work(300, waited_ms=290))
+    stalled, starved = caplog.messages
+    assert "stood still for 300 ms, of which its thread waited 180 ms for a processor: the def" in stalled
+    assert starved.startswith("the broker's thread waited 290 ms for a processor, in 300 ms of the deferred")
+    stalls = watch.stalls
+    assert (stalls.count, stalls.longest_ns, stalls.starved_ns) == (1, 120 * MS, 290 * MS)
+
+
+def test_a_wait_before_the_last_look_is_not_taken_off(watch: Watch) -> None:
+    watch.waited_ns += 500 * MS
+    watch.stalls.note_lateness(0, 0)
+    watch.stalls.run(watch.work(150))
+    assert (watch.stalls.count, watch.stalls.longest_ns) == (1, 150 * MS)
+
+
+def test_a_wait_is_taken_off_once(watch: Watch) -> None:
+    watch.stalls.run(watch.work(150, waited_ms=140))
+    watch.stalls.run(watch.work(150))
+    assert (watch.stalls.count, watch.stalls.longest_ns) == (1, 150 * MS)
 
 
 def test_what_raises_is_measured_too(watch: Watch) -> None:

@@ -21,6 +21,7 @@ from odradek.server.node.node import Node
 from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.server.process.executor import Executor
 from odradek.server.process.loop_probe import LoopProbe
+from odradek.server.process.processor_wait import processor_wait_ns
 from odradek.server.process.timer_driver import TimerDriver
 from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
@@ -62,7 +63,7 @@ class Shell:
         # Made when they are first asked for.
         self._faults: FaultRequests | None = None
         loop = asyncio.get_running_loop()
-        self.stalls = LoopStalls(machine_short_clock(), self.clock)
+        self.stalls = LoopStalls(machine_short_clock(), self.clock, processor_wait_ns)
         """The longest pieces of work of the loop."""
         self.stalls.has_clients = False
         self.probe = LoopProbe(loop, self.stalls)
