@@ -9,7 +9,7 @@ from uuid import UUID
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver, exhaust
+from odradek.base.execution import RunSteps, deliver, exhaust
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.metadata.image import (
@@ -140,6 +140,8 @@ class ReplicaBench:
         self.settings = replace(settings, log_dirs=tuple(directories))
         self.config = TopicConfig()
         self.files = MemoryFileSystem()
+        self.run_steps: RunSteps = exhaust
+        """A test that looks between two steps takes them itself."""
         self.image = ClusterImage()
         for broker_id in (1, 2, 3, 4):
             self.revive(broker_id)
@@ -166,7 +168,7 @@ class ReplicaBench:
             cluster=self.image,
             effects=self.effects,
             defer=self.turns.append,
-            run_steps=exhaust,
+            run_steps=lambda steps: self.run_steps(steps),
         )
 
     # --- the cluster
@@ -357,6 +359,11 @@ class ReplicaBench:
         return answers
 
     # --- time, and what waits
+
+    def wake(self, topic_partition: TopicPartition) -> None:
+        """Let what waits on a partition look again."""
+        self.manager.purgatories.wake_soon(topic_partition)
+        self.run_turns()
 
     def run_turns(self) -> None:
         while self.turns:

@@ -193,7 +193,7 @@ def test_a_segment_that_has_only_just_rolled_is_no_change(bench: ReplicaBench) -
     bench.produce(p1)
     answers = bench.consume({p1: 1})
     bench.log(p1).roll()
-    bench.manager.purgatories.wake(p1)
+    bench.wake(p1)
     assert not answers.is_answered
 
 
@@ -209,7 +209,7 @@ def test_case_f_a_truncated_log_is_answered_at_once(bench: ReplicaBench) -> None
         log.roll()
     answers = bench.follow(2, {p1: 2})
     log.truncate_to(1)
-    bench.manager.purgatories.wake(p1)
+    bench.wake(p1)
     assert answers.only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -229,7 +229,7 @@ def test_case_f_an_offset_above_the_log_end_is_answered_in_the_same_segment_too(
     bench.produce(p1, acks=1)
     answers = bench.follow(2, {p1: 1})
     bench.log(p1).truncate_to(0)
-    bench.manager.purgatories.wake(p1)
+    bench.wake(p1)
     assert answers.only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -266,7 +266,7 @@ def test_case_h_is_off_without_a_replica_selector(bench: ReplicaBench) -> None:
     bench.produce(p1, acks=1)
     answers = bench.follow(2, {p1: 1})
     assert bench.log(p1).high_watermark.offset == 1
-    bench.manager.purgatories.wake(p1)
+    bench.wake(p1)
     assert not answers.is_answered
 
 

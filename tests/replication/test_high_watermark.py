@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from odradek.base.execution import exhaust
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.metadata.image import BrokerGone, BrokerImage, BrokerRegistered, ClusterImage
@@ -154,7 +155,7 @@ def test_offsets_stay_in_order_and_hw_never_goes_back(history: list[Step]) -> No
                 offset = min(log.high_watermark.offset, log.log_start_offset + ahead)
                 bench.delete_records({p1: offset})
             case ("expire isr",):
-                bench.manager.isr_maintenance.expire()
+                exhaust(bench.manager.isr_maintenance.expire())
             case ("store", succeeds) if bench.effects.isr_writes:
                 change = bench.effects.isr_writes.pop(0)
                 if succeeds:

@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata.image import BrokerGone
 from odradek.replication import StoredState
@@ -36,7 +37,7 @@ def test_a_replica_out_of_sync_is_dropped_once_the_write_is_known(
 ) -> None:
     """R2, R7: until then it still counts; then HW moves and what waited is answered."""
     produce = lagging(bench)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     (change,) = bench.effects.isr_writes
     assert (change.old_isr, change.new_isr, change.state_version) == ((1, 2, 3), (1, 2), 7)
     assert (change.leader_id, change.leader_epoch) == (1, 0)
@@ -44,9 +45,26 @@ def test_a_replica_out_of_sync_is_dropped_once_the_write_is_known(
     maintenance.on_written(change, 8)
     assert (isr(bench), bench.log(p1).high_watermark.offset) == ((1, 2), 1)
     assert bench.leadership(p1).state_version == 8
+    assert not produce.is_answered, "what waits is answered when all of it is done"
+    bench.run_turns()
     assert produce.only[p1].error_code is ErrorCode.NONE
     assert bench.manager.meters.isr_shrinks == 1
     assert maintenance.take_due_announcement() == [p1]
+
+
+def test_a_round_takes_a_few_partitions_in_each_step(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
+    """R2: ten thousand partitions do not hold the loop; one that was stopped meanwhile is passed over."""
+    partitions = [TopicPartition("flights", number) for number in range(3 * ITEMS_PER_STEP)]
+    for one in partitions:
+        bench.order(one, isr=(1, 2))
+        bench.produce(one)
+    bench.pass_time(LAG_MS + 1)
+    written = []
+    for _ in maintenance.expire():
+        written.append(len(bench.effects.isr_writes))
+        if len(written) == 1:
+            bench.stop(partitions[-1])
+    assert written == [ITEMS_PER_STEP, 2 * ITEMS_PER_STEP, 3 * ITEMS_PER_STEP - 1]
 
 
 def test_a_replica_within_its_time_stays(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
@@ -54,7 +72,7 @@ def test_a_replica_within_its_time_stays(bench: ReplicaBench, maintenance: IsrMa
     bench.order(p1, isr=(1, 2))
     bench.produce(p1)
     bench.pass_time(LAG_MS)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert bench.effects.isr_writes == []
 
 
@@ -63,7 +81,7 @@ def test_an_idle_partition_drops_nobody(bench: ReplicaBench, maintenance: IsrMai
     bench.order(p1, isr=(1, 2))
     bench.follow(2, {p1: 0}, max_wait_ms=0)
     bench.pass_time(10 * LAG_MS)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert bench.effects.isr_writes == []
 
 
@@ -75,18 +93,19 @@ def test_a_replica_that_died_before_it_joined_holds_nothing_back(
     bench.follow(2, {p1: 0}, max_wait_ms=0)
     maintenance.on_failed(bench.effects.isr_writes.pop())
     produce = bench.produce(p1, timeout_ms=60_000)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert not produce.is_answered
     bench.pass_time(LAG_MS + 1)
-    maintenance.expire()
+    exhaust(maintenance.expire())
+    bench.run_turns()
     assert produce.only[p1].error_code is ErrorCode.NONE
 
 
 def test_one_isr_write_is_in_flight_per_partition(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
     """R2."""
     lagging(bench)
-    maintenance.expire()
-    maintenance.expire()
+    exhaust(maintenance.expire())
+    exhaust(maintenance.expire())
     bench.follow(3, {p1: 1}, max_wait_ms=0)
     assert len(bench.effects.isr_writes) == 1
 
@@ -145,7 +164,7 @@ def test_a_lost_race_that_finds_our_own_data_is_a_success(
 ) -> None:
     """R2."""
     lagging(bench)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(1, 0, 1, (1, 2), 12))
     assert (isr(bench), bench.leadership(p1).state_version) == ((1, 2), 12)
     assert bench.manager.meters.isr_shrinks == 1
@@ -156,10 +175,10 @@ def test_a_lost_race_in_the_same_epoch_is_tried_again_on_the_version_found(
 ) -> None:
     """R2."""
     lagging(bench)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(1, 0, 1, (1, 2, 3), 12))
     assert isr(bench) == (1, 2, 3)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert bench.effects.isr_writes[1].state_version == 12
 
 
@@ -168,13 +187,13 @@ def test_a_newer_leader_or_controller_ends_isr_changes_until_leader_and_isr(
 ) -> None:
     """R2."""
     lagging(bench)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(2, 1, 1, (2,), 12))
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert len(bench.effects.isr_writes) == 1
     bench.order(p1, isr=(1, 2, 3), epoch=2, version=13)
     bench.pass_time(LAG_MS + 1)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert bench.effects.isr_writes[1].state_version == 13
 
 
@@ -183,10 +202,10 @@ def test_a_store_out_of_reach_changes_nothing_and_is_tried_again(
 ) -> None:
     """R2."""
     lagging(bench)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     maintenance.on_failed(bench.effects.isr_writes[0])
     assert isr(bench) == (1, 2, 3)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     assert len(bench.effects.isr_writes) == 2
 
 
@@ -195,7 +214,7 @@ def test_an_answer_from_an_epoch_that_is_over_is_ignored(
 ) -> None:
     """R2: LeaderAndIsr has said since what holds."""
     lagging(bench)
-    maintenance.expire()
+    exhaust(maintenance.expire())
     (change,) = bench.effects.isr_writes
     bench.order(p1, isr=(1, 2, 3), epoch=1)
     maintenance.on_written(change, 8)

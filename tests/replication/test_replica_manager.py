@@ -1,11 +1,12 @@
 """The scenarios of the specification, run literally, and the replica manager's own rules."""
 
 import errno
+from itertools import pairwise
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import deliver
+from odradek.base.execution import ITEMS_PER_STEP, Steps, deliver, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.metadata.messages import StopReplica, StopReplicaPartition
@@ -354,6 +355,31 @@ def test_readers_of_many_partitions_are_woken_a_few_per_turn(bench: ReplicaBench
     assert consumers[-1].is_answered
 
 
+def test_a_failed_directory_is_given_up_in_steps(bench: ReplicaBench) -> None:
+    """R6, R14: its logs refuse at once; the server is told, and clients are answered, when none is left."""
+    partitions = [TopicPartition("flights", number) for number in range(2 * ITEMS_PER_STEP + 1)]
+    lead(bench, *partitions, isr=(1, 2))
+    waiting = [bench.produce(one) for one in partitions]
+    taken: list[Steps[None]] = []
+    bench.run_steps = taken.append
+    bench.manager.directory_failed("/data", "no space left on device")
+    (steps,) = taken
+    hosted = [len(partitions)]
+    while not bench.effects.failed_directories and next(steps, True) is None:
+        hosted.append(len(list(bench.manager.partitions())))
+        if hosted[-1]:
+            codes = [one.error_code for one in bench.produce(*partitions, acks=1).only.values()]
+            assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * len(partitions)
+            assert not any(one.is_answered for one in waiting)
+    assert max(before - after for before, after in pairwise(hosted)) == ITEMS_PER_STEP
+    bench.run_steps = exhaust
+    exhaust(steps)
+    bench.run_turns()
+    assert bench.effects.failed_directories == [("/data", True)]
+    codes = [one.only[key].error_code for key, one in zip(partitions, waiting, strict=True)]
+    assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * len(partitions)
+
+
 @pytest.mark.parametrize("operation", ["append", "fetch", "delete"])
 def test_a_request_that_meets_a_failing_disk_is_answered_before_the_directory_is_given_up(
     bench: ReplicaBench, operation: str
@@ -443,7 +469,7 @@ def test_the_high_watermark_survives_through_its_checkpoint(bench: ReplicaBench)
     lead(bench, p1)
     for _ in range(3):
         bench.produce(p1, acks=1)
-    for write in bench.logs.high_watermark_checkpoints():
+    for write in exhaust(bench.logs.high_watermark_checkpoints()):
         write.run()
     bench.log(p1).truncate_to(2)
     bench.files.kill()

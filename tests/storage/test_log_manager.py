@@ -11,7 +11,7 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.errors import DataDirectoryError, StorageFailure
-from odradek.base.execution import exhaust
+from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import Log, LogManager
@@ -72,9 +72,9 @@ def broker() -> Broker:
 
 def write_checkpoints(manager: LogManager) -> None:
     for write in (
-        *manager.high_watermark_checkpoints(),
-        *manager.recovery_point_checkpoints(),
-        *manager.log_start_offset_checkpoints(),
+        *exhaust(manager.high_watermark_checkpoints()),
+        *exhaust(manager.recovery_point_checkpoints()),
+        *exhaust(manager.log_start_offset_checkpoints()),
     ):
         write.run()
         manager.checkpoint_written(write)
@@ -217,8 +217,7 @@ def test_one_failing_directory_leaves_the_others_alone(broker: Broker, bench: Lo
         append(first, bench.batch(1))
     assert append(second, bench.batch(1)) == 0
     assert manager.online_directories() == ["/d2"]
-    assert manager.why_offline("/d1")
-    assert manager.why_offline("/d2") is None
+    assert list(manager.failed_directories()) == ["/d1"]
     assert manager.get(ORDERS[0]) is None
     assert [manager.is_offline(partition) for partition in ORDERS[:3]] == [True, False, False]
     assert manager.create(ORDERS[2]).directory == "/d2"
@@ -236,9 +235,10 @@ def test_a_failed_flush_takes_the_directory_offline_with_its_logs(broker: Broker
     manager = broker.start()
     for partition in ORDERS:
         manager.create(partition)
-    lost = manager.fail_directory("/d2", "fsync failed")
-    assert lost == [ORDERS[1], ORDERS[3], ORDERS[5]]
+    manager.fail_directory("/d2", "fsync failed")
+    assert [one for one in ORDERS if manager.is_offline(one)] == [ORDERS[1], ORDERS[3], ORDERS[5]]
     assert manager.online_directories() == ["/d1"]
+    assert manager.failed_directories() == {"/d2": "fsync failed"}
     assert len(list(manager.logs())) == 3
 
 
@@ -266,14 +266,14 @@ def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
     manager = broker.start()
     log = manager.create(ORDERS[0])
     append(log, bench.batch(3))
-    writes = manager.high_watermark_checkpoints()
+    writes = exhaust(manager.high_watermark_checkpoints())
     assert [(write.directory, write.offsets) for write in writes] == [("/d1", {ORDERS[0]: 3}), ("/d2", {})]
     append(log, bench.batch(1))
     for write in writes:
         write.run()
         manager.checkpoint_written(write)
     assert broker.disk.read("/d1/replication-offset-checkpoint") == b"0\n1\norders 0 3\n"
-    assert [write.offsets for write in manager.high_watermark_checkpoints()] == [{ORDERS[0]: 4}]
+    assert [write.offsets for write in exhaust(manager.high_watermark_checkpoints())] == [{ORDERS[0]: 4}]
 
 
 def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
@@ -285,7 +285,7 @@ def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
     append(log, bench.batch(3))
     write_checkpoints(manager)
     append(log, bench.batch(1))
-    (write,) = [one for one in manager.high_watermark_checkpoints() if ORDERS[0] in one.offsets]
+    (write,) = [one for one in exhaust(manager.high_watermark_checkpoints()) if ORDERS[0] in one.offsets]
 
     def meanwhile(operation: str, path: str) -> None:
         if operation == "rename" and path.startswith(write.path):
@@ -376,8 +376,8 @@ def test_retention_flushes_and_producers_run_over_all_logs(broker: Broker, bench
     manager = broker.start()
     for partition in ORDERS[:2]:
         append(manager.create(partition), bench.batch(1, producer_id=1, producer_epoch=0, base_sequence=0))
-    assert manager.due_flushes(broker.clock.monotonic_ms() + 99) == []
-    assert len(manager.due_flushes(broker.clock.monotonic_ms() + 100)) == 2
+    assert exhaust(manager.due_flushes(broker.clock.monotonic_ms() + 99)) == []
+    assert len(exhaust(manager.due_flushes(broker.clock.monotonic_ms() + 100))) == 2
     assert exhaust(manager.expire_producers(broker.clock.wall_ms())) == 2
     assert exhaust(manager.delete_old_segments(broker.clock.wall_ms())) == 2
 
@@ -402,6 +402,25 @@ def test_the_settings_of_a_wide_topic_are_worked_out_once(broker: Broker) -> Non
         manager.delete(TopicPartition("wide", number))
     manager.create(TopicPartition("wide", 0))
     assert broker.asked == ["wide", "wide"]
+
+
+def test_checkpoints_look_at_a_few_logs_in_each_step(broker: Broker) -> None:
+    """R12: ten thousand logs do not hold the loop; one that is deleted meanwhile is left out."""
+    manager = broker.start()
+    count = 4 * ITEMS_PER_STEP
+    for number in range(count):
+        manager.create(TopicPartition("wide", number))
+    steps = manager.high_watermark_checkpoints()
+    next(steps)
+    manager.delete(TopicPartition("wide", count - 1))
+    assert sum(len(write.offsets) for write in exhaust(steps)) == count - 1
+    for checkpoints in (
+        manager.high_watermark_checkpoints,
+        manager.recovery_point_checkpoints,
+        manager.log_start_offset_checkpoints,
+    ):
+        assert len(list(checkpoints())) >= 2 * (count // ITEMS_PER_STEP) - 1  # all logs for each directory
+    assert len(list(manager.due_flushes(0))) == count // ITEMS_PER_STEP - 1
 
 
 def test_describes_directories_and_logs(broker: Broker) -> None:

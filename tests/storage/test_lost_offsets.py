@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from odradek.base.chance import SeededChance
+from odradek.base.execution import exhaust
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.records.header import check_crc, iter_headers
 from odradek.storage import Log, LogManager
@@ -35,9 +36,10 @@ def fill(bench: LogBench, manager: LogManager, batches: int = 10) -> Log:
 
 
 def checkpoint(manager: LogManager) -> None:
-    for write in [*manager.high_watermark_checkpoints(), *manager.recovery_point_checkpoints()]:
-        write.run()
-        manager.checkpoint_written(write)
+    for checkpoints in (manager.high_watermark_checkpoints(), manager.recovery_point_checkpoints()):
+        for write in exhaust(checkpoints):
+            write.run()
+            manager.checkpoint_written(write)
 
 
 def spans(log: Log) -> list[tuple[int, int, int]]:

@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.base.chance import SeededChance
+from odradek.base.execution import exhaust
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import LogManager
 from odradek.storage.positions import UNKNOWN_EPOCH_END
@@ -78,7 +79,7 @@ def test_the_recovery_point_is_lowered_on_disk_too(bench: LogBench) -> None:
     for _ in range(4):
         bench.append(log, 3)
     log.flush()
-    for write in manager.recovery_point_checkpoints():
+    for write in exhaust(manager.recovery_point_checkpoints()):
         write.run()
         manager.checkpoint_written(write)
     path = "/data/recovery-point-offset-checkpoint"

@@ -4,9 +4,9 @@ Invariant: these steps happen in this order.
 
     1  read every partition         HW in the answer is the one from before (R10)
     2  note where the follower is   its LEO, its time caught up; it may join the ISR, then HW may rise
-    3  wake what that completes     produces wait for this fetch; it itself is not parked yet
-    4  answer, or park              a parked fetch tries first: step 3 may have brought it data
-    5  when it completes            read again, note nothing: its offset is outdated by then (F7)
+    3  answer, or park              a parked fetch looks first: step 2 may have changed what it waits for
+    4  in a later turn              what step 2 completes is woken: produces wait for this fetch (R14)
+    5  when a parked one completes  read again, note nothing: its offset is outdated by then (F7)
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps
-from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.base.ids import NO_BROKER
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.hosted_partitions import HostedPartitions
@@ -71,8 +71,7 @@ class Fetching:
         outcomes = self._reader.read(params, fetches)
         self._meter_reads(fetches, outcomes)
         if params.is_from_follower:
-            for topic_partition in self._note_follower(params, fetches, outcomes):
-                self._purgatories.wake(topic_partition)
+            self._note_follower(params, fetches, outcomes)
         if may_wait(params, outcomes):
             return self._park(params, fetches, outcomes, later)
         self._note_answer(params, fetches, outcomes)
@@ -87,8 +86,7 @@ class Fetching:
             some = slice(begin, begin + ITEMS_PER_STEP)
             self._meter_reads(fetches[some], outcomes[some])
             if params.is_from_follower:
-                for topic_partition in self._note_follower(params, fetches[some], outcomes[some]):
-                    self._purgatories.wake(topic_partition)
+                self._note_follower(params, fetches[some], outcomes[some])
             yield
         if not may_wait(params, outcomes):
             yield from self._note_answer_in_steps(params, fetches, outcomes)
@@ -131,10 +129,9 @@ class Fetching:
 
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
-    ) -> list[TopicPartition]:
-        """R10, R3: update the follower's state; returns the partitions whose HW or low watermark rose."""
+    ) -> None:
+        """R10, R3, R14: update the follower's state; where HW or the low watermark rose, wake what waits."""
         now_ms = self._clock.monotonic_ms()
-        risen = []
         for fetch, outcome in zip(fetches, outcomes, strict=True):
             if outcome.error_code is not ErrorCode.NONE or outcome.diverging_epoch is not None:
                 continue
@@ -147,8 +144,7 @@ class Fetching:
             )
             self._isr_maintenance.consider_joining(partition, params.replica_id)
             if partition.raise_high_watermark(now_ms) or low_watermark_rose:
-                risen.append(fetch.topic_partition)
-        return risen
+                self._purgatories.wake_soon(fetch.topic_partition)
 
     def _park(
         self,

@@ -1,10 +1,12 @@
 """Keeping the stored ISRs true: shrinking, expanding, and taking the store's answers (R2, R3, R4).
 
 It decides through `Leadership` and writes through `Effects.write_isr`. An answer for an earlier leader epoch
-is ignored, since a LeaderAndIsr has brought the current state meanwhile.
+is ignored, since a LeaderAndIsr has brought the current state meanwhile. What a rise of HW completes is woken
+in a later turn (R14).
 """
 
 from odradek.base.clock import Clock
+from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.isr import IsrChange, LostRace, StoredState, settle_lost_race
@@ -47,25 +49,26 @@ class IsrMaintenance:
         self._effects = effects
         self._announcements = IsrAnnouncements()
 
-    def expire(self) -> None:
+    def expire(self) -> Steps[None]:
         """R2, every half `replica.lag.time.max.ms`: drop replicas out of sync, for every partition led here.
 
         HW is recomputed too: a replica that was about to join and has died since holds it back no longer
         (R7), and on a partition without traffic nothing else would recompute it.
         """
+        yield from stepwise(list(self._hosted.all()), self._expire)
+
+    def _expire(self, partition: Partition) -> None:
+        leadership = partition.leadership
+        if leadership is None or not leadership.remotes:
+            return
+        if self._hosted.get(partition.topic_partition) is not partition:
+            return  # stopped in an earlier step's time
         now_ms = self._clock.monotonic_ms()
-        risen = []
-        for partition in self._hosted.all():
-            leadership = partition.leadership
-            if leadership is None or not leadership.remotes:
-                continue
-            change = leadership.propose_shrink(partition.log.end_offset, now_ms)
-            if change is not None:
-                self._effects.write_isr(change)
-            if partition.raise_high_watermark(now_ms):
-                risen.append(partition.topic_partition)
-        for topic_partition in risen:
-            self._purgatories.wake(topic_partition)
+        change = leadership.propose_shrink(partition.log.end_offset, now_ms)
+        if change is not None:
+            self._effects.write_isr(change)
+        if partition.raise_high_watermark(now_ms):
+            self._purgatories.wake_soon(partition.topic_partition)
 
     def consider_joining(self, partition: Partition, broker_id: BrokerId) -> None:
         """R3: after a fetch of this follower, add it to the ISR if it has caught up."""
@@ -91,7 +94,7 @@ class IsrMaintenance:
         partition = self._hosted.get(change.topic_partition)
         assert partition is not None, f"{change.topic_partition} leads without being here"
         if partition.raise_high_watermark(now_ms):
-            self._purgatories.wake(change.topic_partition)
+            self._purgatories.wake_soon(change.topic_partition)
 
     def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
         """R2: the state had another version; `stored` is what a new read found."""

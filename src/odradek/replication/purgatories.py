@@ -1,8 +1,8 @@
 """The purgatories of replication, and the only functions that wake what waits on a partition (D9, R14).
 
-Invariant: what waits is woken after a change is complete, never during one. Appends and role changes wake it
-in a later turn, once for all of them until then: who asked for the change is answered first, and no next
-request comes while it is still on the stack.
+Invariant: what waits is woken after a change is complete, in a later turn, and once for all changes until
+then. Who made the change has returned by then: it is answered first, and no next request comes while it is
+still on the stack.
 
     append to p1, append to p1, append to p2     p1 and p2 are to be woken
     the next turn                                p1 is woken, then p2
@@ -18,8 +18,8 @@ from odradek.timer import Purgatory, Timer
 
 WOKEN_PER_TURN: Final = 16
 """Partitions that are woken in one turn."""
-FETCHES_WOKEN_AT_ONCE: Final = 8
-"""Of one partition; where more wait, they are woken in steps."""
+WOKEN_AT_ONCE: Final = 8
+"""Operations of one partition in one purgatory; where more wait, they are woken in steps."""
 
 
 class Purgatories:
@@ -66,16 +66,11 @@ class Purgatories:
         """For metrics and listings."""
         return (self.produce, self.fetch, self.delete_records)
 
-    def wake(self, topic_partition: TopicPartition) -> None:
-        """R14: HW or the low watermark rose, or the partition changed its role or is gone."""
-        self.produce.check_and_complete(topic_partition)
-        self._wake_fetches(topic_partition)
-        self.delete_records.check_and_complete(topic_partition)
-
     def wake_soon(self, topic_partition: TopicPartition, *, readers_only: bool = False) -> None:
-        """`wake` in a later turn; with `readers_only` (R7: HW stayed) the fetches that read to the log end.
+        """R14: HW or the low watermark rose, or the partition changed its role or is gone.
 
-        What begins to wait after this looks for itself.
+        With `readers_only` HW stayed (R7): the fetches alone, which may read to the log end. What waits is
+        woken in a later turn; what begins to wait after this looks for itself.
         """
         changed = self._changed
         if changed and topic_partition in changed:
@@ -104,13 +99,19 @@ class Purgatories:
         if self._changed:
             for topic_partition in list(islice(self._changed, WOKEN_PER_TURN)):
                 wakes_all = self._changed.pop(topic_partition, None)
-                if wakes_all:
-                    self.wake(topic_partition)
-                elif wakes_all is not None:  # else one that was woken has led to another call of this
-                    self._wake_fetches(topic_partition)
+                if wakes_all is not None:  # else one that was woken has led to another call of this
+                    self._wake(topic_partition, readers_only=not wakes_all)
 
-    def _wake_fetches(self, topic_partition: TopicPartition) -> None:
-        if self.fetch.count_of(topic_partition) > FETCHES_WOKEN_AT_ONCE:
-            self._run_steps(self.fetch.check_in_steps(topic_partition))
+    def _wake(self, topic_partition: TopicPartition, *, readers_only: bool) -> None:
+        if not readers_only and topic_partition in self._produced:
+            self._check(self.produce, topic_partition)
+        if topic_partition in self._fetched:
+            self._check(self.fetch, topic_partition)
+        if not readers_only and topic_partition in self._deleted:
+            self._check(self.delete_records, topic_partition)
+
+    def _check(self, purgatory: Purgatory[TopicPartition], topic_partition: TopicPartition) -> None:
+        if purgatory.count_of(topic_partition) > WOKEN_AT_ONCE:
+            self._run_steps(purgatory.check_in_steps(topic_partition))
         else:
-            self.fetch.check_and_complete(topic_partition)
+            purgatory.check_and_complete(topic_partition)

@@ -17,7 +17,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
-from odradek.base.execution import Defer, Later, RunSteps, Steps
+from odradek.base.execution import Defer, Later, RunSteps, Steps, stepwise
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
@@ -72,8 +72,9 @@ class ReplicaManager:
         self._logs = logs
         self._effects = effects
         self._defer = defer
-        self._failed_directories: dict[str, str] = {}
-        """Log directories that are offline until the broker starts again, and why."""
+        self._run_steps = run_steps
+        self._failed_directories = dict(logs.failed_directories())
+        """Log directories that are offline until the broker starts again, and why; those at the start too."""
         self._failing_directories: set[str] = set()
         """Those that have failed a request, and go offline in the next turn."""
         self.meters = Meters()
@@ -329,7 +330,7 @@ class ReplicaManager:
         if info is not None and info.flush_due:
             self._effects.flush(topic_partition, partition.log)
         if moved or info is not None:
-            self.purgatories.wake(topic_partition)
+            self.purgatories.wake_soon(topic_partition)
 
     # --- the disk
 
@@ -345,24 +346,28 @@ class ReplicaManager:
         if directory in self._failed_directories:
             return
         self._logs.fail_directory(directory, reason)
-        why = self._logs.why_offline(directory) or str(reason)
+        why = self._logs.failed_directories()[directory]
         self._failed_directories[directory] = why
-        lost = [
-            partition.topic_partition
-            for partition in self._hosted.all()
-            if partition.log.directory == directory
-        ]
-        for topic_partition in lost:
-            self._hosted.remove(topic_partition)
+        self._run_steps(self._give_up(directory, why))
+
+    def _give_up(self, directory: str, why: str) -> Steps[None]:
+        """Host nothing in a failed directory any more; until a partition's step comes, its log refuses."""
+        lost: list[TopicPartition] = []
+
+        def leave(partition: Partition) -> None:
+            topic_partition = partition.topic_partition
+            if partition.log.directory == directory and self._hosted.get(topic_partition) is partition:
+                self._hosted.remove(topic_partition)
+                lost.append(topic_partition)
+
+        yield from stepwise(list(self._hosted.all()), leave)
         self._effects.directory_failed(directory, why, is_last=not self._logs.online_directories())
-        self._wake_all(lost)
+        yield from stepwise(lost, self.purgatories.wake_soon)
 
     def notice_failed_directories(self) -> None:
-        """After a task that wrote to logs by itself: give up the partitions whose directory failed in it."""
-        for directory in dict.fromkeys(partition.log.directory for partition in self._hosted.all()):
-            reason = self._logs.why_offline(directory)
-            if reason is not None:
-                self.directory_failed(directory, reason)
+        """After a task that wrote to logs by itself: give up the directories that failed in it."""
+        for directory, reason in self._logs.failed_directories().items():
+            self.directory_failed(directory, reason)
 
     def _on_storage_failure(self, partition: Partition, error: StorageFailure) -> None:
         """Called in the midst of a request, which is answered first: what follows is an event of its own.

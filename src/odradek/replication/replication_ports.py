@@ -142,14 +142,14 @@ class Logs(Protocol):
     def is_missing(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that was missing or offline at the start."""
 
-    def fail_directory(self, directory: str, reason: str | OSError) -> Iterable[TopicPartition]:
-        """Take a log directory offline; the partitions lost with it."""
+    def fail_directory(self, directory: str, reason: str | OSError) -> None:
+        """Take a log directory offline; the first reason is the one that stays."""
 
     def online_directories(self) -> list[str]:
         """The log directories that still work."""
 
-    def why_offline(self, directory: str) -> str | None:
-        """What made a log directory fail and what to do about it; None while it works."""
+    def failed_directories(self) -> Mapping[str, str]:
+        """The log directories that do not: what made each fail and what to do about it."""
 
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
         """What the checkpoint held at start, 0 when absent (R12)."""

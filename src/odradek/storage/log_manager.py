@@ -13,7 +13,7 @@ from uuid import UUID
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.errors import DataDirectoryError, StorageFailure
-from odradek.base.execution import Steps
+from odradek.base.execution import Steps, exhaust, stepwise
 from odradek.base.ids import NO_TOPIC_ID, Offset, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import file_names
@@ -181,20 +181,19 @@ class LogManager:
         """Whether the partition's log lies in a directory that was missing or offline at the start (R15)."""
         return topic_partition in self._missing
 
-    def fail_directory(self, directory: str, reason: str | OSError) -> list[TopicPartition]:
-        """Take a log directory offline (L7, R6); the partitions that are lost with it."""
+    def fail_directory(self, directory: str, reason: str | OSError) -> None:
+        """Take a log directory offline, with all its logs (L7, R6); the first reason is the one that stays."""
         for candidate in self.directories:
             if candidate.path == directory:
                 candidate.fail(reason)
-        return [partition for partition, log in self._logs.items() if log.directory == directory]
 
     def online_directories(self) -> list[str]:
         """The log directories that still work; a broker without any stops."""
         return [directory.path for directory in self.directories if directory.failure is None]
 
-    def why_offline(self, directory: str) -> str | None:
-        """Returns what made a log directory fail and what to do about it; None while it works."""
-        return next((one.failure for one in self.directories if one.path == directory), None)
+    def failed_directories(self) -> dict[str, str]:
+        """The log directories that do not work: what made each fail and what to do about it."""
+        return {one.path: one.failure for one in self.directories if one.failure is not None}
 
     def update_config(self, topic: str, config: TopicConfig) -> None:
         """Give all logs of a topic their new settings."""
@@ -207,15 +206,15 @@ class LogManager:
         """What `replication-offset-checkpoint` held at start, 0 when absent (R12)."""
         return self._high_watermarks.get(topic_partition, 0)
 
-    def high_watermark_checkpoints(self) -> list[CheckpointWrite]:
+    def high_watermark_checkpoints(self) -> Steps[list[CheckpointWrite]]:
         """`replication-offset-checkpoint` of every directory where it has changed (R12)."""
         return self._due_checkpoints(file_names.HIGH_WATERMARKS, lambda log: log.high_watermark.offset)
 
-    def recovery_point_checkpoints(self) -> list[CheckpointWrite]:
+    def recovery_point_checkpoints(self) -> Steps[list[CheckpointWrite]]:
         """`recovery-point-offset-checkpoint` of every directory where it has changed (R12)."""
         return self._due_checkpoints(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
 
-    def log_start_offset_checkpoints(self) -> list[CheckpointWrite]:
+    def log_start_offset_checkpoints(self) -> Steps[list[CheckpointWrite]]:
         """`log-start-offset-checkpoint` where it has changed (R12), of logs that begin inside a segment."""
         return self._due_checkpoints(
             file_names.LOG_START_OFFSETS,
@@ -229,7 +228,7 @@ class LogManager:
     def cleaner_checkpoint(self, directory: LogDirectory) -> Callable[[], None]:
         """Writes the directory's `cleaner-offset-checkpoint` as of now; may block, raise OSError and run on
         any thread."""
-        offsets = self._offsets_in(directory, lambda log: log.cleaned_offset or None)
+        offsets = exhaust(self._offsets_in(directory, lambda log: log.cleaned_offset or None))
         path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
         return lambda: write_offsets(directory.file_system, path, offsets)
 
@@ -241,17 +240,20 @@ class LogManager:
         """Forget producers without a write for `producer.id.expiration.ms`; how many."""
         return self._sum_over_logs(lambda log: log.expire_producers(now_ms))
 
-    def due_flushes(self, monotonic_ms: int) -> list[PendingFlush]:
+    def due_flushes(self, monotonic_ms: int) -> Steps[list[PendingFlush]]:
         """The flushes that `flush.ms` asks for by now."""
-        flushes = []
-        for log in self.logs():
-            if log.is_flush_due(monotonic_ms):
+        flushes: list[PendingFlush] = []
+
+        def look_at(log: Log) -> None:
+            if log.is_flush_due(monotonic_ms) and self.get(log.topic_partition) is log:
                 try:
                     flush = log.pending_flush()
                 except StorageFailure:
-                    continue
+                    return  # its directory is offline now, which is reported; the others go on
                 if flush is not None:
                     flushes.append(flush)
+
+        yield from stepwise(self.logs(), look_at)
         return flushes
 
     def take_due_removals(self) -> list[Callable[[], None]]:
@@ -277,9 +279,9 @@ class LogManager:
         for begin in range(0, len(logs), LOGS_CLOSED_AT_ONCE):
             self._close_logs(logs[begin : begin + LOGS_CLOSED_AT_ONCE], in_parallel)
         checkpoints = [
-            *self.high_watermark_checkpoints(),
-            *self.recovery_point_checkpoints(),
-            *self.log_start_offset_checkpoints(),
+            *exhaust(self.high_watermark_checkpoints()),
+            *exhaust(self.recovery_point_checkpoints()),
+            *exhaust(self.log_start_offset_checkpoints()),
         ]
         errors = in_parallel([write.run for write in checkpoints])
         for write, error in zip(checkpoints, errors, strict=True):
@@ -479,30 +481,47 @@ class LogManager:
                 log.close()
 
     def _write_recovery_points(self, directory: LogDirectory) -> None:
-        for write in self.recovery_point_checkpoints():
+        for write in exhaust(self.recovery_point_checkpoints()):
             if write.directory == directory.path:
                 write.run()
                 self.checkpoint_written(write)
 
-    def _due_checkpoints(self, name: str, offset_of: Callable[[Log], Offset | None]) -> list[CheckpointWrite]:
+    def _due_checkpoints(
+        self, name: str, offset_of: Callable[[Log], Offset | None]
+    ) -> Steps[list[CheckpointWrite]]:
         due = []
         for directory in self.directories:
             if directory.failure is None:
                 path = f"{directory.path}/{name}"
-                offsets = self._offsets_in(directory, offset_of)
-                if self._written.get(path) != offsets:
+                offsets = yield from self._offsets_in(directory, offset_of)
+                if (yield from self._differs(path, offsets)):
                     due.append(CheckpointWrite(directory.path, path, offsets, directory.file_system))
         return due
 
     def _offsets_in(
         self, directory: LogDirectory, offset_of: Callable[[Log], Offset | None]
-    ) -> dict[TopicPartition, Offset]:
-        offsets = {}
-        for partition, log in self._logs.items():
-            offset = offset_of(log) if log.place is directory else None
-            if offset is not None:
-                offsets[partition] = offset
+    ) -> Steps[dict[TopicPartition, Offset]]:
+        """What the directory's logs are at; one that is deleted meanwhile is left out."""
+        offsets: dict[TopicPartition, Offset] = {}
+
+        def look_at(log: Log) -> None:
+            if log.place is directory and self._logs.get(log.topic_partition) is log:
+                offset = offset_of(log)
+                if offset is not None:
+                    offsets[log.topic_partition] = offset
+
+        yield from stepwise(list(self._logs.values()), look_at)
         return offsets
+
+    def _differs(self, path: str, offsets: Mapping[TopicPartition, Offset]) -> Steps[bool]:
+        """Whether a checkpoint file holds something else; compared in steps, as there are many."""
+        written = self._written.get(path)
+        if written is None or len(written) != len(offsets):
+            return True
+        differences = yield from stepwise(
+            offsets.items(), lambda entry: written.get(entry[0]) != entry[1]
+        )
+        return any(differences)
 
     def _sum_over_logs(self, count: Callable[[Log], int]) -> Steps[int]:
         """Count in one log in each step; one that is deleted meanwhile is passed over."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.replication.purgatories import FETCHES_WOKEN_AT_ONCE
+from odradek.replication.purgatories import WOKEN_AT_ONCE
 from odradek.server.handlers.fetch import FETCHED_AT_ONCE
 from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -121,7 +121,7 @@ def test_a_wide_fetch_ends_with_its_connection(node: SimNode, batch: Callable[..
 
 def test_one_append_wakes_many_fetches_in_steps(node: SimNode, batch: Callable[..., bytes]) -> None:
     """Others are served between two of them."""
-    count = 4 * FETCHES_WOKEN_AT_ONCE
+    count = 4 * WOKEN_AT_ONCE
     waiting = [node.send(fetching(range(1)), 11) for _ in range(count)]
     node.settle()
     produce(node, 0, batch(b"v"))
@@ -130,5 +130,5 @@ def test_one_append_wakes_many_fetches_in_steps(node: SimNode, batch: Callable[.
         answered.append(sum(bool(sent.answers) for sent in waiting))
     assert answered[-1] == count
     steps = [after - before for before, after in itertools.pairwise(answered)]
-    assert max(steps) <= FETCHES_WOKEN_AT_ONCE
+    assert max(steps) <= WOKEN_AT_ONCE
     assert all(read(sent.answer) == [0] for sent in waiting)

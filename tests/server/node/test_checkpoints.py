@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 
+from odradek.base.execution import Steps, exhaust
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import TopicPartition
 from odradek.server.node.checkpoints import Checkpoints
@@ -24,7 +25,8 @@ class Logs:
         self.high_watermark = 0
         self.written: list[int] = []
 
-    def high_watermark_checkpoints(self) -> list[CheckpointWrite]:
+    def high_watermark_checkpoints(self) -> Steps[list[CheckpointWrite]]:
+        yield
         return [CheckpointWrite("/d1", FILE, {P: self.high_watermark}, self.disk)]
 
     def checkpoint_written(self, write: CheckpointWrite) -> None:
@@ -55,7 +57,7 @@ def bench() -> Bench:
 def test_nothing_is_written_before_the_background_has_its_turn(bench: Bench) -> None:
     """R12"""
     bench.logs.high_watermark = 5
-    bench.checkpoints.write_high_watermarks()
+    exhaust(bench.checkpoints.write_high_watermarks())
     bench.logs.high_watermark = 9
     assert (bench.on_disk(), bench.logs.written) == (None, [])
     bench.background.complete_next()
@@ -64,12 +66,12 @@ def test_nothing_is_written_before_the_background_has_its_turn(bench: Bench) -> 
 
 def test_a_file_has_one_writer_at_a_time(bench: Bench) -> None:
     """R12"""
-    bench.checkpoints.write_high_watermarks()
-    bench.checkpoints.write_high_watermarks()
+    exhaust(bench.checkpoints.write_high_watermarks())
+    exhaust(bench.checkpoints.write_high_watermarks())
     assert bench.background.waiting == 1
     bench.background.complete_next()
     bench.logs.high_watermark = 7
-    bench.checkpoints.write_high_watermarks()
+    exhaust(bench.checkpoints.write_high_watermarks())
     bench.background.complete_next()
     assert bench.on_disk() == 7
 
@@ -77,7 +79,7 @@ def test_a_file_has_one_writer_at_a_time(bench: Bench) -> None:
 def test_a_failing_disk_takes_its_directory_offline(bench: Bench) -> None:
     """R12, L7"""
     bench.disk.inject(Fault("sync", errno.EIO))
-    bench.checkpoints.write_high_watermarks()
+    exhaust(bench.checkpoints.write_high_watermarks())
     bench.background.complete_next()
     ((directory, error),) = bench.failed
     assert (directory, error.errno) == ("/d1", errno.EIO)
@@ -86,7 +88,7 @@ def test_a_failing_disk_takes_its_directory_offline(bench: Bench) -> None:
 
 def test_what_is_no_disks_fault_is_not_blamed_on_the_disk(bench: Bench) -> None:
     bench.logs.disk = cast(MemoryFileSystem, None)
-    bench.checkpoints.write_high_watermarks()
+    exhaust(bench.checkpoints.write_high_watermarks())
     with pytest.raises(AttributeError):
         bench.background.complete_next()
     assert bench.failed == []

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import PartitionImage
@@ -230,7 +231,7 @@ def test_a_leader_epoch_that_begins_while_an_isr_is_written_can_change_the_isr(
     assert partition is not None
     for epoch in (1, 2):
         world.clock.advance(40_000)  # and nothing of the store comes meanwhile
-        maintenance.expire()
+        exhaust(maintenance.expire())
         assert partition.leadership is not None
         assert partition.leadership.pending is not None
         if epoch == 1:

@@ -6,6 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata.store import (
     Delete,
@@ -202,7 +203,7 @@ def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: SimNode, bat
     """R15: it had been made."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
-    for write in node.logs.high_watermark_checkpoints():
+    for write in exhaust(node.logs.high_watermark_checkpoints()):
         write.run()
     node.kill()
     node.disk.remove("/data/orders-0")

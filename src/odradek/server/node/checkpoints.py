@@ -1,6 +1,6 @@
 """Writes the checkpoint files of the log directories without holding up the broker (R12).
 
-What a file is to say is taken from the logs when the write begins; the fsync runs in the background. A file
+What a file is to say is taken from the logs, in steps, before the write; the fsync runs in the background. A file
 has one writer at a time: while one is under way, the next round leaves that file out, and the round after
 that writes what is true then.
 
@@ -11,7 +11,7 @@ that writes what is true then.
 
 from collections.abc import Callable, Iterable
 
-from odradek.base.execution import Background
+from odradek.base.execution import Background, Steps
 from odradek.storage import CheckpointWrite, LogManager
 
 
@@ -28,17 +28,17 @@ class Checkpoints:
         # Paths of the files that are being written.
         self._under_way: set[str] = set()
 
-    def write_high_watermarks(self) -> None:
+    def write_high_watermarks(self) -> Steps[None]:
         """Every `replica.high.watermark.checkpoint.interval.ms`."""
-        self._write(self._logs.high_watermark_checkpoints())
+        self._write((yield from self._logs.high_watermark_checkpoints()))
 
-    def write_recovery_points(self) -> None:
+    def write_recovery_points(self) -> Steps[None]:
         """Every `log.flush.offset.checkpoint.interval.ms`."""
-        self._write(self._logs.recovery_point_checkpoints())
+        self._write((yield from self._logs.recovery_point_checkpoints()))
 
-    def write_log_start_offsets(self) -> None:
+    def write_log_start_offsets(self) -> Steps[None]:
         """Every `log.flush.start.offset.checkpoint.interval.ms`."""
-        self._write(self._logs.log_start_offset_checkpoints())
+        self._write((yield from self._logs.log_start_offset_checkpoints()))
 
     def _write(self, writes: Iterable[CheckpointWrite]) -> None:
         for write in writes:

@@ -1,6 +1,7 @@
 """What a broker does by itself, and how often: retention, compaction, flushes, checkpoints, expiry.
 
-Invariant: each task is one line here and one method elsewhere. What blocks goes to the background.
+Invariant: each task is one line here and one method elsewhere. What blocks goes to the background; what goes
+through all logs or partitions goes in slices.
 """
 
 import logging
@@ -49,7 +50,11 @@ def schedule_housekeeping(
         "offset-expiration",
         core.groups.expire_offsets,
     )
-    every(settings.replica_lag_time_max_ms // 2, "isr-expiration", core.replicas.isr_maintenance.expire)
+    every(
+        settings.replica_lag_time_max_ms // 2,
+        "isr-expiration",
+        lambda: core.slices.run(core.replicas.isr_maintenance.expire(), _not_done),
+    )
     every(ISR_ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", core.isr_writer.announce)
 
 
@@ -65,6 +70,9 @@ def _schedule_log_tasks(
             _log.info("retention deleted %d segments", segments, extra={"segments": segments})
         core.replicas.notice_failed_directories()
 
+    def flush_what_is_due() -> Steps[None]:
+        core.group_flush.flush_now((yield from logs.due_flushes(clock.monotonic_ms())))
+
     def expire_producers() -> Steps[None]:
         yield from logs.expire_producers(clock.wall_ms())
 
@@ -78,7 +86,7 @@ def _schedule_log_tasks(
         every(
             settings.log_flush_scheduler_interval_ms,
             "log-flusher",
-            lambda: core.group_flush.flush_now(logs.due_flushes(clock.monotonic_ms())),
+            lambda: core.slices.run(flush_what_is_due(), _not_done),
         )
     every(
         settings.producer_id_expiration_check_interval_ms,
@@ -90,28 +98,28 @@ def _schedule_log_tasks(
 
 
 def _schedule_checkpoints(core: BrokerCore, schedule: Schedule) -> None:
-    every, settings = schedule.every, core.settings
+    every, settings, checkpoints = schedule.every, core.settings, core.checkpoints
 
-    def write_high_watermarks() -> None:
-        core.checkpoints.write_high_watermarks()
+    def write_high_watermarks() -> Steps[None]:
+        yield from checkpoints.write_high_watermarks()
         core.replicas.notice_failed_directories()
 
     every(
         settings.log_flush_offset_checkpoint_interval_ms,
         "recovery-point-checkpoint",
-        core.checkpoints.write_recovery_points,
+        lambda: core.slices.run(checkpoints.write_recovery_points(), _not_done),
         delay_ms=settings.log_initial_task_delay_ms,
     )
     every(
         settings.log_flush_start_offset_checkpoint_interval_ms,
         "log-start-offset-checkpoint",
-        core.checkpoints.write_log_start_offsets,
+        lambda: core.slices.run(checkpoints.write_log_start_offsets(), _not_done),
         delay_ms=settings.log_initial_task_delay_ms,
     )
     every(
         settings.replica_high_watermark_checkpoint_interval_ms,
         "high-watermark-checkpoint",
-        write_high_watermarks,
+        lambda: core.slices.run(write_high_watermarks(), _not_done),
     )
 
 
