@@ -26,6 +26,7 @@ from typing import ClassVar
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later
 from odradek.base.ids import NO_EPOCH, NO_OFFSET
+from odradek.base.values import value
 from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.hosted_partitions import HostedPartitions
@@ -37,6 +38,21 @@ from odradek.storage import LogPosition
 
 COMPLETES_AT_ONCE = -1
 """In place of a number of bytes: whatever was gathered, the fetch completes."""
+
+
+@value
+class UnfilledFetch:
+    """A fetch that found less than it asked for, as it begins to wait (F1)."""
+
+    deadline_ms: int
+    params: FetchParams
+    fetches: Sequence[PartitionFetch]
+    first_read: Sequence[FetchOutcome]
+    """What it found; above all where each partition's fetch offset lies."""
+    hosted: HostedPartitions
+    meters: Meters
+    sends_high_watermarks: bool
+    """Case H."""
 
 
 class DelayedFetch(DelayedResult[list[FetchOutcome]]):
@@ -57,28 +73,21 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
 
     def __init__(
         self,
-        deadline_ms: int,
-        params: FetchParams,
-        fetches: Sequence[PartitionFetch],
-        first_read: Sequence[FetchOutcome],
-        hosted: HostedPartitions,
-        meters: Meters,
+        unfilled: UnfilledFetch,
         read_again: Callable[[], list[FetchOutcome]],
         later: Later[list[FetchOutcome]],
-        *,
-        sends_high_watermarks: bool,
     ) -> None:
-        super().__init__(deadline_ms, later)
-        self._params = params
-        self._fetches = fetches
-        self._starts = [outcome.position for outcome in first_read]
+        super().__init__(unfilled.deadline_ms, later)
+        # Of what it began with only this is kept: a thousand parked fetches are not to cost much.
+        self._params = unfilled.params
+        self._fetches = unfilled.fetches
+        self._starts = [outcome.position for outcome in unfilled.first_read]
         """Where each partition's fetch offset lay at the first read; unknown ones are skipped (F3)."""
-        self._hosted = hosted
-        self._meters = meters
+        self._hosted = unfilled.hosted
+        self._meters = unfilled.meters
         self._read_again = read_again
         """Makes the answer (F7)."""
-        self._sends_high_watermarks = sends_high_watermarks
-        """Case H."""
+        self._sends_high_watermarks = unfilled.sends_high_watermarks
         self.gathered_bytes = 0
         """The sum at the last try that added all up; for people."""
 

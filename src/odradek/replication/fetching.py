@@ -16,7 +16,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps
 from odradek.base.ids import NO_BROKER
-from odradek.replication.delayed_fetch import DelayedFetch
+from odradek.replication.delayed_fetch import DelayedFetch, UnfilledFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.isr_maintenance import IsrMaintenance
@@ -92,15 +92,9 @@ class Fetching:
             yield from self._note_answer_in_steps(params, fetches, outcomes)
             return outcomes
         operation = WideFetch(
-            self._clock.monotonic_ms() + params.max_wait_ms,
-            params,
-            fetches,
-            outcomes,
-            self._hosted,
-            self._meters,
+            self._unfilled(params, fetches, outcomes),
             lambda later: self._run_steps(self._finish(params, fetches, later)),
             later,
-            sends_high_watermarks=self._sends_high_watermarks,
         )
         yield
         if (yield from operation.park_in_steps(self._purgatories.fetch)):
@@ -158,20 +152,23 @@ class Fetching:
             self._note_answer(params, fetches, outcomes)
             return outcomes
 
-        operation = DelayedFetch(
+        operation = DelayedFetch(self._unfilled(params, fetches, outcomes), read_again, later)
+        keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
+        known = operation.park(self._purgatories.fetch, keys)
+        return operation if known is None else known
+
+    def _unfilled(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
+    ) -> UnfilledFetch:
+        return UnfilledFetch(
             self._clock.monotonic_ms() + params.max_wait_ms,
             params,
             fetches,
             outcomes,
             self._hosted,
             self._meters,
-            read_again,
-            later,
-            sends_high_watermarks=self._sends_high_watermarks,
+            self._sends_high_watermarks,
         )
-        keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
-        known = operation.park(self._purgatories.fetch, keys)
-        return operation if known is None else known
 
     def _note_answer(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]

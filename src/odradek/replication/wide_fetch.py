@@ -8,15 +8,12 @@ after the last event for it. A fetch of 2,000 partitions that one produce wakes 
     completed         every partition is read in steps, and then it is answered
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later, Steps
 from odradek.base.ids import TopicPartition
-from odradek.replication.delayed_fetch import COMPLETES_AT_ONCE, DelayedFetch
-from odradek.replication.fetch_request import FetchParams, PartitionFetch
-from odradek.replication.hosted_partitions import HostedPartitions
-from odradek.replication.metering import Meters
+from odradek.replication.delayed_fetch import COMPLETES_AT_ONCE, DelayedFetch, UnfilledFetch
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.reading import find_replica
 from odradek.timer import Purgatory
@@ -29,35 +26,18 @@ class WideFetch(DelayedFetch):
 
     def __init__(
         self,
-        deadline_ms: int,
-        params: FetchParams,
-        fetches: Sequence[PartitionFetch],
-        first_read: Sequence[FetchOutcome],
-        hosted: HostedPartitions,
-        meters: Meters,
+        unfilled: UnfilledFetch,
         finish: Callable[[Later[list[FetchOutcome]]], None],
         later: Later[list[FetchOutcome]],
-        *,
-        sends_high_watermarks: bool,
     ) -> None:
         """`finish` reads again, in steps, and calls what it is given with that."""
-        super().__init__(
-            deadline_ms,
-            params,
-            fetches,
-            first_read,
-            hosted,
-            meters,
-            list,
-            later,
-            sends_high_watermarks=sends_high_watermarks,
-        )
+        super().__init__(unfilled, list, later)
         self._finish = finish
-        self._readable = [0] * len(fetches)
+        self._readable = [0] * len(unfilled.fetches)
         """What each partition added to the sum when it was last looked at."""
         self._places: dict[TopicPartition, list[int]] = {}
         """Where each partition stands in the request."""
-        for place, fetch in enumerate(fetches):
+        for place, fetch in enumerate(unfilled.fetches):
             self._places.setdefault(fetch.topic_partition, []).append(place)
 
     def park_in_steps(self, purgatory: Purgatory[TopicPartition]) -> Steps[bool]:
