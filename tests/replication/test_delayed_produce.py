@@ -5,7 +5,8 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
-from tests.replication.replica_bench import ReplicaBench
+from odradek.replication import PartitionFetch, params_for_follower
+from tests.replication.replica_bench import FetchAnswers, ReplicaBench
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 
@@ -135,15 +136,32 @@ def test_a_deleted_partition_answers_what_the_cluster_knows_of_it(bench: Replica
 def test_reaching_the_high_watermark_is_a_success_with_enough_replicas_only(
     bench: ReplicaBench, isr_left: tuple[int, ...], expected: ErrorCode
 ) -> None:
-    """P3 B.1 and B.2: the ISR shrank while the produce waited; HW moves all the same (R7)."""
+    """P3 B.1 and B.2: the ISR shrank after HW rose and before the produce was looked at."""
     bench.set_config(TopicConfig(min_insync_replicas=2))
     bench.order(p1, isr=(1, 2, 3))
     answers = bench.produce(p1)
-    leadership = bench.leadership(p1)
-    leadership.isr = isr_left
-    for follower in (2, 3):
-        bench.follow(follower, {p1: 1}, max_wait_ms=0)
+    bench.follow(2, {p1: 1}, max_wait_ms=0)
+    params = params_for_follower(3, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20)
+    bench.manager.fetch(params, [PartitionFetch(p1, 1, 1 << 20)], FetchAnswers())
+    assert bench.log(p1).high_watermark.offset == 1
+    bench.leadership(p1).isr = isr_left
+    bench.run_turns()
     assert answers.only[p1].error_code is expected
+
+
+def test_a_produce_that_was_not_replicated_before_the_isr_fell_below_its_minimum_waits(
+    bench: ReplicaBench,
+) -> None:
+    """P2, P3, R7: HW does not reach it, so nobody can say that it is committed; the words say why."""
+    bench.set_config(TopicConfig(min_insync_replicas=2))
+    bench.order(p1, isr=(1, 2))
+    answers = bench.produce(p1, timeout_ms=300)
+    bench.leadership(p1).isr = (1,)
+    bench.wake(p1)
+    (waiting,) = bench.manager.purgatories.produce.describe()
+    assert waiting.waits_for == "flights-1: acks=all: HW 0 < 1, in sync: 1 < 2"
+    bench.pass_time(300)
+    assert answers.only[p1].error_code is ErrorCode.REQUEST_TIMED_OUT
 
 
 def test_what_it_waits_for_is_said_in_words(bench: ReplicaBench) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import TopicConfig
@@ -82,12 +83,59 @@ def test_hw_moves_onto_the_newer_segment_at_the_same_offset(bench: ReplicaBench)
     assert bench.log(p1).high_watermark == LogPosition(1, 1, 0)
 
 
-def test_hw_moves_while_the_isr_is_below_its_minimum(bench: ReplicaBench) -> None:
-    """R7 is not whole yet: by KIP-966 it must not move here."""
+def test_hw_stands_still_while_the_isr_is_below_its_minimum(bench: ReplicaBench) -> None:
+    """R7 (KIP-966): what acks=1 wrote is seen once the follower's joining is in the store, not before."""
+    bench.set_config(TopicConfig(min_insync_replicas=2))
+    bench.order(p1, isr=(1,), replicas=(1, 2))
+    assert bench.produce(p1, acks=1).only[p1].error_code is ErrorCode.NONE
+    consumer = bench.consume({p1: 0})
+    bench.follow(2, {p1: 1}, max_wait_ms=0)
+    assert (bench.log(p1).high_watermark.offset, consumer.is_answered) == (0, False)
+    (change,) = bench.effects.isr_writes
+    bench.manager.isr_maintenance.on_written(change, change.state_version + 1)
+    bench.run_turns()
+    assert bench.log(p1).high_watermark.offset == 1
+    assert len(consumer.only[0].records) > 0
+
+
+def test_an_isr_that_falls_below_its_minimum_holds_hw_where_it_is(bench: ReplicaBench) -> None:
+    """R7: neither the shrink nor what the leader appends alone moves it."""
+    bench.set_config(TopicConfig(min_insync_replicas=2))
+    bench.order(p1, isr=(1, 2))
+    bench.produce(p1, acks=1)
+    bench.follow(2, {p1: 1}, max_wait_ms=0)
+    bench.produce(p1, acks=1)
+    bench.pass_time(LAG_MS + 1)
+    exhaust(bench.manager.isr_maintenance.expire())
+    (change,) = bench.effects.isr_writes
+    bench.manager.isr_maintenance.on_written(change, change.state_version + 1)
+    bench.produce(p1, acks=1)
+    assert (bench.leadership(p1).isr, bench.log(p1).end_offset) == ((1,), 3)
+    assert bench.log(p1).high_watermark.offset == 1
+
+
+@pytest.mark.parametrize("replicas", [(1,), (1, 2)])
+def test_the_minimum_is_at_most_the_number_of_replicas(
+    bench: ReplicaBench, replicas: tuple[BrokerId, ...]
+) -> None:
+    """R7, P3: a lone replica's HW moves whatever `min.insync.replicas` says."""
+    bench.set_config(TopicConfig(min_insync_replicas=2))
+    bench.order(p1, isr=(1,), replicas=replicas)
+    bench.produce(p1, acks=1)
+    assert bench.log(p1).high_watermark.offset == (1 if replicas == (1,) else 0)
+
+
+def test_a_minimum_that_was_lowered_lets_hw_move_in_the_next_round(bench: ReplicaBench) -> None:
+    """R7, R14: on a partition without traffic, too."""
     bench.set_config(TopicConfig(min_insync_replicas=2))
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.produce(p1, acks=1)
+    consumer = bench.consume({p1: 0}, max_wait_ms=60_000)
+    bench.set_config(TopicConfig())
+    exhaust(bench.manager.isr_maintenance.expire())
+    bench.run_turns()
     assert bench.log(p1).high_watermark.offset == 1
+    assert consumer.is_answered
 
 
 def test_a_stranger_moves_nothing(bench: ReplicaBench) -> None:
@@ -127,14 +175,15 @@ steps = st.lists(
 
 @pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps)
-def test_offsets_stay_in_order_and_hw_never_goes_back(history: list[Step]) -> None:
+@given(steps, st.sampled_from([1, 2, 2, 3]))
+def test_offsets_stay_in_order_and_hw_never_goes_back(history: list[Step], min_isr: int) -> None:
     """R11, R7: log start <= LSO <= HW <= LEO, and what is below HW is on every member of the ISR."""
     bench = ReplicaBench()
+    bench.set_config(TopicConfig(min_insync_replicas=min_isr))
     bench.order(p1, isr=(1, 2), replicas=(1, 2, 3))
     log, leo, waiting = bench.log(p1), {2: 0, 3: 0, 4: 0}, []
     for step in history:
-        before = log.high_watermark
+        before, isr_before = log.high_watermark, bench.leadership(p1).isr
         match step:
             case ("append",):
                 offset = log.end_offset
@@ -170,9 +219,12 @@ def test_offsets_stay_in_order_and_hw_never_goes_back(history: list[Step]) -> No
                 bench.order(p1, isr=bench.leadership(p1).isr, replicas=(1, 2, 3))
         assert log.log_start_offset <= log.last_stable.offset <= log.high_watermark.offset <= log.end_offset
         assert log.high_watermark[:2] >= before[:2], f"HW went back from {before} in {step}"
+        if max(len(isr_before), len(bench.leadership(p1).isr)) < min_isr:
+            assert log.high_watermark == before, f"HW moved in {step} with fewer than {min_isr} in sync"
         for member in bench.leadership(p1).isr:
             assert member == 1 or leo[member] >= log.high_watermark.offset, (
                 f"broker {member} lacks committed records"
             )
         for offset, produce in waiting:
-            assert not produce.is_answered or log.high_watermark.offset > offset, f"{offset} is not committed"
+            if produce.is_answered and produce.only[p1].error_code is ErrorCode.NONE:
+                assert log.high_watermark.offset > offset, f"{offset} is not committed"

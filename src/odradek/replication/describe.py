@@ -31,6 +31,8 @@ def replication_gap(status: ProduceStatus, hosted: HostedPartitions, now_ms: int
     if status.waits_for_replicas and high_watermark < required_offset:
         words = f"acks=all: HW {high_watermark} < {required_offset}"
         behind = [] if found.leadership is None else found.leadership.behind(required_offset)
+        if found.leadership is not None and found.is_under_min_isr:
+            words += f", in sync: {len(found.leadership.isr)} < {found.min_isr}"
         if behind:
             words += ", behind: " + ", ".join(last_fetch(replica, now_ms) for replica in behind)
         open_conditions.append(words)

@@ -1,6 +1,7 @@
 """How far the high watermark may go (R7): a pure rule.
 
-It only proposes a value: the log ensures that HW never moves back and never passes LEO (R11).
+It only proposes a value: the log ensures that HW never moves back and never passes LEO (R11), and `partition`
+does not ask while the ISR is below `min.insync.replicas`.
 
 Broker 1 leads with LEO 10, ISR = {1, 2}; broker 3 is assigned, out of the ISR, and fetches again:
 

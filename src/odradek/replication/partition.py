@@ -88,12 +88,15 @@ class Partition:
 
     @property
     def min_isr(self) -> int:
-        """How many must be in sync for acks=all: `min.insync.replicas`, at most all replicas (P3)."""
+        """How many must be in sync for acks=all and for HW to move: `min.insync.replicas`, at most all (P3)."""
         return min(self.log.config.min_insync_replicas, len(self.replicas))
 
     @property
     def is_under_min_isr(self) -> bool:
-        """Whether acks=all is refused at present; never for a partition that is led elsewhere."""
+        """Whether acks=all is refused and HW stands still; never for a partition that is led elsewhere.
+
+        The ISR is the one in the store: a member that joins does not count before it is written.
+        """
         leadership = self.leadership
         if leadership is None or len(leadership.isr) == len(self.replicas):
             return False
@@ -107,10 +110,11 @@ class Partition:
     def raise_high_watermark(self, now_ms: int) -> bool:
         """R7, R11: move HW as far as it may go; True when it moved.
 
-        On a disk that has failed HW stays; the next read or write reports the failure (R6).
+        It stands still while the ISR is below its minimum (KIP-966): what only a few replicas have might be
+        lost with them, and must not have been seen or counted as committed before. On a disk that has failed HW stays; the next read or write reports the failure (R6).
         """
         leadership = self.leadership
-        if leadership is None:
+        if leadership is None or self.is_under_min_isr:
             return False
         log = self.log
         candidate = leadership.high_watermark_candidate(log.end_position, now_ms)
