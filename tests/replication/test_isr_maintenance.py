@@ -52,7 +52,9 @@ def test_a_replica_out_of_sync_is_dropped_once_the_write_is_known(
     assert maintenance.take_due_announcement() == [p1]
 
 
-def test_a_round_takes_a_few_partitions_in_each_step(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
+def test_a_round_takes_a_few_partitions_in_each_step(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
     """R2: ten thousand partitions do not hold the loop; one that was stopped meanwhile is passed over."""
     partitions = [TopicPartition("flights", number) for number in range(3 * ITEMS_PER_STEP)]
     for one in partitions:

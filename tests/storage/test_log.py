@@ -279,7 +279,7 @@ def test_jitter_makes_logs_roll_earlier(bench: LogBench) -> None:
     """L2"""
     log = bench.open(TopicConfig(segment_ms=1000, segment_jitter_ms=1000))
     bench.append(log, timestamp_ms=5_000)
-    jitter_ms = log._roll_jitter_ms
+    jitter_ms = log._parts.roll_jitter_ms
     assert 0 < jitter_ms < 1000, "this seed draws a jitter"
     bench.append(log, timestamp_ms=6_000 - jitter_ms)
     assert log.describe()["segments"] == 1

@@ -3,7 +3,7 @@
 The package must not know requests.
 """
 
-from odradek.storage.appending import AppendInfo
+from odradek.storage.append_info import AppendInfo
 from odradek.storage.checkpoint import CheckpointWrite
 from odradek.storage.files import File, FileSystem
 from odradek.storage.flushing import PendingFlush

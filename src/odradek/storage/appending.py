@@ -1,87 +1,153 @@
-"""The result of an append, and the checks on batches that a leader sent (X2, X5)."""
+"""Appending to a log: the one way in which records come into it (R6, X2, X5, X6).
+
+    append_as_leader    validate (records) -> check producers -> give offsets -> write
+    append_as_follower  check CRC and order -> write
+    write               a cut is on disk -> roll -> segment -> LEO -> epochs, producers, transactions
+
+Invariant: an append that raises a LogError has written nothing.
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from odradek.base.buffers import Buffer
-from odradek.base.errors import CorruptRecord
+from odradek.base.errors import CorruptRecord, RecordListTooLarge
 from odradek.base.ids import LeaderEpoch, Offset
 from odradek.records.header import BatchHeader, check_crc, iter_headers
-from odradek.storage.producer_state import RememberedBatch
+from odradek.records.offsets import assign_offsets
+from odradek.records.validation import ValidatedRecords, rules_of, validate
+from odradek.storage.append_info import AppendInfo, duplicate_info, leader_info
+from odradek.storage.disk_access import on_disk
+from odradek.storage.log_flusher import LogFlusher
+from odradek.storage.log_parts import LogParts
+from odradek.storage.lost_offsets import empty_batches
+from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
+from odradek.storage.origin import Origin
+from odradek.storage.positions import LogPosition
+from odradek.storage.producer_replay import check_batches, remember_batches
+from odradek.storage.rolling import begin_segment, must_roll
 
 
-@dataclass(slots=True)
-class AppendInfo:
-    """Where the batches of one append are, or, for a duplicate, where the first copy is."""
+class LogAppender:
+    """Appends to one log."""
 
-    first_offset: Offset
-    """Offset of the first record; -1 when nothing was appended."""
-    last_offset: Offset
-    """Offset of the last record; -1 when nothing was appended."""
-    max_timestamp: int
-    """Largest record timestamp in ms; -1 when there is none."""
-    log_append_time_ms: int
-    """The time given to all records under `message.timestamp.type=LogAppendTime`, else -1."""
-    log_start_offset: Offset
-    """The log's start at the time of the append."""
-    leader_epoch: LeaderEpoch
-    """Leader epoch of the last batch."""
-    record_count: int
-    """Offsets covered: last - first + 1 (R8's messages in)."""
-    size_bytes: int
-    """Bytes written; 0 for a duplicate."""
-    duplicate: bool = False
-    """The producer repeated a batch: nothing was written, the offsets are those of its first append."""
-    rolled: bool = False
-    """A new segment was begun: the one before is to be flushed."""
-    flush_due: bool = False
-    """`pending_flush` has work by now: a roll, or `flush.messages` reached."""
-
-    def note(self, headers: Sequence[BatchHeader], size_bytes: int) -> None:
-        """Count batches that have been written behind those noted before."""
-        if self.first_offset < 0:
-            self.first_offset = headers[0].base_offset
-        self.last_offset = headers[-1].last_offset
-        self.max_timestamp = max(self.max_timestamp, *(header.max_timestamp for header in headers))
-        self.leader_epoch = headers[-1].leader_epoch
-        self.record_count = self.last_offset - self.first_offset + 1
-        self.size_bytes += size_bytes
-
-
-def leader_info(
-    headers: Sequence[BatchHeader], append_time_ms: int | None, log_start_offset: Offset, size_bytes: int
-) -> AppendInfo:
-    """The answer to batches that a leader has just given offsets and written."""
-    newest = headers[-1]
-    first, last = headers[0].base_offset, newest.base_offset + newest.last_offset_delta
-    max_timestamp = newest.max_timestamp
-    if len(headers) > 1:
-        max_timestamp = max([header.max_timestamp for header in headers])
-    return AppendInfo(
-        first,
-        last,
-        max_timestamp,
-        -1 if append_time_ms is None else append_time_ms,
-        log_start_offset,
-        newest.leader_epoch,
-        last - first + 1,
-        size_bytes,
+    __slots__ = (
+        "_epochs",
+        "_flusher",
+        "_flushes",
+        "_offsets",
+        "_own_rules",
+        "_parts",
+        "_producers",
+        "_reached_offset",
+        "_segments",
+        "client_rules",
+        "place",
+        "topic_partition",
     )
 
+    def __init__(self, parts: LogParts, flusher: LogFlusher, reached_offset: Offset) -> None:
+        self.topic_partition, self.place = parts.topic_partition, parts.place
+        self._parts = parts
+        # Parts that no method ever replaces: an append looks at each of them.
+        self._segments, self._producers, self._epochs = parts.segments, parts.producers, parts.epochs
+        self._offsets, self._flushes = parts.offsets, parts.flushes
+        self._flusher = flusher
+        self._reached_offset = reached_offset if reached_offset > parts.offsets.end else 0
+        """Offsets below have been given out; above LEO only while some are lost and not yet passed, else 0."""
+        self.follow_config()
 
-def duplicate_info(batch: RememberedBatch, log_start_offset: Offset, leader_epoch: LeaderEpoch) -> AppendInfo:
-    """The answer to a batch that the log has already: the offsets of its first append."""
-    return AppendInfo(
-        batch.first_offset,
-        batch.last_offset,
-        batch.timestamp_ms,
-        batch.timestamp_ms,
-        log_start_offset,
-        leader_epoch,
-        0,
-        0,
-        duplicate=True,
-    )
+    def follow_config(self) -> None:
+        """The settings of the log have changed."""
+        config = self._parts.config
+        self.client_rules = rules_of(config)
+        """What clients' batches are held to."""
+        self._own_rules = rules_of(config, from_client=False)
+
+    @on_disk
+    def append_as_leader(
+        self, batches: Buffer | ValidatedRecords, leader_epoch: LeaderEpoch, origin: Origin, now_ms: int
+    ) -> AppendInfo:
+        """See `Log.append_as_leader`."""
+        if isinstance(batches, ValidatedRecords):
+            records = batches
+        else:
+            rules = self.client_rules if origin is Origin.CLIENT else self._own_rules
+            records = validate(batches, rules, now_ms)
+        duplicate = check_batches(self._producers, records, origin)
+        offsets, config = self._offsets, self._parts.config
+        if duplicate is not None:
+            return duplicate_info(duplicate, offsets.log_start, leader_epoch)
+        size_bytes = len(records.data)
+        if size_bytes > config.segment_bytes:
+            raise RecordListTooLarge(
+                f"{size_bytes} bytes of batches do not fit in a segment of {config.segment_bytes} bytes"
+            )
+        append_time_ms = now_ms if config.message_timestamp_type == "LogAppendTime" else None
+        if self._reached_offset:
+            self._pass_lost_offsets(leader_epoch, now_ms)
+        assign_offsets(records, offsets.end, leader_epoch, append_time_ms)
+        rolled = self._write(records.data, records.headers, now_ms)
+        info = leader_info(records.headers, append_time_ms, offsets.log_start, size_bytes)
+        info.rolled = rolled
+        info.flush_due = rolled or offsets.end - self._flushes.flushed_offset >= config.flush_messages
+        return info
+
+    @on_disk
+    def append_as_follower(self, batches: Buffer) -> AppendInfo:
+        """See `Log.append_as_follower`."""
+        now_ms, offsets, config = self.place.clock.wall_ms(), self._offsets, self._parts.config
+        info = AppendInfo(-1, -1, -1, -1, offsets.log_start, self._epochs.latest, 0, 0)
+        for data, headers in follower_batches(batches, offsets.end, config.segment_bytes):
+            info.rolled |= self._write(data, headers, now_ms)
+            info.note(headers, len(data))
+        info.flush_due = info.rolled or offsets.end - self._flushes.flushed_offset >= config.flush_messages
+        return info
+
+    @on_disk
+    def begin_epoch(self, epoch: LeaderEpoch) -> Offset:
+        """See `Log.begin_epoch`."""
+        start = self._offsets.end
+        if self._epochs.assign(epoch, start):
+            self._parts.save_epochs()
+        if self._reached_offset:
+            self._pass_lost_offsets(epoch, self.place.clock.wall_ms())
+        return start
+
+    def _pass_lost_offsets(self, leader_epoch: LeaderEpoch, now_ms: int) -> None:
+        """Offsets that were given out once and lost are not given out again; see `lost_offsets`."""
+        reached_offset, self._reached_offset = self._reached_offset, 0
+        for batch, header in empty_batches(self._offsets.end, reached_offset, leader_epoch):
+            self._write(batch, [header], now_ms)
+
+    def _settle_cut(self) -> None:
+        """X6: a truncation is on disk, recovery point included, before anything is appended behind it."""
+        self._flusher.flush()
+        self.place.write_recovery_points()
+
+    def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
+        """Write batches that have their offsets, remember what they say; True when a segment was begun."""
+        last = headers[-1]
+        last_offset = last.base_offset + last.last_offset_delta
+        flushes = self._flushes
+        if flushes.names_synced < flushes.cut_at_name:
+            self._settle_cut()
+        active, parts, offsets = self._segments.active, self._parts, self._offsets
+        rolled = must_roll(
+            active, parts.config, parts.roll_jitter_ms, len(data), last_offset, last.max_timestamp, now_ms
+        )
+        if rolled:
+            # At LEO, also where a leader's compacted batches begin later: see `recovery` on gaps.
+            reachable = last_offset - offsets.end <= RELATIVE_OFFSET_MAX
+            begin_segment(parts, offsets.end if reachable else headers[0].base_offset)
+            active = self._segments.active
+        active.append(data, headers)
+        offsets.append_up_to(LogPosition(last_offset + 1, active.base_offset, active.size_bytes))
+        for header in headers:
+            if header.leader_epoch > self._epochs.latest:
+                self._epochs.assign(header.leader_epoch, header.base_offset)
+                parts.save_epochs()
+        remember_batches(self._producers, headers, data, active.transaction_index)
+        return rolled
 
 
 def follower_batches(

@@ -518,9 +518,7 @@ class LogManager:
         written = self._written.get(path)
         if written is None or len(written) != len(offsets):
             return True
-        differences = yield from stepwise(
-            offsets.items(), lambda entry: written.get(entry[0]) != entry[1]
-        )
+        differences = yield from stepwise(offsets.items(), lambda entry: written.get(entry[0]) != entry[1])
         return any(differences)
 
     def _sum_over_logs(self, count: Callable[[Log], int]) -> Steps[int]:

@@ -1,25 +1,27 @@
 """The parts of a log, and the changes that concern several of them at once.
 
-`Log` is the public class, `truncation` cuts the end off; both work on these parts.
+`Log` is what others see. Each job on a log has a file of its own, which works on these parts:
+
+    appending        the one way in                rolling      the next segment
+    reads            batches from an offset        retention    the oldest segments go
+    truncation       the end is cut off            swapping     compaction's segments take their place
+    log_flusher      to disk                       time_lookup  offsets by time
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from odradek.base.errors import OffsetOutOfRange
 from odradek.base.ids import Offset, TopicPartition
+from odradek.base.settings import TopicConfig
 from odradek.storage import file_names
 from odradek.storage.checkpoint import write_epochs
 from odradek.storage.epoch_cache import EpochCache
 from odradek.storage.flushing import FlushState
+from odradek.storage.log_directory import LogDirectory
 from odradek.storage.log_offsets import LogOffsets
 from odradek.storage.positions import LogPosition
-from odradek.storage.producer_replay import write_snapshot
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segments import Segments
 from odradek.storage.transaction_sums import Sums, sums_of, write_sums
-
-if TYPE_CHECKING:
-    from odradek.storage.log_directory import LogDirectory
 
 
 @dataclass(slots=True)
@@ -27,7 +29,7 @@ class LogParts:
     """The parts of one log. Methods that touch the disk raise OSError."""
 
     topic_partition: TopicPartition
-    place: "LogDirectory"
+    place: LogDirectory
     segments: Segments
     producers: ProducerStates
     epochs: EpochCache
@@ -35,12 +37,21 @@ class LogParts:
     flushes: FlushState
     transaction_sums: Sums | None
     """The sums stored for the transaction indexes; None: no transaction ever ended here."""
+    config: TopicConfig
+    """The settings in force."""
+    roll_jitter_ms: int = 0
+    """Taken off `segment.ms` for the active segment."""
 
     def locate(self, offset: Offset) -> LogPosition:
         """Where an offset of the log lies, LEO included."""
         offsets = self.offsets
         found = None if offset == offsets.end else self.segments.locate(offset)
         return offsets.end_position if found is None else found
+
+    def out_of_range(self, offset: Offset) -> OffsetOutOfRange:
+        """Returns the error for an offset below the log start or above LEO."""
+        held = f"{self.offsets.log_start} to {self.offsets.end}"
+        return OffsetOutOfRange(f"{self.topic_partition} has offsets from {held}, not {offset}")
 
     def stand_at(self, high_watermark: LogPosition) -> None:
         """Move HW, and LSO with it."""
@@ -81,16 +92,6 @@ class LogParts:
         if last_stable.segment_base_offset < below:
             last_stable = self.locate(last_stable.offset)
         offsets.stand_at(high_watermark, last_stable)
-
-    def begin_segment(self, base_offset: Offset) -> None:
-        """Close the active segment and begin the next one."""
-        self.segments.active.seal()
-        self.save_transaction_sums()
-        write_snapshot(
-            self.producers, self.place.file_system, self.segments.directory, base_offset, durable=False
-        )
-        self.segments.add_new(base_offset, self.place.clock.wall_ms())
-        self.flushes.names_made += 1
 
     def save_epochs(self) -> None:
         """Write `leader-epoch-checkpoint`."""

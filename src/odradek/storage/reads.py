@@ -14,8 +14,12 @@ Of what is found, at most `held_bytes_max` is read into memory. More than that s
 from dataclasses import dataclass
 from typing import Final
 
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.base.ids import Offset
 from odradek.base.stored_bytes import StoredBytes
+from odradek.storage.disk_access import reads_disk
+from odradek.storage.log_parts import LogParts
 from odradek.storage.positions import LogPosition
 from odradek.storage.segment import Segment
 from odradek.storage.segments import Segments
@@ -45,6 +49,40 @@ class LogRead:
         """`records`, for a caller that set no limit on what is held: nothing of them stayed in the file."""
         assert not isinstance(self.records, StoredBytes), "without a limit everything is read"
         return self.records
+
+
+@reads_disk
+def read_log(
+    parts: LogParts,
+    start: Offset,
+    max_bytes: int,
+    bound: LogPosition,
+    at_least_one: bool,
+    committed_only: bool,
+    held_bytes_max: int,
+) -> LogRead:
+    """See `Log.read`."""
+    if max_bytes < 0:
+        raise ApiError(ErrorCode.INVALID_FETCH_SIZE, f"a read of {max_bytes} bytes")
+    offsets = parts.offsets
+    if not offsets.log_start <= start <= offsets.end:
+        raise parts.out_of_range(start)
+    found = None
+    if max_bytes > 0 and start < bound.offset:
+        found = read_batches(
+            parts.segments,
+            start,
+            max_bytes,
+            bound,
+            at_least_one=at_least_one,
+            held_bytes_max=held_bytes_max,
+        )
+    if found is None:
+        nothing = bound if start == bound.offset else parts.locate(start)
+        return LogRead(nothing, b"", aborted_transactions=[] if committed_only else None)
+    if committed_only:
+        found.aborted_transactions = aborted_among(parts.segments, found, offsets.end)
+    return found
 
 
 def read_batches(

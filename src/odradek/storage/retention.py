@@ -1,4 +1,4 @@
-"""Decides which segments a log no longer has to keep (L5). It deletes nothing.
+"""Retention: which segments a log no longer has to keep, and their deletion (L5).
 
 Oldest first, and never behind HW: what is not yet on every replica in sync stays.
 
@@ -14,9 +14,33 @@ from collections.abc import Sequence
 
 from odradek.base.ids import Offset
 from odradek.base.settings import TopicConfig
+from odradek.storage.log_parts import LogParts
+from odradek.storage.rolling import roll
 from odradek.storage.segment import Segment
 
 UNLIMITED = -1
+
+
+def delete_old_segments(parts: LogParts, now_ms: int) -> int:
+    """Drop the segments that retention no longer keeps; returns how many. Raises OSError."""
+    segments, offsets = list(parts.segments), parts.offsets
+    count = count_expendable(
+        segments,
+        parts.config,
+        log_start_offset=offsets.log_start,
+        high_watermark=offsets.high_watermark.offset,
+        log_end_offset=offsets.end,
+        now_ms=now_ms,
+    )
+    if count == len(segments):
+        roll(parts)
+    for segment in segments[:count]:
+        parts.segments.discard(segment)
+    if count:
+        first = parts.segments.first.base_offset
+        parts.relocate(first)
+        parts.raise_log_start(first)
+    return count
 
 
 def count_expendable(

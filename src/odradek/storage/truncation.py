@@ -12,6 +12,7 @@ from odradek.base.ids import Offset
 from odradek.storage.log_parts import LogParts
 from odradek.storage.positions import LogPosition
 from odradek.storage.producer_replay import rebuild_producers
+from odradek.storage.rolling import draw_jitter
 
 
 def truncate_to(parts: LogParts, offset: Offset) -> bool:
@@ -38,6 +39,7 @@ def truncate_to(parts: LogParts, offset: Offset) -> bool:
     if parts.epochs.truncate_from_end(end):
         parts.save_epochs()
     parts.stand_at(parts.offsets.high_watermark)
+    draw_jitter(parts)
     return True
 
 
@@ -47,6 +49,7 @@ def truncate_fully(parts: LogParts, offset: Offset) -> None:
         parts.segments.discard(segment)
     parts.segments.add_new(offset, parts.place.clock.wall_ms())
     parts.flushes.names_made += 1
+    draw_jitter(parts)
     parts.producers.clear()
     parts.epochs.clear()
     parts.save_epochs()

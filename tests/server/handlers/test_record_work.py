@@ -16,7 +16,7 @@ from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.record_check import RECORDS_PER_STEP
 from odradek.records.work import Away, RecordSteps
 from odradek.server.node import orphans
-from odradek.storage import log as storage_log
+from odradek.storage import appending
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -111,7 +111,7 @@ def test_what_is_large_uncompressed_is_decompressed_elsewhere(node: SimNode, cod
 
 
 def test_the_log_does_not_validate_again(node: SimNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage_log, "validate", None)
+    monkeypatch.setattr(appending, "validate", None)
     answer = node.ask(produce({0: batch_of(5000), 1: batch_of(5000, codec=Codec.GZIP)}), VERSION)
     assert [part.error_code for part in answer.responses[0].partition_responses] == [0, 0]
     assert node.log("flights").end_offset == 5000
