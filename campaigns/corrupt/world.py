@@ -9,6 +9,7 @@ from uuid import UUID
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.errors import LogError
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.records.builder import BatchBuilder
@@ -172,18 +173,18 @@ class World:
         truncations = log.truncations
         report = clean(job, self.disk, lambda done: swapped(log.swap_in(done, truncations)))
         log.mark_cleaned(report.end_offset)
-        manager.cleaner_checkpoint(log.place)()
+        manager.checkpoints.cleaned_offsets(log.place)()
 
     def _checkpoint(self, manager: LogManager) -> None:
         for partition in PARTITIONS:
             self._log(manager, partition).flush()
         for write in [
-            *manager.high_watermark_checkpoints(),
-            *manager.recovery_point_checkpoints(),
-            *manager.log_start_offset_checkpoints(),
+            *exhaust(manager.checkpoints.high_watermarks()),
+            *exhaust(manager.checkpoints.recovery_points()),
+            *exhaust(manager.checkpoints.log_start_offsets()),
         ]:
             write.run()
-            manager.checkpoint_written(write)
+            manager.checkpoints.written(write)
 
     def _remember(self, manager: LogManager, *, clean_stop: bool) -> None:
         for partition, written in self.written.items():

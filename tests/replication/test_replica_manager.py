@@ -469,7 +469,7 @@ def test_the_high_watermark_survives_through_its_checkpoint(bench: ReplicaBench)
     lead(bench, p1)
     for _ in range(3):
         bench.produce(p1, acks=1)
-    for write in exhaust(bench.logs.high_watermark_checkpoints()):
+    for write in exhaust(bench.logs.checkpoints.high_watermarks()):
         write.run()
     bench.log(p1).truncate_to(2)
     bench.files.kill()

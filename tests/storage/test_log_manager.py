@@ -72,12 +72,12 @@ def broker() -> Broker:
 
 def write_checkpoints(manager: LogManager) -> None:
     for write in (
-        *exhaust(manager.high_watermark_checkpoints()),
-        *exhaust(manager.recovery_point_checkpoints()),
-        *exhaust(manager.log_start_offset_checkpoints()),
+        *exhaust(manager.checkpoints.high_watermarks()),
+        *exhaust(manager.checkpoints.recovery_points()),
+        *exhaust(manager.checkpoints.log_start_offsets()),
     ):
         write.run()
-        manager.checkpoint_written(write)
+        manager.checkpoints.written(write)
 
 
 def append(log: Log, batch: bytearray) -> int:
@@ -266,14 +266,14 @@ def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
     manager = broker.start()
     log = manager.create(ORDERS[0])
     append(log, bench.batch(3))
-    writes = exhaust(manager.high_watermark_checkpoints())
+    writes = exhaust(manager.checkpoints.high_watermarks())
     assert [(write.directory, write.offsets) for write in writes] == [("/d1", {ORDERS[0]: 3}), ("/d2", {})]
     append(log, bench.batch(1))
     for write in writes:
         write.run()
-        manager.checkpoint_written(write)
+        manager.checkpoints.written(write)
     assert broker.disk.read("/d1/replication-offset-checkpoint") == b"0\n1\norders 0 3\n"
-    assert [write.offsets for write in exhaust(manager.high_watermark_checkpoints())] == [{ORDERS[0]: 4}]
+    assert [write.offsets for write in exhaust(manager.checkpoints.high_watermarks())] == [{ORDERS[0]: 4}]
 
 
 def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
@@ -285,7 +285,7 @@ def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
     append(log, bench.batch(3))
     write_checkpoints(manager)
     append(log, bench.batch(1))
-    (write,) = [one for one in exhaust(manager.high_watermark_checkpoints()) if ORDERS[0] in one.offsets]
+    (write,) = [one for one in exhaust(manager.checkpoints.high_watermarks()) if ORDERS[0] in one.offsets]
 
     def meanwhile(operation: str, path: str) -> None:
         if operation == "rename" and path.startswith(write.path):
@@ -296,7 +296,7 @@ def test_a_checkpoint_under_way_does_not_meet_what_the_broker_writes_meanwhile(
     broker.disk.before_operation = meanwhile
     write.run()
     assert broker.disk.before_operation is None
-    manager.checkpoint_written(write)
+    manager.checkpoints.written(write)
     assert manager.online_directories() == ["/d1", "/d2"]
     write_checkpoints(manager)
     checkpoints = [broker.disk.read(f"/d{number}/replication-offset-checkpoint") for number in (1, 2)]
@@ -410,17 +410,17 @@ def test_checkpoints_look_at_a_few_logs_in_each_step(broker: Broker) -> None:
     count = 4 * ITEMS_PER_STEP
     for number in range(count):
         manager.create(TopicPartition("wide", number))
-    steps = manager.high_watermark_checkpoints()
+    steps = manager.checkpoints.high_watermarks()
     next(steps)
     manager.delete(TopicPartition("wide", count - 1))
     assert sum(len(write.offsets) for write in exhaust(steps)) == count - 1
     for checkpoints in (
-        manager.high_watermark_checkpoints,
-        manager.recovery_point_checkpoints,
-        manager.log_start_offset_checkpoints,
+        manager.checkpoints.high_watermarks,
+        manager.checkpoints.recovery_points,
+        manager.checkpoints.log_start_offsets,
     ):
-        assert len(list(checkpoints())) >= 2 * (count // ITEMS_PER_STEP) - 1  # all logs for each directory
-    assert len(list(manager.due_flushes(0))) == count // ITEMS_PER_STEP - 1
+        assert len(list(checkpoints())) >= 2 * ((count - 1) // ITEMS_PER_STEP)  # all logs for each directory
+    assert len(list(manager.due_flushes(0))) == (count - 1) // ITEMS_PER_STEP
 
 
 def test_describes_directories_and_logs(broker: Broker) -> None:

@@ -36,10 +36,10 @@ def fill(bench: LogBench, manager: LogManager, batches: int = 10) -> Log:
 
 
 def checkpoint(manager: LogManager) -> None:
-    for checkpoints in (manager.high_watermark_checkpoints(), manager.recovery_point_checkpoints()):
+    for checkpoints in (manager.checkpoints.high_watermarks(), manager.checkpoints.recovery_points()):
         for write in exhaust(checkpoints):
             write.run()
-            manager.checkpoint_written(write)
+            manager.checkpoints.written(write)
 
 
 def spans(log: Log) -> list[tuple[int, int, int]]:

@@ -79,9 +79,9 @@ def test_the_recovery_point_is_lowered_on_disk_too(bench: LogBench) -> None:
     for _ in range(4):
         bench.append(log, 3)
     log.flush()
-    for write in exhaust(manager.recovery_point_checkpoints()):
+    for write in exhaust(manager.checkpoints.recovery_points()):
         write.run()
-        manager.checkpoint_written(write)
+        manager.checkpoints.written(write)
     path = "/data/recovery-point-offset-checkpoint"
     assert bench.disk.read(path).splitlines()[2:] == [b"orders 0 12"]
     log.truncate_to(6)

@@ -8,6 +8,7 @@ from odradek.storage.checkpoint import CheckpointWrite
 from odradek.storage.files import File, FileSystem
 from odradek.storage.flushing import PendingFlush
 from odradek.storage.log import Log
+from odradek.storage.log_checkpoints import LogCheckpoints
 from odradek.storage.log_manager import LogManager
 from odradek.storage.origin import Origin
 from odradek.storage.positions import UNKNOWN_POSITION, EpochEnd, LogPosition, TimestampOffset
@@ -23,6 +24,7 @@ __all__ = [
     "File",
     "FileSystem",
     "Log",
+    "LogCheckpoints",
     "LogManager",
     "LogPosition",
     "LogRead",

@@ -9,7 +9,7 @@ from odradek.base.execution import Steps, exhaust
 from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import TopicPartition
 from odradek.server.node.checkpoints import Checkpoints
-from odradek.storage import CheckpointWrite, LogManager
+from odradek.storage import CheckpointWrite, LogCheckpoints
 from odradek.storage.checkpoint import read_offsets
 from odradek.storage.memory_files import Fault, MemoryFileSystem
 
@@ -23,14 +23,14 @@ class Logs:
     def __init__(self, disk: MemoryFileSystem) -> None:
         self.disk = disk
         self.high_watermark = 0
-        self.written: list[int] = []
+        self.on_disk: list[int] = []
 
-    def high_watermark_checkpoints(self) -> Steps[list[CheckpointWrite]]:
+    def high_watermarks(self) -> Steps[list[CheckpointWrite]]:
         yield
         return [CheckpointWrite("/d1", FILE, {P: self.high_watermark}, self.disk)]
 
-    def checkpoint_written(self, write: CheckpointWrite) -> None:
-        self.written.append(write.offsets[P])
+    def written(self, write: CheckpointWrite) -> None:
+        self.on_disk.append(write.offsets[P])
 
 
 class Bench:
@@ -40,7 +40,7 @@ class Bench:
         self.background, self.logs = HeldCalls(), Logs(self.disk)
         self.failed: list[tuple[str, OSError]] = []
         self.checkpoints = Checkpoints(
-            cast(LogManager, self.logs),
+            cast(LogCheckpoints, self.logs),
             self.background,
             lambda directory, reason: self.failed.append((directory, reason)),
         )
@@ -59,9 +59,9 @@ def test_nothing_is_written_before_the_background_has_its_turn(bench: Bench) -> 
     bench.logs.high_watermark = 5
     exhaust(bench.checkpoints.write_high_watermarks())
     bench.logs.high_watermark = 9
-    assert (bench.on_disk(), bench.logs.written) == (None, [])
+    assert (bench.on_disk(), bench.logs.on_disk) == (None, [])
     bench.background.complete_next()
-    assert (bench.on_disk(), bench.logs.written) == (5, [5]), "the values of when the write began"
+    assert (bench.on_disk(), bench.logs.on_disk) == (5, [5]), "the values of when the write began"
 
 
 def test_a_file_has_one_writer_at_a_time(bench: Bench) -> None:
@@ -83,7 +83,7 @@ def test_a_failing_disk_takes_its_directory_offline(bench: Bench) -> None:
     bench.background.complete_next()
     ((directory, error),) = bench.failed
     assert (directory, error.errno) == ("/d1", errno.EIO)
-    assert bench.logs.written == []
+    assert bench.logs.on_disk == []
 
 
 def test_what_is_no_disks_fault_is_not_blamed_on_the_disk(bench: Bench) -> None:

@@ -203,7 +203,7 @@ def test_a_new_log_that_vanished_after_a_checkpoint_is_a_loss(node: SimNode, bat
     """R15: it had been made."""
     make_topic(node, partitions=1)
     assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
-    for write in exhaust(node.logs.high_watermark_checkpoints()):
+    for write in exhaust(node.logs.checkpoints.high_watermarks()):
         write.run()
     node.kill()
     node.disk.remove("/data/orders-0")

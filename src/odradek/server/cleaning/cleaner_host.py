@@ -248,7 +248,7 @@ class CleanerHost:
         _log.info(
             "compacted %s-%d: %s", topic, partition, report, extra={"topic": topic, "partition": partition}
         )
-        write_checkpoint = self._logs.cleaner_checkpoint(log.place)
+        write_checkpoint = self._logs.checkpoints.cleaned_offsets(log.place)
 
         def bring_to_disk() -> None:
             """The checkpoint must not say more than the names on disk."""

@@ -12,14 +12,14 @@ that writes what is true then.
 from collections.abc import Callable, Iterable
 
 from odradek.base.execution import Background, Steps
-from odradek.storage import CheckpointWrite, LogManager
+from odradek.storage import CheckpointWrite, LogCheckpoints
 
 
 class Checkpoints:
     """The checkpoints of all log directories; owned by the broker's thread."""
 
     def __init__(
-        self, logs: LogManager, background: Background, on_failed: Callable[[str, OSError], None]
+        self, logs: LogCheckpoints, background: Background, on_failed: Callable[[str, OSError], None]
     ) -> None:
         self._logs = logs
         self._background = background
@@ -30,15 +30,15 @@ class Checkpoints:
 
     def write_high_watermarks(self) -> Steps[None]:
         """Every `replica.high.watermark.checkpoint.interval.ms`."""
-        self._write((yield from self._logs.high_watermark_checkpoints()))
+        self._write((yield from self._logs.high_watermarks()))
 
     def write_recovery_points(self) -> Steps[None]:
         """Every `log.flush.offset.checkpoint.interval.ms`."""
-        self._write((yield from self._logs.recovery_point_checkpoints()))
+        self._write((yield from self._logs.recovery_points()))
 
     def write_log_start_offsets(self) -> Steps[None]:
         """Every `log.flush.start.offset.checkpoint.interval.ms`."""
-        self._write((yield from self._logs.log_start_offset_checkpoints()))
+        self._write((yield from self._logs.log_start_offsets()))
 
     def _write(self, writes: Iterable[CheckpointWrite]) -> None:
         for write in writes:
@@ -49,7 +49,7 @@ class Checkpoints:
     def _submit(self, write: CheckpointWrite) -> None:
         def written(_: None) -> None:
             self._under_way.discard(write.path)
-            self._logs.checkpoint_written(write)
+            self._logs.written(write)
 
         def failed(error: Exception) -> None:
             self._under_way.discard(write.path)

@@ -111,7 +111,9 @@ class BrokerCore:
             self.replicas.on_flushed,
             self.replicas.directory_failed,
         )
-        self.checkpoints = Checkpoints(self.logs, surroundings.background, self.replicas.directory_failed)
+        self.checkpoints = Checkpoints(
+            self.logs.checkpoints, surroundings.background, self.replicas.directory_failed
+        )
         self.fetch_sessions = FetchSessionCache(
             self.settings.max_incremental_fetch_session_cache_slots,
             clock=clock,

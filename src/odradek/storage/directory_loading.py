@@ -1,0 +1,183 @@
+"""Opens and recovers the logs of each log directory at the start, and compares them with what is expected.
+
+`expected` is what the metadata store says. Logs of unknown topics are set aside, copies of an earlier time
+are recognised, and what is missing is reported or, where a directory is missing, never made anew (R15, L4).
+"""
+
+from collections.abc import Callable
+
+from odradek.base.errors import DataDirectoryError
+from odradek.base.ids import Offset, TopicPartition
+from odradek.base.settings import TopicConfig
+from odradek.storage import file_names
+from odradek.storage.expected_logs import NO_BROKER_EPOCH, ExpectedLogs
+from odradek.storage.hosted_logs import HostedLogs
+from odradek.storage.log import Log
+from odradek.storage.log_checkpoints import LogCheckpoints
+from odradek.storage.log_directory import LogDirectory
+from odradek.storage.opening_report import OpeningReport
+from odradek.storage.recovery import load_log
+from odradek.storage.strays import is_stray, set_aside, take_back
+
+
+class DirectoryLoader:
+    """The start of one broker's logs; its fields are what is known of it afterwards."""
+
+    __slots__ = (
+        "_checkpoints",
+        "_config_for",
+        "_directories",
+        "_expected",
+        "_hosted",
+        "high_watermarks",
+        "missing",
+        "reached",
+        "report",
+    )
+
+    def __init__(
+        self,
+        directories: list[LogDirectory],
+        hosted: HostedLogs,
+        checkpoints: LogCheckpoints,
+        config_for: Callable[[str], TopicConfig],
+        expected: ExpectedLogs | None,
+    ) -> None:
+        self._directories = directories
+        self._hosted = hosted
+        self._checkpoints = checkpoints
+        self._config_for = config_for
+        self._expected = expected
+        """None: every log counts."""
+        self.report = OpeningReport()
+        self.high_watermarks: dict[TopicPartition, Offset] = {}
+        """HW of each log, as the checkpoints had it."""
+        self.reached: dict[TopicPartition, Offset] = {}
+        """Up to where each log had come by the checkpoints, also of logs that are gone."""
+        self.missing: dict[TopicPartition, None] = {}
+        """Logs that lay in a directory which is missing or offline: never made anew."""
+
+    def load_all(self) -> None:
+        """Open every log of every directory; a directory that fails is offline.
+
+        DataDirectoryError when a partition has two logs.
+        """
+        for directory in self._directories:
+            if directory.failure is None:
+                try:
+                    self._load(directory)
+                except OSError as error:
+                    directory.fail(error)
+            if directory.failure is not None:
+                self.report.offline_directories[directory.path] = directory.failure
+            elif not directory.stopped_cleanly and any(log.place is directory for log in self._hosted.all()):
+                self.report.unclean_directories.append(directory.path)
+        if self._expected is not None:
+            self._note_missing(self._expected)
+
+    def _load(self, directory: LogDirectory) -> None:
+        recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
+        start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
+        # A log without a line begins with its first segment, if the file can be believed: it is there, and
+        # each of its lines is of a log that is.
+        names = {name for name, size_bytes in directory.file_system.list_directory(directory.path)}
+        is_known = self._checkpoints.is_sound(directory, file_names.LOG_START_OFFSETS) and all(
+            str(partition) in names for partition in start_offsets
+        )
+        start_otherwise = 0 if is_known else None
+        cleaned = self._read_checkpoint(directory, file_names.CLEANED_OFFSETS)
+        high_watermarks = self._read_checkpoint(directory, file_names.HIGH_WATERMARKS)
+        self.high_watermarks.update(high_watermarks)
+        for checkpoint in (recovery_points, high_watermarks):
+            for reached_by, offset in checkpoint.items():
+                self.reached[reached_by] = max(offset, self.reached.get(reached_by, 0))
+        self._note_copy(directory)
+        for partition in self._logs_in(directory):
+            other = self._hosted.get(partition)
+            if other is not None:
+                raise DataDirectoryError(
+                    f"{partition} has a log in {other.directory} and one in {directory.path}: move one of them"
+                    " away"
+                )
+            config = self._config_for(partition.topic)
+            loaded = load_log(
+                directory,
+                partition,
+                config,
+                clean=directory.stopped_cleanly,
+                recovery_point=recovery_points.get(partition, 0),
+                log_start_offset=start_offsets.get(partition, start_otherwise),
+                high_watermark=high_watermarks.get(partition, 0),
+                was_compacted=cleaned.get(partition, 0) > 0,
+            )
+            log = Log(partition, directory, config, loaded)
+            self._hosted.add(log)
+            log.mark_cleaned(cleaned.get(partition, 0))
+            if not (loaded.report.clean and loaded.report.is_uneventful()):
+                self.report.logs.append(loaded.report)
+
+    def _read_checkpoint(self, directory: LogDirectory, name: str) -> dict[TopicPartition, Offset]:
+        offsets, damage = self._checkpoints.read(directory, name)
+        if damage is not None:
+            self.report.damages.append(damage)
+        return dict(offsets)
+
+    def _logs_in(self, directory: LogDirectory) -> list[TopicPartition]:
+        """The partitions that have a log in a directory, by name; other entries are reported."""
+        found: list[TopicPartition] = []
+        report, path, expected = self.report, directory.path, self._expected
+        for name, size_bytes in directory.file_system.list_directory(path):
+            if size_bytes >= 0:
+                continue
+            partition = file_names.topic_partition_of(name)
+            if partition is not None and partition.topic == file_names.KRAFT_METADATA_TOPIC:
+                pass  # Left as Kafka wrote it: it may be started here again.
+            elif file_names.is_deleted_directory(name):
+                directory.removals.add(f"{path}/{name}", 0)
+            elif file_names.partition_of_stray(name) is not None:
+                back = None if expected is None else take_back(directory, name, expected)
+                if back is None:
+                    report.strays_left.setdefault(path, []).append(name)
+                else:
+                    report.strays_back.setdefault(path, []).append(back)
+                    found.append(back)
+            elif partition is None:
+                report.ignored.append(f"{path}/{name}")
+            elif expected is None or not is_stray(directory, partition, expected):
+                found.append(partition)
+            elif set_aside(directory, partition) is not None:
+                report.strays.setdefault(path, []).append(partition)
+            else:
+                report.ignored.append(f"{path}/{name}")
+        return found
+
+    def _note_copy(self, directory: LogDirectory) -> None:
+        """R15: a mark of another run than the last one shows that the directory is a copy of that time.
+
+        Unless that run did not have the directory, and wrote nothing that it could lack.
+        """
+        expected = self._expected
+        if expected is None:
+            return
+        epoch, last_epoch = directory.clean_epoch, expected.broker_epoch
+        if epoch in (None, NO_BROKER_EPOCH, last_epoch) or last_epoch == NO_BROKER_EPOCH:
+            return
+        if directory.directory_id not in expected.missing_directory_ids:
+            self.report.copied_directories[directory.path] = epoch
+
+    def _note_missing(self, expected: ExpectedLogs) -> None:
+        """R15: what a missing directory held is not made anew; what else is missing begins where it was."""
+        missing = [partition for partition in expected.in_sync if self._hosted.get(partition) is None]
+        present = {directory.directory_id for directory in self._directories}
+        known = (*expected.directory_ids, *expected.missing_directory_ids)
+        gone = tuple(one for one in known if one not in present)
+        if not missing:
+            return
+        if gone or self.report.offline_directories:
+            self.missing = dict.fromkeys(missing)
+            self.report.missing_logs, self.report.missing_directories = missing, gone
+            self.report.new_directories = [one.path for one in self._directories if one.is_new]
+            return
+        unmade = set() if self.report.damages else set(expected.new) - set(self.reached)
+        self.report.unmade_logs = [partition for partition in missing if partition in unmade]
+        self.report.vanished_logs = [partition for partition in missing if partition not in unmade]

@@ -1,0 +1,136 @@
+"""The checkpoint files of the log directories: what they held at the start, and what they are to hold (R12).
+
+    replication-offset-checkpoint        HW of each log, every 5 s
+    recovery-point-offset-checkpoint     below it all is on disk, every 60 s and after a truncation (X6)
+    log-start-offset-checkpoint          of logs that begin inside a segment, every 60 s
+    cleaner-offset-checkpoint            up to where compaction has been, after each cleaning
+
+A file that would say what it says already is not written. What is to be written is returned as a value, with
+the offsets as they were then; the caller writes it on another thread.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from odradek.base.ids import Offset, TopicPartition
+from odradek.base.execution import Steps, exhaust, stepwise
+from odradek.storage import file_names
+from odradek.storage.checkpoint import CheckpointWrite, Damage, read_offsets, write_offsets
+from odradek.storage.hosted_logs import HostedLogs
+from odradek.storage.log import Log
+from odradek.storage.log_directory import LogDirectory
+
+_FILES = (
+    file_names.HIGH_WATERMARKS,
+    file_names.RECOVERY_POINTS,
+    file_names.LOG_START_OFFSETS,
+    file_names.CLEANED_OFFSETS,
+)
+
+
+class LogCheckpoints:
+    """Of all log directories of a broker."""
+
+    __slots__ = ("_directories", "_hosted", "_written")
+
+    def __init__(self, directories: Sequence[LogDirectory], hosted: HostedLogs) -> None:
+        self._directories = directories
+        self._hosted = hosted
+        self._written: dict[str, dict[TopicPartition, Offset]] = {}
+        """What each file holds, by path; a file that is missing or damaged is absent."""
+
+    def read(
+        self, directory: LogDirectory, name: str
+    ) -> tuple[Mapping[TopicPartition, Offset], Damage | None]:
+        """What a file holds at the start: nothing when it is missing or damaged, the latter with its reason."""
+        path = f"{directory.path}/{name}"
+        offsets, damage = read_offsets(directory.file_system, path)
+        if damage is None and directory.file_system.exists(path):
+            self._written[path] = offsets
+        return offsets, damage
+
+    def is_sound(self, directory: LogDirectory, name: str) -> bool:
+        """Whether a file that was read is there and undamaged."""
+        return f"{directory.path}/{name}" in self._written
+
+    def high_watermarks(self) -> Steps[list[CheckpointWrite]]:
+        """`replication-offset-checkpoint` of every directory where it has changed."""
+        return self._due(file_names.HIGH_WATERMARKS, lambda log: log.high_watermark.offset)
+
+    def recovery_points(self) -> Steps[list[CheckpointWrite]]:
+        """`recovery-point-offset-checkpoint` of every directory where it has changed."""
+        return self._due(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
+
+    def log_start_offsets(self) -> Steps[list[CheckpointWrite]]:
+        """`log-start-offset-checkpoint` where it has changed."""
+        return self._due(
+            file_names.LOG_START_OFFSETS,
+            lambda log: log.log_start_offset if log.starts_inside_segment else None,
+        )
+
+    def cleaned_offsets(self, directory: LogDirectory) -> Callable[[], None]:
+        """Writes the directory's `cleaner-offset-checkpoint` as of now; may block, raise OSError and run on
+        any thread."""
+        offsets = exhaust(self._offsets_in(directory, lambda log: log.cleaned_offset or None))
+        path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
+        return lambda: write_offsets(directory.file_system, path, offsets)
+
+    def written(self, write: CheckpointWrite) -> None:
+        """A checkpoint is on disk: it is not written again before it changes."""
+        self._written[write.path] = write.offsets
+
+    def write_recovery_points(self, directory: LogDirectory) -> None:
+        """X6: write one directory's recovery points, now, on this thread. Raises OSError."""
+        for write in exhaust(self.recovery_points()):
+            if write.directory == directory.path:
+                write.run()
+                self.written(write)
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """What the files say of an earlier log of that name is not true of a new one.
+
+        Not synced: a kill finds it, and after a power cut the worst is that offsets are passed over.
+        """
+        for directory in self._directories:
+            for name in _FILES:
+                path = f"{directory.path}/{name}"
+                written = self._written.get(path, {})
+                if topic_partition in written and directory.failure is None:
+                    offsets = {one: offset for one, offset in written.items() if one != topic_partition}
+                    try:
+                        write_offsets(directory.file_system, path, offsets, durable=False)
+                    except OSError as error:
+                        directory.fail(error)
+                    self._written[path] = offsets
+
+    def _due(self, name: str, offset_of: Callable[[Log], Offset | None]) -> Steps[list[CheckpointWrite]]:
+        due = []
+        for directory in self._directories:
+            if directory.failure is None:
+                path = f"{directory.path}/{name}"
+                offsets = yield from self._offsets_in(directory, offset_of)
+                if (yield from self._differs(path, offsets)):
+                    due.append(CheckpointWrite(directory.path, path, offsets, directory.file_system))
+        return due
+
+    def _offsets_in(
+        self, directory: LogDirectory, offset_of: Callable[[Log], Offset | None]
+    ) -> Steps[dict[TopicPartition, Offset]]:
+        """What the directory's logs are at; one that is deleted meanwhile is left out."""
+        offsets: dict[TopicPartition, Offset] = {}
+
+        def look_at(log: Log) -> None:
+            if log.place is directory and self._hosted.get(log.topic_partition) is log:
+                offset = offset_of(log)
+                if offset is not None:
+                    offsets[log.topic_partition] = offset
+
+        yield from stepwise(list(self._hosted.all()), look_at)
+        return offsets
+
+    def _differs(self, path: str, offsets: Mapping[TopicPartition, Offset]) -> Steps[bool]:
+        """Whether a checkpoint file holds something else; compared in steps, as there are many."""
+        written = self._written.get(path)
+        if written is None or len(written) != len(offsets):
+            return True
+        differences = yield from stepwise(offsets.items(), lambda entry: written.get(entry[0]) != entry[1])
+        return any(differences)
