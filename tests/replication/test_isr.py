@@ -7,9 +7,9 @@ from odradek.replication.isr import (
     IsrChange,
     LostRace,
     StoredState,
+    classify_lost_race,
     may_join,
     replicas_out_of_sync,
-    settle_lost_race,
 )
 from odradek.replication.remote_replica import NEVER_MS, RemoteReplica
 from odradek.storage import LogPosition
@@ -81,7 +81,7 @@ CHANGE = IsrChange(TopicPartition("flights", 0), 1, 5, (1, 2, 3), (1, 2), 17)
 )
 def test_a_lost_race_is_settled_by_what_is_stored(stored: StoredState, expected: LostRace) -> None:
     """R2: the controller last obeyed has epoch 9."""
-    assert settle_lost_race(CHANGE, stored, controller_epoch=9) is expected
+    assert classify_lost_race(CHANGE, stored, controller_epoch=9) is expected
 
 
 def test_a_change_knows_whether_somebody_joins() -> None:

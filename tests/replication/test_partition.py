@@ -46,6 +46,8 @@ def test_consumers_parked_at_a_follower_are_woken_when_its_hw_moves(follower: Re
     assert not consumer.is_answered
     third = batch_of(BATCH_BYTES, follower.clock.wall_ms(), base_offset=2)
     follower.manager.on_leader_answered(p1, third, 1, 0)
+    assert not consumer.is_answered, "a fetcher has returned before"
+    follower.run_turns()
     assert len(consumer.only[0].records) == BATCH_BYTES
     assert follower.log(p1).end_offset == 3
 
@@ -96,14 +98,14 @@ def test_a_leader_knows_who_is_behind(bench: ReplicaBench) -> None:
     assert [remote.broker_id for remote in leadership.behind(1)] == [2]
 
 
-def test_an_isr_write_is_settled_once(bench: ReplicaBench) -> None:
+def test_an_isr_write_ends_once(bench: ReplicaBench) -> None:
     """R2."""
     bench.order(p1, isr=(1, 2))
     leadership = bench.leadership(p1)
     with pytest.raises(AssertionError, match="no ISR write"):
-        leadership.settle_written(3)
+        leadership.isr_written(3)
     with pytest.raises(AssertionError, match="no ISR write"):
-        leadership.settle_unwritten(3)
+        leadership.isr_not_written(3)
 
 
 def test_hw_stays_where_it_is_on_a_disk_that_failed(bench: ReplicaBench) -> None:

@@ -19,7 +19,7 @@ from odradek.replication.describe import replication_gap
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import AppendOutcomes
-from odradek.replication.produce_status import ProduceStatus, settle
+from odradek.replication.produce_status import ProduceStatus, close_decided
 
 
 class DelayedProduce(DelayedResult[AppendOutcomes]):
@@ -49,7 +49,7 @@ class DelayedProduce(DelayedResult[AppendOutcomes]):
 
     def try_complete(self) -> bool:
         """P4: complete once nothing is pending."""
-        self._pending = settle(self._pending, self._hosted)
+        self._pending = close_decided(self._pending, self._hosted)
         return not self._pending and self.force_complete()
 
     def result(self) -> AppendOutcomes:

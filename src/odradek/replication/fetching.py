@@ -1,6 +1,6 @@
 """A fetch from its arrival to its answer: read, note the follower, answer or park (R9, R10, F1, F7).
 
-Invariant: these steps happen in this order.
+Invariant: this happens in this order.
 
     1  read every partition         HW in the answer is the one from before (R10)
     2  note where the follower is   its LEO, its time caught up; it may join the ISR, then HW may rise

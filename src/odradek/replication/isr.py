@@ -50,7 +50,7 @@ class LostRace(Enum):
     SUPERSEDED = "a newer leader or controller decides: no ISR change until LeaderAndIsr"
 
 
-def settle_lost_race(change: IsrChange, stored: StoredState, controller_epoch: int) -> LostRace:
+def classify_lost_race(change: IsrChange, stored: StoredState, controller_epoch: int) -> LostRace:
     """R2: compare what was to be written with what is there; `controller_epoch` is the last one obeyed."""
     if stored.leader_epoch > change.leader_epoch or stored.controller_epoch > controller_epoch:
         return LostRace.SUPERSEDED

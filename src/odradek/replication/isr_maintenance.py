@@ -9,7 +9,7 @@ from odradek.base.clock import Clock
 from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.replication.hosted_partitions import HostedPartitions
-from odradek.replication.isr import IsrChange, LostRace, StoredState, settle_lost_race
+from odradek.replication.isr import IsrChange, LostRace, StoredState, classify_lost_race
 from odradek.replication.isr_announcements import IsrAnnouncements
 from odradek.replication.leadership import Leadership
 from odradek.replication.metering import Meters
@@ -84,7 +84,7 @@ class IsrMaintenance:
         leadership = self._leadership_of(change)
         if leadership is None:
             return
-        leadership.settle_written(state_version)
+        leadership.isr_written(state_version)
         now_ms = self._clock.monotonic_ms()
         self._announcements.note(change.topic_partition, now_ms)
         if change.is_expansion:
@@ -101,19 +101,19 @@ class IsrMaintenance:
         leadership = self._leadership_of(change)
         if leadership is None:
             return
-        match settle_lost_race(change, stored, self._role_changer.controller_epoch):
+        match classify_lost_race(change, stored, self._role_changer.controller_epoch):
             case LostRace.ALREADY_WRITTEN:
                 self.on_written(change, stored.version)
             case LostRace.TRY_NEXT_ROUND:
-                leadership.settle_unwritten(stored.version)
+                leadership.isr_not_written(stored.version)
             case LostRace.SUPERSEDED:
-                leadership.settle_unwritten(leadership.state_version, freeze=True)
+                leadership.isr_not_written(leadership.state_version, freeze=True)
 
     def on_failed(self, change: IsrChange) -> None:
         """The store could not be reached: nothing changed; the next round decides again."""
         leadership = self._leadership_of(change)
         if leadership is not None:
-            leadership.settle_unwritten(leadership.state_version)
+            leadership.isr_not_written(leadership.state_version)
 
     def take_due_announcement(self) -> list[TopicPartition]:
         """R4, every 2.5 s: the partitions to announce in one notification now; mostly none."""

@@ -134,7 +134,7 @@ class Leadership:
         )
         return self.pending
 
-    def settle_written(self, state_version: int) -> IsrChange:
+    def isr_written(self, state_version: int) -> IsrChange:
         """The write in flight is in the store, under this version."""
         change = self.pending
         assert change is not None, f"{self.topic_partition}: no ISR write was in flight"
@@ -143,7 +143,7 @@ class Leadership:
         self.pending = None
         return change
 
-    def settle_unwritten(self, state_version: int, *, freeze: bool = False) -> None:
+    def isr_not_written(self, state_version: int, *, freeze: bool = False) -> None:
         """The write in flight did not happen; `freeze` when another leader or controller decides by now."""
         assert self.pending is not None, f"{self.topic_partition}: no ISR write was in flight"
         self.state_version = state_version

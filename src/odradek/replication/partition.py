@@ -88,7 +88,7 @@ class Partition:
 
     @property
     def min_isr(self) -> int:
-        """How many must be in sync for acks=all and for HW to move: `min.insync.replicas`, at most all (P3)."""
+        """How many must be in sync for acks=all, and for HW to move: at most all replicas (P3, R7)."""
         return min(self.log.config.min_insync_replicas, len(self.replicas))
 
     @property
@@ -110,8 +110,9 @@ class Partition:
     def raise_high_watermark(self, now_ms: int) -> bool:
         """R7, R11: move HW as far as it may go; True when it moved.
 
-        It stands still while the ISR is below its minimum (KIP-966): what only a few replicas have might be
-        lost with them, and must not have been seen or counted as committed before. On a disk that has failed HW stays; the next read or write reports the failure (R6).
+        It stands still while the ISR is below its minimum (KIP-966): what only few replicas have could be
+        lost with them after consumers have seen it. On a disk that has failed HW stays, too; the next read or
+        write reports the failure (R6).
         """
         leadership = self.leadership
         if leadership is None or self.is_under_min_isr:

@@ -40,7 +40,7 @@ class ProduceStatus:
     """Whether the answer for this partition is still open."""
 
 
-def settle(statuses: Iterable[ProduceStatus], hosted: HostedPartitions) -> list[ProduceStatus]:
+def close_decided(statuses: Iterable[ProduceStatus], hosted: HostedPartitions) -> list[ProduceStatus]:
     """P3: look at every pending partition, close those that can be answered, return the rest."""
     still_pending = []
     for status in statuses:

@@ -41,7 +41,7 @@ from odradek.replication.outcomes import (
     ListedOffset,
 )
 from odradek.replication.partition import Partition
-from odradek.replication.produce_status import ProduceStatus, settle
+from odradek.replication.produce_status import ProduceStatus, close_decided
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
 from odradek.replication.replication_ports import ClusterView, Effects, Logs
@@ -147,7 +147,7 @@ class ReplicaManager:
         statuses: list[ProduceStatus] = []
         for entry in entries:
             written = self.write(dict((entry,)), acks=acks, origin=origin, internal_allowed=internal_allowed)
-            settle(written, self._hosted)
+            close_decided(written, self._hosted)
             statuses += written
             yield
         return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
@@ -185,7 +185,7 @@ class ReplicaManager:
 
         A coordinator also calls it again after a timeout: its records may be replicated yet (R19).
         """
-        if not settle(statuses, self._hosted):
+        if not close_decided(statuses, self._hosted):
             return outcomes_of(statuses)
         operation = DelayedProduce(
             self._clock.monotonic_ms() + max(0, timeout_ms),
@@ -298,13 +298,13 @@ class ReplicaManager:
 
     def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
         """R5a-R5c: change roles, and say what the broker must do next; what waited is woken after that."""
-        return self._settle_roles(self._role_changer.become_leader_or_follower(order))
+        return self._after_role_changes(self._role_changer.become_leader_or_follower(order))
 
     def stop_replica(self, order: StopReplica) -> RoleChanges:
         """R5d: stop hosting, and say what the broker must do next; what waited is woken after that."""
-        return self._settle_roles(self._role_changer.stop_replica(order))
+        return self._after_role_changes(self._role_changer.stop_replica(order))
 
-    def _settle_roles(self, changes: RoleChanges) -> RoleChanges:
+    def _after_role_changes(self, changes: RoleChanges) -> RoleChanges:
         self._forget_meters(changes.stopped)
         if ErrorCode.KAFKA_STORAGE_ERROR in changes.partition_errors.values():
             self._defer(self.notice_failed_directories)

@@ -4,7 +4,7 @@ Everything here is a Protocol. `storage.Log`, `storage.LogManager` and `metadata
 the first three, the server the others; tests and the simulator implement their own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 from uuid import UUID
 

@@ -53,7 +53,7 @@ class LogAppender:
         self._offsets, self._flushes = parts.offsets, parts.flushes
         self._flusher = flusher
         self._reached_offset = reached_offset if reached_offset > parts.offsets.end else 0
-        """Offsets below have been given out; above LEO only while some are lost and not yet passed, else 0."""
+        """Offsets below have been given out; 0 unless some of them are lost and not yet passed over."""
         self.follow_config()
 
     def follow_config(self) -> None:
@@ -119,7 +119,7 @@ class LogAppender:
         for batch, header in empty_batches(self._offsets.end, reached_offset, leader_epoch):
             self._write(batch, [header], now_ms)
 
-    def _settle_cut(self) -> None:
+    def _bring_cut_to_disk(self) -> None:
         """X6: a truncation is on disk, recovery point included, before anything is appended behind it."""
         self._flusher.flush()
         self.place.write_recovery_points()
@@ -130,7 +130,7 @@ class LogAppender:
         last_offset = last.base_offset + last.last_offset_delta
         flushes = self._flushes
         if flushes.names_synced < flushes.cut_at_name:
-            self._settle_cut()
+            self._bring_cut_to_disk()
         active, parts, offsets = self._segments.active, self._parts, self._offsets
         rolled = must_roll(
             active, parts.config, parts.roll_jitter_ms, len(data), last_offset, last.max_timestamp, now_ms

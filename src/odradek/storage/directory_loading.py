@@ -96,8 +96,8 @@ class DirectoryLoader:
             other = self._hosted.get(partition)
             if other is not None:
                 raise DataDirectoryError(
-                    f"{partition} has a log in {other.directory} and one in {directory.path}: move one of them"
-                    " away"
+                    f"{partition} has a log in {other.directory} and one in {directory.path}:"
+                    " move one of them away"
                 )
             config = self._config_for(partition.topic)
             loaded = load_log(

@@ -11,8 +11,8 @@ the offsets as they were then; the caller writes it on another thread.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from odradek.base.ids import Offset, TopicPartition
 from odradek.base.execution import Steps, exhaust, stepwise
+from odradek.base.ids import Offset, TopicPartition
 from odradek.storage import file_names
 from odradek.storage.checkpoint import CheckpointWrite, Damage, read_offsets, write_offsets
 from odradek.storage.hosted_logs import HostedLogs
@@ -41,7 +41,7 @@ class LogCheckpoints:
     def read(
         self, directory: LogDirectory, name: str
     ) -> tuple[Mapping[TopicPartition, Offset], Damage | None]:
-        """What a file holds at the start: nothing when it is missing or damaged, the latter with its reason."""
+        """What a file holds at the start; nothing when it is missing, or damaged: then with the reason."""
         path = f"{directory.path}/{name}"
         offsets, damage = read_offsets(directory.file_system, path)
         if damage is None and directory.file_system.exists(path):

@@ -21,7 +21,7 @@ class LogFlusher:
         self.place: LogDirectory = parts.place
         self._parts = parts
         self._closed_at = (parts.offsets.end, parts.flushes.names_made) if was_closed else None
-        """LEO and the names made as a clean stop left them; while they still are, closing has nothing to do."""
+        """LEO and names made at a clean stop: while they are still so, closing has nothing to do."""
 
     @on_disk
     def pending_flush(self, up_to: Offset | None = None) -> PendingFlush | None:

@@ -161,7 +161,7 @@ class LogManager:
         return topic_partition in self._missing
 
     def fail_directory(self, directory: str, reason: str | OSError) -> None:
-        """Take a log directory offline, with all its logs (L7, R6); the first reason is the one that stays."""
+        """Take a log directory offline, with all its logs (L7, R6); the first reason stays."""
         for candidate in self.directories:
             if candidate.path == directory:
                 candidate.fail(reason)

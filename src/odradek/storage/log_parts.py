@@ -9,6 +9,7 @@
 """
 
 from dataclasses import dataclass
+
 from odradek.base.errors import OffsetOutOfRange
 from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import TopicConfig

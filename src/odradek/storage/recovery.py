@@ -104,7 +104,7 @@ def load_log(
 
 
 class _Loader:
-    """The steps of `load_log`, over the parts that they fill."""
+    """The stages of `load_log`, over the parts that they fill."""
 
     def __init__(
         self, directory: LogDirectory, segments: Segments, report: LogRecovery, *, was_compacted: bool

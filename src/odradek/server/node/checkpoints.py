@@ -1,8 +1,8 @@
 """Writes the checkpoint files of the log directories without holding up the broker (R12).
 
-What a file is to say is taken from the logs, in steps, before the write; the fsync runs in the background. A file
-has one writer at a time: while one is under way, the next round leaves that file out, and the round after
-that writes what is true then.
+What a file is to say is taken from the logs, in steps, before the write; the fsync runs in the background.
+A file has one writer at a time: while one is under way, the next round leaves that file out, and the round
+after that writes what is true then.
 
     5 s     replication-offset-checkpoint: orders-0 at 41     in the background
     10 s    orders-0 is at 60, the disk still busy            left out

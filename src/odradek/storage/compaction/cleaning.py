@@ -72,7 +72,7 @@ def _has_room(job: CleaningJob, group: Sequence[SegmentExtent], segment: Segment
 
 
 class _Cleaning:
-    """The steps of `clean`, over the job that they share."""
+    """The parts of `clean`, over the job that they share."""
 
     def __init__(
         self,
