@@ -3,7 +3,8 @@
 import pytest
 
 from odradek.base.chance import SeededChance
-from odradek.base.execution import exhaust
+from odradek.base.execution import ITEMS_PER_STEP, exhaust
+from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import LogManager
 from odradek.storage.positions import UNKNOWN_EPOCH_END
@@ -67,14 +68,7 @@ def test_only_the_first_append_behind_a_truncation_waits_for_the_disk(bench: Log
 
 def test_the_recovery_point_is_lowered_on_disk_too(bench: LogBench) -> None:
     """X6: what is written behind the cut is verified by the next start."""
-    manager = LogManager.open(
-        BrokerSettings(log_dirs=("/data",)),
-        cluster_id="9mV0tsdqSpyTkIyXSMUJOw",
-        file_system=bench.disk,
-        clock=bench.clock,
-        chance=SeededChance(1),
-        config_of=lambda topic: SMALL,
-    )
+    manager = open_manager(bench)
     log = manager.create(PARTITION)
     for _ in range(4):
         bench.append(log, 3)
@@ -82,11 +76,10 @@ def test_the_recovery_point_is_lowered_on_disk_too(bench: LogBench) -> None:
     for write in exhaust(manager.checkpoints.recovery_points()):
         write.run()
         manager.checkpoints.written(write)
-    path = "/data/recovery-point-offset-checkpoint"
-    assert bench.disk.read(path).splitlines()[2:] == [b"orders 0 12"]
+    assert bench.disk.read(RECOVERY_POINTS).splitlines()[2:] == [b"orders 0 12"]
     log.truncate_to(6)
     bench.append(log, 3)
-    assert bench.disk.read(path).splitlines()[2:] == [b"orders 0 6"]
+    assert bench.disk.read(RECOVERY_POINTS).splitlines()[2:] == [b"orders 0 6"]
 
 
 def test_recovery_cuts_a_log_where_the_leader_epoch_falls(bench: LogBench) -> None:
@@ -101,6 +94,70 @@ def test_recovery_cuts_a_log_where_the_leader_epoch_falls(bench: LogBench) -> No
     assert again.end_offset == 12
     (cut,) = again.recovery.cuts
     assert cut.reason == "leader epoch 4 follows epoch 5"
+
+
+def test_recovery_cuts_where_the_epoch_falls_from_one_segment_to_the_next(bench: LogBench) -> None:
+    """X6: also when the segment before is taken as it is."""
+    log = bench.open()
+    bench.append(log, 3, leader_epoch=5)
+    log.roll()
+    log.flush()
+    stale = bench.batch(3, base_offset=3, leader_epoch=4)
+    bench.disk.file(bench.path("00000000000000000003.log")).write_at(stale, 0)
+    again = bench.open(clean=False, recovery_point=4)
+    assert [cut.reason for cut in again.recovery.cuts] == ["leader epoch 4 follows epoch 5"]
+    assert (again.end_offset, again.latest_epoch) == (3, 5)
+
+
+def open_manager(bench: LogBench) -> LogManager:
+    return LogManager.open(
+        BrokerSettings(log_dirs=("/data",)),
+        cluster_id="9mV0tsdqSpyTkIyXSMUJOw",
+        file_system=bench.disk,
+        clock=bench.clock,
+        chance=SeededChance(1),
+        config_of=lambda topic: SMALL,
+    )
+
+
+RECOVERY_POINTS = "/data/recovery-point-offset-checkpoint"
+
+
+@pytest.mark.parametrize("moment", ["while it is gathered", "before it is written", "while it is written"])
+def test_a_recovery_point_from_before_a_truncation_never_replaces_the_one_after_it(
+    bench: LogBench, moment: str
+) -> None:
+    """X6: the checkpoint that is on its way to the disk in the background has the log's old, higher end."""
+    manager = open_manager(bench)
+    log = manager.create(PARTITION)
+    for number in range(ITEMS_PER_STEP):  # so that there is more than one step
+        manager.create(TopicPartition("other", number))
+    for _ in range(4):
+        bench.append(log, 3)
+    log.flush()
+
+    def cut() -> None:
+        log.truncate_to(6)
+        bench.append(log, 3)
+
+    def cut_once(operation: str, path: str) -> None:
+        if operation == "rename" and moment == "while it is written":
+            bench.disk.before_operation = None
+            cut()
+
+    steps = manager.checkpoints.recovery_points()
+    if moment == "while it is gathered":
+        next(steps)
+        cut()
+    writes = exhaust(steps)
+    if moment == "before it is written":
+        cut()
+    bench.disk.before_operation = cut_once
+    for write in writes:
+        write.run()
+        manager.checkpoints.written(write)
+    assert b"orders 0 6" in bench.disk.read(RECOVERY_POINTS).splitlines()
+    assert exhaust(manager.checkpoints.recovery_points()) == [], "nothing has changed since"
 
 
 def test_recovery_takes_epochs_that_stay_or_rise(bench: LogBench) -> None:

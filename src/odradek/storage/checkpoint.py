@@ -7,7 +7,7 @@ orders 1 988
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from odradek.base.ids import Offset, TopicPartition
 from odradek.storage.files import FileSystem, write_atomically
@@ -29,6 +29,16 @@ class Damage:
 
 
 @dataclass(slots=True)
+class Precedence:
+    """What the broker's thread itself wrote to one checkpoint file, ahead of writes under way (X6)."""
+
+    count: int = 0
+    """How often; raised by the broker's thread, after `offsets` were set."""
+    offsets: dict[TopicPartition, Offset] = field(default_factory=dict)
+    """What it wrote last."""
+
+
+@dataclass(slots=True)
 class CheckpointWrite:
     """A checkpoint file of one log directory that is to be replaced, with its values as they were once."""
 
@@ -37,14 +47,28 @@ class CheckpointWrite:
     path: str
     offsets: dict[TopicPartition, Offset]
     file_system: FileSystem
+    precedence: Precedence = field(default_factory=Precedence)
+    """Shared by the writes of this file."""
+    taken_at: int = 0
+    """`precedence.count` when `offsets` were taken: they are outdated once it is higher."""
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the broker's thread has written the file by itself since the offsets were taken."""
+        return self.precedence.count != self.taken_at
 
     def run(self) -> None:
         """Return once the file is on disk; may block and run on any thread. Raises OSError.
 
-        The broker's thread may write the same file meanwhile: this one then wins, until the next round.
+        What the broker's thread writes to the same file meanwhile is written again here, if need be: it is
+        what the file holds in the end.
         """
-        data = _render_offsets(self.offsets)
-        write_atomically(self.file_system, self.path, data, durable=True, temporary_suffix=".next.tmp")
+        while True:
+            count = self.precedence.count
+            data = _render_offsets(self.precedence.offsets if self.is_outdated else self.offsets)
+            write_atomically(self.file_system, self.path, data, durable=True, temporary_suffix=".next.tmp")
+            if self.precedence.count == count:
+                return
 
 
 def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:

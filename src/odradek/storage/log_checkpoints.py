@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from odradek.base.execution import Steps, exhaust, stepwise
 from odradek.base.ids import Offset, TopicPartition
 from odradek.storage import file_names
-from odradek.storage.checkpoint import CheckpointWrite, Damage, read_offsets, write_offsets
+from odradek.storage.checkpoint import CheckpointWrite, Damage, Precedence, read_offsets, write_offsets
 from odradek.storage.hosted_logs import HostedLogs
 from odradek.storage.log import Log
 from odradek.storage.log_directory import LogDirectory
@@ -30,11 +30,13 @@ _FILES = (
 class LogCheckpoints:
     """Of all log directories of a broker."""
 
-    __slots__ = ("_directories", "_hosted", "_written")
+    __slots__ = ("_directories", "_hosted", "_precedences", "_written")
 
     def __init__(self, directories: Sequence[LogDirectory], hosted: HostedLogs) -> None:
         self._directories = directories
         self._hosted = hosted
+        self._precedences = {directory.path: Precedence() for directory in directories}
+        """Of each directory's recovery points, which a truncation writes on the broker's thread."""
         self._written: dict[str, dict[TopicPartition, Offset]] = {}
         """What each file holds, by path; a file that is missing or damaged is absent."""
 
@@ -57,8 +59,19 @@ class LogCheckpoints:
         return self._due(file_names.HIGH_WATERMARKS, lambda log: log.high_watermark.offset)
 
     def recovery_points(self) -> Steps[list[CheckpointWrite]]:
-        """`recovery-point-offset-checkpoint` of every directory where it has changed."""
-        return self._due(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
+        """`recovery-point-offset-checkpoint` of every directory where it has changed.
+
+        What a log was at before a truncation that came between two steps is gathered again.
+        """
+        counts: tuple[int, ...] = ()
+        due: list[CheckpointWrite] = []
+        while counts != (now := tuple(one.count for one in self._precedences.values())):
+            counts = now
+            due = yield from self._due(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
+        for write in due:
+            write.precedence = self._precedences[write.directory]
+            write.taken_at = write.precedence.count
+        return due
 
     def log_start_offsets(self) -> Steps[list[CheckpointWrite]]:
         """`log-start-offset-checkpoint` where it has changed."""
@@ -76,14 +89,18 @@ class LogCheckpoints:
 
     def written(self, write: CheckpointWrite) -> None:
         """A checkpoint is on disk: it is not written again before it changes."""
-        self._written[write.path] = write.offsets
+        if not write.is_outdated:
+            self._written[write.path] = write.offsets
 
     def write_recovery_points(self, directory: LogDirectory) -> None:
         """X6: write one directory's recovery points, now, on this thread. Raises OSError."""
-        for write in exhaust(self.recovery_points()):
-            if write.directory == directory.path:
-                write.run()
-                self.written(write)
+        path = f"{directory.path}/{file_names.RECOVERY_POINTS}"
+        offsets = exhaust(self._offsets_in(directory, lambda log: log.flushed_offset))
+        precedence = self._precedences[directory.path]
+        precedence.offsets = offsets
+        precedence.count += 1
+        write_offsets(directory.file_system, path, offsets)
+        self._written[path] = offsets
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """What the files say of an earlier log of that name is not true of a new one.

@@ -353,7 +353,9 @@ class _Loader:
 
     def _verify_from(self, recovery_point: Offset) -> None:
         unverified = self._unverified(recovery_point)
-        self._rebuild_producers(unverified[0].base_offset)
+        base_offset = unverified[0].base_offset
+        is_whole = unverified[0] is self.segments.first
+        self._rebuild_producers(base_offset)
         verification = Verification(
             self.segments,
             self.producers,
@@ -361,6 +363,7 @@ class _Loader:
             self.report,
             self._file_system,
             self._wall_ms,
+            epoch_before=UNKNOWN_EPOCH if is_whole else self._epoch_at(base_offset - 1),
             may_have_gaps=self._may_have_gaps,
         )
         self.end_offset = verification.run(unverified)

@@ -39,9 +39,10 @@ class Verification:
         file_system: FileSystem,
         wall_ms: int,
         *,
+        epoch_before: LeaderEpoch,
         may_have_gaps: bool,
     ) -> None:
-        """`producers` is as before the first segment that will be verified."""
+        """`producers` and `epoch_before` are as before the first segment that will be verified."""
         self._segments = segments
         self._producers = producers
         self._epochs = epochs
@@ -51,8 +52,8 @@ class Verification:
         self._may_have_gaps = may_have_gaps
         self._end_offset: Offset = 0
         """Behind the last batch that holds."""
-        self._epoch: LeaderEpoch = UNKNOWN_EPOCH
-        """Of that batch; never falls."""
+        self._epoch = epoch_before
+        """Of that batch; never falls (X6)."""
 
     def run(self, unverified: Sequence[Segment]) -> Offset:
         """Verify these, which are the log's last ones; returns where the log ends."""
