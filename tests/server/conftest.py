@@ -4,9 +4,10 @@ import pytest
 
 from odradek.base.clock import ManualClock
 from odradek.server.edge.loop_stalls import LoopStalls
-from odradek.testing.sim import SimClient, SimNode, World
+from odradek.testing.sim import SimNode, World
 from tests.batches import BatchOf, make_batch
 from tests.server.nodes import NewNode, ShortClock
+from tests.server.recording_client import RecordingClient
 
 
 @pytest.fixture
@@ -37,5 +38,5 @@ def batch() -> BatchOf:
 
 
 @pytest.fixture
-def fake_client() -> SimClient:
-    return SimClient()
+def fake_client() -> RecordingClient:
+    return RecordingClient()

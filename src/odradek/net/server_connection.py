@@ -1,6 +1,8 @@
 """One client's connection: its requests are handled one at a time and answered in order.
 
-Invariant: it never blocks and creates no task and no future. It must not know what frames contain.
+Invariant: it never blocks, and knows no loop and no socket: a `Transport` calls it, and is called. On a loop
+that is one of asyncio's or uvloop's (`socket_connection`), in a simulation one of `testing/sim/streams`;
+`tests/net/test_transports.py` holds all of them to the same. It must not know what frames contain.
 
 As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection. However
 many requests one read brought, the connections of other clients are served between any two of them: the
@@ -28,9 +30,8 @@ So one connection holds at most one request at work, the frames of one read, and
 buffer may hold plus what one answer has in memory, or one piece.
 """
 
-import asyncio
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Background
@@ -47,6 +48,44 @@ from odradek.net.framing import (
 from odradek.net.ready_queue import ReadyQueue
 
 PIECE_BYTES: Final = 512 * 1024
+
+
+class Transport(Protocol):
+    """What a connection needs of whatever carries its bytes; as asyncio's transports have it.
+
+    It calls `connection_made`, `get_buffer` and `buffer_updated`, `pause_writing` and `resume_writing`,
+    `eof_received` and `connection_lost`; the last never from within `close` or `abort`.
+    """
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - whatever `name` is of
+        """The peer's host and port, as "peername"."""
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Call `pause_writing` when more than `high` bytes are unsent, `resume_writing` below a quarter."""
+
+    def get_write_buffer_size(self) -> int:
+        """How many bytes are unsent."""
+
+    def write(self, data: Buffer) -> None:
+        """Send, after what was written before; `data` must not change any more."""
+
+    def writelines(self, list_of_data: Iterable[Buffer]) -> None:
+        """Send several pieces."""
+
+    def pause_reading(self) -> None:
+        """Give the connection no more bytes; not called twice."""
+
+    def resume_reading(self) -> None:
+        """Go on after `pause_reading`."""
+
+    def is_closing(self) -> bool:
+        """Whether `close` or `abort` was called, or the peer has gone."""
+
+    def close(self) -> None:
+        """Read no more, send what is unsent, and end."""
+
+    def abort(self) -> None:
+        """End at once; what is unsent is lost."""
 
 
 class FrameHandler(Protocol):
@@ -69,8 +108,8 @@ NAME_CHARACTERS_MAX = 250
 """What is kept of a client's names for itself."""
 
 
-class ServerConnection(asyncio.BufferedProtocol):
-    """A protocol for `loop.create_server`; everything after `connection_made` is on one thread."""
+class ServerConnection:
+    """The broker's side of a connection; everything after `connection_made` is on one thread."""
 
     __slots__ = (
         "_abandon",
@@ -138,7 +177,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._background = background
         self._write_buffer_bytes = write_buffer_bytes
         # None before connection_made and after connection_lost; nothing is sent or handled then.
-        self._transport: asyncio.Transport | None = None
+        self._transport: Transport | None = None
         # The handler has a frame that it has not answered yet.
         self._handling = False
         # Ends what the frame at work has parked, when the connection is lost; None when there is nothing.
@@ -159,12 +198,11 @@ class ServerConnection(asyncio.BufferedProtocol):
         # Whether the transport reads; False exactly while frames wait or the peer is choked.
         self._is_reading = True
 
-    # --- asyncio's side
+    # --- the transport's side
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See `asyncio.BaseProtocol.connection_made`."""
-        # uvloop's transports have all that asyncio's have, except the ancestry.
-        self._transport = transport = cast(asyncio.Transport, transport)
+    def connection_made(self, transport: Transport) -> None:
+        """A peer has connected."""
+        self._transport = transport
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple) and len(peer) >= 2:
             self.peer_host, self.peer_port = str(peer[0]), int(peer[1])
@@ -173,7 +211,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.BaseProtocol.connection_lost`."""
+        """The connection has ended, by either side; nothing can be sent or handled any more."""
         self._transport = None
         self._waiting.clear()
         self._sending.clear()
@@ -183,11 +221,11 @@ class ServerConnection(asyncio.BufferedProtocol):
         self._handler.connection_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """See `asyncio.BufferedProtocol.get_buffer`."""
+        """Where the next bytes are to be put."""
         return self._reader.writable()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """See `asyncio.BufferedProtocol.buffer_updated`."""
+        """So many bytes have come, put where `get_buffer` said."""
         self.was_active = True
         self.bytes_in += nbytes
         try:
@@ -214,12 +252,12 @@ class ServerConnection(asyncio.BufferedProtocol):
         return False
 
     def pause_writing(self) -> None:
-        """See `asyncio.BaseProtocol.pause_writing`."""
+        """The peer does not take its answers."""
         self._choked = True
         self._adjust_reading()
 
     def resume_writing(self) -> None:
-        """See `asyncio.BaseProtocol.resume_writing`."""
+        """The peer has taken nearly all of its answers."""
         self._choked = False
         self.was_active = True
         self._wait_for_turn()
@@ -270,7 +308,7 @@ class ServerConnection(asyncio.BufferedProtocol):
         if self._waiting or self._sending:
             self._wait_for_turn()
 
-    def _answer_in_pieces(self, transport: asyncio.Transport, parts: Sequence[Part]) -> None:
+    def _answer_in_pieces(self, transport: Transport, parts: Sequence[Part]) -> None:
         for part in parts:
             if isinstance(part, StoredBytes):
                 self._begin_sending(transport, parts)
@@ -350,7 +388,7 @@ class ServerConnection(asyncio.BufferedProtocol):
             self._is_queued = True
             self._ready.add(self)
 
-    def _begin_sending(self, transport: asyncio.Transport, parts: Sequence[Part]) -> None:
+    def _begin_sending(self, transport: Transport, parts: Sequence[Part]) -> None:
         """Send what comes before the first part in a file; the rest is sent in this connection's turns."""
         payload_bytes = sum(map(len, parts))
         held = next(at for at, part in enumerate(parts) if isinstance(part, StoredBytes))

@@ -11,7 +11,7 @@ from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.server.admin.fault_requests import FaultRefused, FaultRequests, Reach
 from odradek.storage.faulty_files import DiskFaults
-from odradek.testing.sim import SimClient, SimNode
+from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.message import Message
@@ -36,6 +36,7 @@ from odradek.wire.messages.offset_fetch import (
 )
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.wire.messages.sync_group import SyncGroupRequest
+from tests.server.recording_client import RecordingClient
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 Batch = Callable[..., bytes]
@@ -47,7 +48,7 @@ class Sent:
 
     request: Message
     version: int
-    client: SimClient = field(default_factory=SimClient)
+    client: RecordingClient = field(default_factory=RecordingClient)
 
     @property
     def answers(self) -> list[Any]:

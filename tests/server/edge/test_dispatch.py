@@ -17,7 +17,7 @@ from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.api_versions import unsupported_version
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node.core import BrokerCore
-from odradek.testing.sim import CountedTime, SimClient, SimNode
+from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -28,6 +28,7 @@ from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsets
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.batches import BatchOf
 from tests.server.nodes import NewNode, ShortClock
+from tests.server.recording_client import RecordingClient
 
 INIT_PRODUCER_ID, API_VERSIONS = 22, 18
 
@@ -85,7 +86,7 @@ def decode(answer: bytes | None, version: int) -> InitProducerIdResponse:
 
 @pytest.mark.parametrize("version", range(6))
 def test_a_request_reaches_its_handler_and_the_answer_its_connection(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, version: int
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient, version: int
 ) -> None:
     dispatcher.dispatch(fake_client, frame(version))
     (context,) = handled.contexts
@@ -97,7 +98,7 @@ def test_a_request_reaches_its_handler_and_the_answer_its_connection(
 
 
 def test_a_handler_may_answer_nothing(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](None)
@@ -112,7 +113,7 @@ def durations(dispatcher: Dispatcher[Any]) -> tuple[int, list[int], list[int], l
 
 
 def test_a_request_that_is_answered_in_its_turn_is_counted_as_quick(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient
 ) -> None:
     handled.answers_first = True
     dispatcher.dispatch(fake_client, frame(4))
@@ -121,7 +122,7 @@ def test_a_request_that_is_answered_in_its_turn_is_counted_as_quick(
 
 
 def test_the_time_of_a_request_is_told_apart_by_what_it_waited_for(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, short_clock: ShortClock
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient, short_clock: ShortClock
 ) -> None:
     fake_client.queued_ns = 1_000
     short_clock.now_ns = 4_000
@@ -135,7 +136,7 @@ def test_the_time_of_a_request_is_told_apart_by_what_it_waited_for(
 
 
 def test_a_request_that_waited_for_its_turn_is_not_quick(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, short_clock: ShortClock
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient, short_clock: ShortClock
 ) -> None:
     handled.answers_first = True
     fake_client.queued_ns = 1_000
@@ -145,7 +146,7 @@ def test_a_request_that_waited_for_its_turn_is_not_quick(
 
 
 def test_a_connection_that_is_closed_is_named_by_address_and_client_id(
-    dispatcher: Dispatcher[Any], fake_client: SimClient, caplog: pytest.LogCaptureFixture
+    dispatcher: Dispatcher[Any], fake_client: RecordingClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4, body=b"\xff"))
     assert caplog.messages[0].startswith("closing the connection of 10.0.0.1:4000 ('me'): ")
@@ -167,7 +168,7 @@ def test_a_connection_that_is_closed_is_named_by_address_and_client_id(
     ids=["empty", "short", "unknown api", "unknown version", "garbage", "truncated", "client id too long"],
 )
 def test_what_is_no_request_closes_the_connection(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, bad: bytes
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient, bad: bytes
 ) -> None:
     dispatcher.dispatch(fake_client, bad)
     assert fake_client.is_closed
@@ -175,7 +176,7 @@ def test_what_is_no_request_closes_the_connection(
 
 
 def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version_0(
-    dispatcher: Dispatcher[Any], fake_client: SimClient
+    dispatcher: Dispatcher[Any], fake_client: RecordingClient
 ) -> None:
     dispatcher.dispatch(fake_client, struct.pack(">hhi", API_VERSIONS, 5, 77) + b"whatever it may say")
     (frame,) = fake_client.answers
@@ -195,7 +196,11 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_layout_of_version
     ],
 )
 def test_what_a_handler_raises_is_an_answer(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient, error: Exception, code: ErrorCode
+    dispatcher: Dispatcher[Any],
+    handled: Handled,
+    fake_client: RecordingClient,
+    error: Exception,
+    code: ErrorCode,
 ) -> None:
     handled.error = error
     dispatcher.dispatch(fake_client, frame(4))
@@ -204,7 +209,7 @@ def test_what_a_handler_raises_is_an_answer(
 
 
 def test_a_handler_that_raises_after_its_answer_has_answered(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient
 ) -> None:
     handled.error, handled.answers_first = RuntimeError("too late"), True
     dispatcher.dispatch(fake_client, frame(4))
@@ -212,7 +217,7 @@ def test_a_handler_that_raises_after_its_answer_has_answered(
 
 
 def test_an_answer_that_cannot_be_encoded_closes_the_connection(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](InitProducerIdResponse(producer_id=1 << 70))
@@ -220,7 +225,7 @@ def test_an_answer_that_cannot_be_encoded_closes_the_connection(
 
 
 def test_a_second_answer_is_our_own_mistake(
-    dispatcher: Dispatcher[Any], handled: Handled, fake_client: SimClient
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient
 ) -> None:
     dispatcher.dispatch(fake_client, frame(4))
     handled.responds[0](None)
@@ -281,7 +286,7 @@ def mistakes_of_ours() -> Iterator[list[str]]:
 def test_a_request_that_holds_the_loop_is_named(
     dispatcher: Dispatcher[Any],
     handled: Handled,
-    fake_client: SimClient,
+    fake_client: RecordingClient,
     short_clock: ShortClock,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -300,7 +305,7 @@ def test_a_request_that_holds_the_loop_is_named(
 
 @pytest.mark.slow
 def test_whatever_comes_is_answered_once_or_ends_its_connection(
-    new_node: NewNode, batch: BatchOf, fake_client: SimClient, stalls: LoopStalls
+    new_node: NewNode, batch: BatchOf, fake_client: RecordingClient, stalls: LoopStalls
 ) -> None:
     """Mutated frames of every API against the whole core; `./dev fuzz` is this at length, over sockets."""
     node, client_class = new_node(), type(fake_client)
@@ -327,7 +332,7 @@ def test_a_wide_request_is_decoded_in_slices_before_it_is_handled(
     node: SimNode,
     handled: Handled,
     stalls: LoopStalls,
-    fake_client: SimClient,
+    fake_client: RecordingClient,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     handlers = {2: Handler("ListOffsets", 1, 11, ListOffsetsRequest, handled.handle, None)}
@@ -376,7 +381,7 @@ class SlicedHandler:
 @pytest.mark.parametrize("answers_in_steps", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
 def test_what_takes_several_slices_is_answered_once_by_its_last(
-    node: SimNode, fake_client: SimClient, stalls: LoopStalls, answers_in_steps: bool, fails: bool
+    node: SimNode, fake_client: RecordingClient, stalls: LoopStalls, answers_in_steps: bool, fails: bool
 ) -> None:
     def refuse(request: Any, code: ErrorCode) -> InitProducerIdResponse:
         return InitProducerIdResponse(error_code=code)

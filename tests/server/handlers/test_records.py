@@ -104,8 +104,10 @@ def test_acks_other_than_0_1_and_all_are_refused(node: SimNode, batch: Batch) ->
 def test_acks_0_is_not_answered_and_a_failure_closes_the_connection(node: SimNode, batch: Batch) -> None:
     """P1: acks = 0 gets no response; the connection is closed if an append failed."""
     fine = node.send(produce(batch(b"a"), acks=0), 12).arrive()
+    node.settle()
     assert (fine.answer, fine.client.is_closed) == (None, False)
-    failed = node.send(produce(b"junk", acks=0), 12).arrive()
+    failed = node.send(produce(b"junk", acks=0), 12)
+    node.settle()
     assert (failed.answer, failed.client.is_closed) == (None, True)
 
 

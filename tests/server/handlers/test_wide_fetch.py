@@ -111,8 +111,7 @@ def test_a_wide_fetch_that_finds_too_little_is_answered_at_its_deadline(node: Si
 def test_a_wide_fetch_ends_with_its_connection(node: SimNode, batch: Callable[..., bytes]) -> None:
     sent = node.send(fetching(range(WIDE)), 11)
     node.settle()
-    assert sent.client.abandon is not None
-    sent.client.abandon()
+    sent.client.lose()
     produce(node, 0, batch(b"v"))
     node.settle()
     node.advance(2 * WAIT_MS)

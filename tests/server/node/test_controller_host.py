@@ -5,6 +5,7 @@ import pytest
 from odradek.metadata.tree import TableFailed
 from odradek.server.node.store_session import REOPENING_MS
 from odradek.testing.sim import SimNode, World
+from odradek.testing.sim.listener import CLIENTS
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 
@@ -55,7 +56,7 @@ def test_a_broker_has_joined_when_it_leads_what_it_is_to_lead(seed: int) -> None
     world.kill(2)
     world.settle()
     again = world.begin(2)
-    while not again.accepts:
+    while not again.listeners.admits(CLIENTS):
         assert world.step(), f"it does not start: {again.stage}"
     for named in led:
         partition = again.core.replicas.partition(named)

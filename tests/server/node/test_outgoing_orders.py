@@ -11,7 +11,7 @@ from odradek.metadata.messages import OrderOutcome, UpdateMetadata
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.server.node.outgoing_orders import RETRY_MS, TIMEOUT_MS, OutgoingOrders
-from odradek.server.node.peers import PeerOutcome
+from odradek.server.node.peers import OnPeerOutcome, PeerOutcome, PeerRequest
 from odradek.server.node.received_orders import Obeyed
 from odradek.timer import Timer
 from odradek.wire.message import Message
@@ -54,18 +54,10 @@ class Bench:
             lambda *answer: self.answers.append(answer),
         )
 
-    def send(
-        self,
-        broker_id: BrokerId,
-        request: Message,
-        version: int,
-        *,
-        timeout_ms: int,
-        done: Callable[[PeerOutcome], None],
-    ) -> None:
+    def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """See `Peers.send`."""
-        assert (version, timeout_ms) == (8, TIMEOUT_MS)
-        self.sent.append(Sent(broker_id, request, done))
+        assert (request.version, request.timeout_ms) == (8, TIMEOUT_MS)
+        self.sent.append(Sent(request.broker_id, request.message, done))
 
     def order(self, broker_id: BrokerId, number: int) -> None:
         self.orders.send(broker_id, number, UpdateMetadata(US, 1, number, (), ()))

@@ -169,7 +169,7 @@ def test_a_session_that_ends_in_the_middle_of_a_decision_refuses_it_and_joins_an
             world.step()
         node.session.expire()
         world.advance(10_000)
-        assert len(sent.client.answers) == 1, f"after {steps} steps"
+        assert len(sent.answers) == 1, f"after {steps} steps"
         assert node.core.controller.is_active
         assert node.core.broker_epoch == node.core.controller.registered_epoch > epoch
         assert create(node, "u") == [ErrorCode.NONE]

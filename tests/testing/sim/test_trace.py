@@ -39,10 +39,8 @@ def send_something(node: SimNode, chance: SeededChance) -> None:
 
 def run(seed: int, brokers: int) -> list[str]:
     """What happens in a world in which clients send, and brokers are killed, lose power, stop and start."""
-    world = World(seed, is_traced=True)
+    world = World(seed, brokers=brokers, is_traced=True)
     chance = SeededChance(seed)
-    for broker_id in range(1, brokers + 1):
-        world.node(broker_id)
     for _ in range(STEPS):
         node = world.nodes[1 + chance.below(brokers)]
         match chance.below(40):

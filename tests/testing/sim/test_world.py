@@ -1,4 +1,4 @@
-"""Two and three brokers in one process, by one call each, without sockets."""
+"""Two and three brokers in one process, by one call, without sockets."""
 
 from functools import partial
 
@@ -23,8 +23,9 @@ def create(node: SimNode, name: str, replicas: int) -> int:
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_brokers_of_one_world_are_one_cluster(count: int) -> None:
-    world = World()
-    nodes = [world.node(broker_id) for broker_id in range(1, count + 1)]
+    world = World(brokers=count)
+    nodes = list(world.nodes.values())
+    assert all(node.is_serving for node in nodes)
     assert [node.core.controller.is_active for node in nodes] == [True] + [False] * (count - 1)
     assert create(nodes[0], "t", replicas=count) == ErrorCode.NONE
     world.settle()
@@ -35,8 +36,8 @@ def test_brokers_of_one_world_are_one_cluster(count: int) -> None:
 
 
 def test_another_broker_takes_over_from_a_controller_that_was_killed() -> None:
-    world = World()
-    first, second, third = (world.node(broker_id) for broker_id in (1, 2, 3))
+    world = World(brokers=3)
+    first, second, third = world.nodes.values()
     assert create(first, "t", replicas=3) == ErrorCode.NONE
     world.settle()
     world.kill(1)
@@ -49,9 +50,8 @@ def test_another_broker_takes_over_from_a_controller_that_was_killed() -> None:
 
 
 def test_a_broker_comes_back_on_its_disk() -> None:
-    world = World()
-    world.node(1)
-    second = world.node(2)
+    world = World(brokers=2)
+    second = world.nodes[2]
     assert create(world.nodes[1], "t", replicas=1) == ErrorCode.NONE
     kept = len(list(second.logs.logs()))
     world.kill(2)
@@ -64,9 +64,8 @@ def test_a_broker_comes_back_on_its_disk() -> None:
 
 
 def history(seed: int) -> list[object]:
-    world = World(seed)
-    nodes = [world.node(broker_id) for broker_id in (1, 2, 3)]
-    for number, node in enumerate(nodes):
+    world = World(seed, brokers=3)
+    for number, node in enumerate(world.nodes.values()):
         node.send(CreateTopicsRequest([CreatableTopic(f"t{number}", 2, 2)], timeout_ms=5_000))
     told: list[object] = []
     while steps := world.steps():

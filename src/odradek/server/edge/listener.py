@@ -22,6 +22,7 @@ from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.net.framing import SCRATCH_BYTES
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
+from odradek.net.socket_connection import SocketConnection
 from odradek.net.spin import Spin
 from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
 from odradek.server.edge.complaints import Complaints
@@ -188,9 +189,9 @@ class Listeners:
             server.close()
         self._servers.clear()
 
-    def _connection(self, listener: str) -> ServerConnection:
+    def _connection(self, listener: str) -> SocketConnection:
         assert self._ready is not None, "a connection before the ports were taken"
-        return ServerConnection(
+        return SocketConnection(
             self,
             listener,
             self._scratch,

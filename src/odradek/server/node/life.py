@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Background
-from odradek.base.ids import BrokerId
 from odradek.metadata.store import MetadataStore, OnStoreEvent, Operation, StoreEvent, StoreLimits
 from odradek.server.edge.dispatch import Answerable, FrameDispatcher
-from odradek.server.node.peers import PeerOutcome, Peers
+from odradek.server.node.peers import OnPeerOutcome, PeerRequest, Peers
 from odradek.server.node.ports import Surroundings
-from odradek.wire.message import Message
 
 if TYPE_CHECKING:
     from odradek.server.cleaning.cleaner_host import CleanerRunner, CleaningEvents
@@ -129,17 +127,9 @@ class _LivingPeers:
         self._peers = peers
         self._life = life
 
-    def send(
-        self,
-        broker_id: BrokerId,
-        request: Message,
-        version: int,
-        *,
-        timeout_ms: int,
-        done: Callable[[PeerOutcome], None],
-    ) -> None:
+    def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """See `Peers.send`."""
-        self._peers.send(broker_id, request, version, timeout_ms=timeout_ms, done=self._life.report(done))
+        self._peers.send(request, self._life.report(done))
 
 
 class _LivingStore:

@@ -23,7 +23,7 @@ from odradek.base.execution import Defer, Slices, Steps
 from odradek.base.ids import BrokerId
 from odradek.metadata.messages import BrokerMessage, OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest, outcome_in, to_request
-from odradek.server.node.peers import PeerOutcome, Peers
+from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
 from odradek.server.node.received_orders import Obeyed
 from odradek.timer import TimedCall, Timer
 
@@ -118,11 +118,8 @@ class OutgoingOrders:
             return
         version = type(request).VERSIONS.highest
         self._peers.send(
-            queue.broker_id,
-            request,
-            version,
-            timeout_ms=TIMEOUT_MS,
-            done=lambda answer: self._on_answer(queue, request, answer),
+            PeerRequest(queue.broker_id, request, version, TIMEOUT_MS),
+            lambda answer: self._on_answer(queue, request, answer),
         )
 
     def _on_answer(self, queue: _Queue, request: OrderRequest, answer: PeerOutcome) -> None:

@@ -1,6 +1,6 @@
 """The port to the other brokers: requests out, responses or failures back as events.
 
-    peers.send(2, LeaderAndIsrRequest(...), 7, timeout_ms=30_000, done=on_outcome)
+    peers.send(PeerRequest(2, LeaderAndIsrRequest(...), 7, timeout_ms=30_000), on_outcome)
     later                    on_outcome(LeaderAndIsrResponse(...)), or on_outcome(ApiError(...))
 
 Every outcome is an event of its own: `done` is called once, never before `send` has returned, and not at
@@ -27,24 +27,30 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer
 from odradek.base.ids import BrokerId
+from odradek.base.values import value
 from odradek.wire.message import Message
 
 PeerOutcome: TypeAlias = Message | ApiError
 """The response, of the request's API and version; or why there is none (see `net`'s ConnectionFailed)."""
+OnPeerOutcome: TypeAlias = Callable[[PeerOutcome], None]
+
+
+@value
+class PeerRequest:
+    """One request to another broker."""
+
+    broker_id: BrokerId
+    message: Message
+    version: int
+    """In which the message is encoded, and its response too."""
+    timeout_ms: int
+    """After which its outcome is REQUEST_TIMED_OUT, and its connection is given up."""
 
 
 class Peers(Protocol):
     """The other brokers, as one broker reaches them; see the module's head."""
 
-    def send(
-        self,
-        broker_id: BrokerId,
-        request: Message,
-        version: int,
-        *,
-        timeout_ms: int,
-        done: Callable[[PeerOutcome], None],
-    ) -> None:
+    def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """Send a request after all earlier ones to that broker; `done` gets its one outcome, later."""
 
 
@@ -54,15 +60,7 @@ class NoPeers:
     def __init__(self, defer: Defer) -> None:
         self._defer = defer
 
-    def send(
-        self,
-        broker_id: BrokerId,
-        request: Message,
-        version: int,
-        *,
-        timeout_ms: int,
-        done: Callable[[PeerOutcome], None],
-    ) -> None:
+    def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """See `Peers.send`."""
-        unknown = ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker_id} is not known here")
+        unknown = ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {request.broker_id} is not known here")
         self._defer(lambda: done(unknown))

@@ -5,8 +5,10 @@
 - `disk`: a disk as one life holds it.
 - `cleaner`: compaction.
 - `drawn_time`: where long work is cut into slices.
-- `links`: the network between the nodes.
-- `client`: connections of clients, on which requests and answers are the wire's bytes.
+- `links`: the network: which connections there are, and their faults.
+- `streams`: one connection as bytes on their way; what is a socket elsewhere.
+- `client`: the opener's side of a connection, a client's or a broker's.
+- `listener`: the connections of one life, and where their requests go.
 """
 
 from odradek.testing.sim.client import SimClient, SimConnection, SimRequest

@@ -1,230 +1,233 @@
-"""Connections to a node of the simulation: the wire's bytes there, answers back, each in steps of its own.
+"""The opener's side of connections to brokers: requests out as the wire's bytes, their outcomes back.
 
-    connection.send(frame)      on its way
-    a step                      the node gets it, unless an earlier one of this connection is not answered yet
-    a step                      the client gets the answer, or the next piece of what an answer left in files
+    connection.send(request, version, done)     on its way
+    a step                                      the node gets it
+    a step                                      the answer arrives, or a part of it; then `done` is called
 
-A node that dies takes its connections along: what was on its way is lost.
+Clients have such connections (`SimNode.connect`), and so have brokers (`links`); under each is the same
+`net.request_pipeline` as everywhere, and a `Stream`.
 """
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from __future__ import annotations
 
-from odradek.base.buffers import Buffer
-from odradek.base.stored_bytes import StoredBytes
-from odradek.net.framing import Part
-from odradek.net.server_connection import PIECE_BYTES
-from odradek.server.edge.dispatch import Answerable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from odradek.base.clock import Clock
+from odradek.base.ids import BrokerId
+from odradek.net.request_pipeline import Answer, Outcome, RequestPipeline, SentRequest
+from odradek.testing.sim.streams import Place, Stream
+from odradek.timer import TimedCall, Timer
 from odradek.wire.apis import APIS
 from odradek.wire.headers import decode_response_header
 from odradek.wire.message import Message
+from odradek.wire.messages.produce import ProduceRequest
+
+if TYPE_CHECKING:
+    from odradek.testing.sim.links import Links
+
+CLIENT_HOST: Final = "10.0.0.1"
+"""Where clients are that were given no other place."""
+CLIENT_PORT: Final = 4000
+NEVER_MS: Final = 1 << 40
+"""The time of a request whose client waits for as long as it takes."""
 
 
-def whole(parts: Sequence[Part]) -> bytes:
-    """An answer as its receiver has it at last."""
-    return b"".join(
-        part.read_at(len(part), 0) if isinstance(part, StoredBytes) else bytes(part) for part in parts
-    )
+class Owner(Protocol):
+    """Who has a connection: a client, or one life of a broker."""
 
-
-class FrameTaker(Protocol):
-    """A life of a broker, as its connections see it."""
-
-    accepts: bool
-    """Whether it takes frames."""
+    @property
+    def clock(self) -> Clock:
+        """By which its requests time out."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether its connections are open."""
-
-    def take_frame(self, client: Answerable, frame: Buffer) -> None:
-        """Serve a request."""
-
-    def note_answer(self, answer: bytes) -> None:
-        """Called with each answer that has reached a client."""
+        """Whether outcomes reach it."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, slots=True)
 class SimClient:
-    """A connection as the dispatcher and the handlers see it, which takes every answer at once."""
+    """A client, which lives as long as its world."""
 
-    listener: str = "PLAINTEXT"
-    peer_host: str = "10.0.0.1"
-    peer_port: int = 4000
-    client_id: str = ""
-    queued_ns: int = 0
-    is_closed: bool = False
-    answers: list[bytes | None] = field(default_factory=list)
-    """As the broker gave them; None for an answer of nothing."""
-    abandon: Callable[[], None] | None = None
-    """What is to be called when the connection is lost."""
-
-    def answer(self, parts: Sequence[Part]) -> None:
-        """See `Answerable.answer`."""
-        self.answers.append(whole(parts))
-
-    def answer_nothing(self) -> None:
-        """See `Answerable.answer_nothing`."""
-        self.answers.append(None)
-
-    def close(self) -> None:
-        """See `Client.close`."""
-        self.is_closed = True
-
-    def identify(self, client_id: str, software: str) -> None:
-        """See `Client.identify`."""
-
-    def when_lost(self, abandon: Callable[[], None]) -> None:
-        """See `Client.when_lost`."""
-        self.abandon = abandon
+    clock: Clock
+    host: str = CLIENT_HOST
+    client_id: str = "test"
+    is_alive: bool = True
 
 
-class SimConnection(SimClient):
-    """A connection whose frames and answers are on their way until the world takes the next step of it."""
+class SimConnection:
+    """One connection that a client or a broker has opened to a broker."""
 
-    def __init__(self, node: FrameTaker) -> None:
-        super().__init__()
-        self._node = node
-        # On their way to the node, oldest first.
-        self._frames: deque[bytes] = deque()
-        # Whether the node has a frame that it has not answered.
-        self._is_handling = False
-        # On its way to the client: the answer to the last frame, and how much of it has arrived.
-        self._unsent: deque[Part] = deque()
-        self._arrived = bytearray()
-        # How much of the first unsent part has been read.
-        self._read_bytes = 0
+    def __init__(
+        self,
+        links: Links,
+        owner: Owner,
+        peer: tuple[str, int],
+        ways: tuple[Place, BrokerId],
+        listener: str,
+        *,
+        client_id: str,
+        timer: Timer | None = None,
+        on_answer: Callable[[bytes], None] = lambda answer: None,
+    ) -> None:
+        """`peer` is the address of its owner; without a timer no request times out.
 
-    # --- the client's side
+        `on_answer` is called with every answer that arrives.
+        """
+        self.stream = Stream(links, self, peer, ways, listener)
+        self.reset_because = ""
+        """Why it has ended, when its owner knows; "" before."""
+        self.client_id = client_id
+        """Under which its requests are sent."""
+        self._owner = owner
+        self._timer = timer
+        self._on_answer = on_answer
+        self._pipeline = RequestPipeline(f"broker {ways[1]}", owner.clock, client_id=client_id)
+        # What is called with whose outcome, by correlation id, and when its time runs out.
+        self._waiting: dict[int, tuple[Callable[[Outcome], None], TimedCall | None]] = {}
+        links.add(self.stream)
 
-    def send(self, frame: bytes) -> int:
-        """Send a frame on its way; returns the place of its answer in `answers`."""
-        place = len(self.answers) + self._is_handling + bool(self._unsent) + len(self._frames)
-        self._frames.append(frame)
-        return place
+    # --- the owner's side
+
+    @property
+    def is_alive(self) -> bool:
+        """See `Opener.is_alive`."""
+        return self._owner.is_alive
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has ended, as far as its owner knows."""
+        return not self._pipeline.is_open
+
+    def send(
+        self,
+        request: Message,
+        version: int,
+        done: Callable[[Outcome], None],
+        *,
+        timeout_ms: int = NEVER_MS,
+    ) -> SentRequest:
+        """Put a request on its way; `done` gets its outcome, later, if it is one that is answered."""
+        sent, parts = self._pipeline.send(request, version, timeout_ms)
+        if is_answered(request):
+            deadline = None
+            if self._timer is not None:
+                deadline = TimedCall(sent.deadline_ms, self._expire)
+                self._timer.add(deadline)
+            self._waiting[sent.correlation_id] = done, deadline
+        else:
+            self._pipeline.forget_last()
+        self.stream.send(b"".join(parts))
+        return sent
 
     def arrive(self) -> None:
-        """Take the step in which the next frame reaches the node."""
-        assert not self._is_handling, "an earlier frame is at work"
-        self._deliver()
-
-    def lose(self) -> None:
-        """Lose the connection: the node learns of it, if it lives."""
-        super().close()
-        self._frames.clear()
-        self._unsent.clear()
-        abandon, self.abandon = self.abandon, None
-        if abandon is not None and self._node.is_alive:
-            abandon()
-
-    # --- the node's side
-
-    def answer(self, parts: Sequence[Part]) -> None:
-        """See `Answerable.answer`."""
-        self._end_handling()
-        if not self.is_closed:
-            self._unsent.extend(parts)
-
-    def answer_nothing(self) -> None:
-        """See `Answerable.answer_nothing`."""
-        self._end_handling()
-        super().answer_nothing()
+        """Take the steps in which what was sent reaches the node, and is handled, before any other step."""
+        while self.stream.has_sent:
+            self.stream.reach_server()
+        side = self.stream.server_side
+        while side is not None and side.connection.waiting_requests:
+            assert not side.connection.is_handling, "an earlier request is at work"
+            side.server.run_turn()
 
     def close(self) -> None:
-        """See `Client.close`."""
-        super().close()
-        self._frames.clear()
+        """End it; what was sent still arrives."""
+        self.stream.close()
+        self._end("closed by its owner")
 
-    def _end_handling(self) -> None:
-        assert self._node.is_alive, "the dead answer nobody"
-        assert self._is_handling, "an answer without a request"
-        self._is_handling, self.abandon = False, None
-
-    # --- the world's side
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is on its way, at work or parked."""
-        return not (self._frames or self.is_at_work)
-
-    @property
-    def is_at_work(self) -> bool:
-        """Whether the node has a frame that it has not answered, or the answer is on its way."""
-        return bool(self._unsent) or (self._is_handling and not self.is_closed)
+    def lose(self) -> None:
+        """Lose it, with all that is on its way; both sides learn of that before any other step."""
+        self.stream.lose()
 
     def steps(self) -> list[Callable[[], None]]:
-        """What may happen next here: one step, or none."""
-        if not self._node.is_alive:
-            return []
-        if self._unsent:
-            return [self._take_piece]
-        if self._frames and not self._is_handling and self._node.accepts:
-            return [self._deliver]
-        return []
+        """What may happen next on it."""
+        return self.stream.steps()
 
-    def _deliver(self) -> None:
-        self._is_handling = True
-        self._node.take_frame(self, self._frames.popleft())
+    def _expire(self) -> None:
+        self._deliver(self._pipeline.expire())
+        if self.is_closed:
+            self.stream.reset()
 
-    def _take_piece(self) -> None:
-        """Let the client have what comes before the first part in a file, or the next piece of that."""
-        first = self._unsent[0]
-        if isinstance(first, StoredBytes):
-            self._read_piece(first)
-        else:
-            while self._unsent and not isinstance(part := self._unsent[0], StoredBytes):
-                self._arrived += part
-                self._unsent.popleft()
-        if not self._unsent and not self.is_closed:
-            answer = bytes(self._arrived)
-            self._arrived.clear()
-            self.answers.append(answer)
-            self._node.note_answer(answer)
+    def _deliver(self, outcomes: Iterable[Outcome]) -> None:
+        for outcome in outcomes:
+            done, deadline = self._waiting.pop(outcome.request.correlation_id)
+            if deadline is not None:
+                deadline.cancel()
+            if isinstance(outcome, Answer):
+                self._on_answer(bytes(outcome.frame))
+            done(outcome)
 
-    def _read_piece(self, part: StoredBytes) -> None:
-        wanted_bytes = min(PIECE_BYTES, len(part) - self._read_bytes)
-        piece = part.read_at(wanted_bytes, self._read_bytes)
-        if len(piece) < wanted_bytes:  # cut off the log meanwhile: the rest cannot be sent
-            self.lose()
-            return
-        self._arrived += piece
-        self._read_bytes += len(piece)
-        if self._read_bytes == len(part):
-            self._unsent.popleft()
-            self._read_bytes = 0
+    def _end(self, reason: str) -> None:
+        self.reset_because = self.reset_because or reason
+        self._deliver(self._pipeline.lost(reason))
+
+    # --- the network's side
+
+    def on_bytes(self, data: bytes) -> None:
+        """See `Opener.on_bytes`."""
+        rest = memoryview(data)
+        while rest and self._pipeline.is_open:
+            into = self._pipeline.writable()
+            count = min(len(into), len(rest))
+            into[:count] = rest[:count]
+            rest = rest[count:]
+            self._deliver(self._pipeline.received(count))
+        if self.is_closed:  # it was no answer
+            self.stream.reset()
+
+    def on_end(self, reason: str) -> None:
+        """See `Opener.on_end`."""
+        self._end(reason)
 
 
-@dataclass
+def is_answered(request: Message) -> bool:
+    """Whether brokers answer it: all but a produce with acks=0."""
+    return not (isinstance(request, ProduceRequest) and request.acks == 0)
+
+
 class SimRequest:
-    """A request on its way."""
+    """A request that a client has sent."""
 
-    request: Message
-    version: int
-    client: SimConnection
-    place: int
-    """Where its answer is among those of the connection."""
+    def __init__(
+        self,
+        connection: SimConnection,
+        request: Message,
+        version: int,
+        ended: Callable[[SimConnection], None] = lambda connection: None,
+    ) -> None:
+        """`ended` is called when it has its outcome."""
+        self.request = request
+        self.version = version
+        self.client = connection
+        """The connection that it was sent on."""
+        self.outcome: Outcome | None = None
+        """How it ended; None before, and for one that is not answered."""
+        self._ended = ended
+        connection.send(request, version, self._on_outcome)
 
-    def arrive(self) -> "SimRequest":
-        """Take the step in which it reaches the node, before any other step."""
+    def _on_outcome(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self._ended(self.client)
+
+    def arrive(self) -> SimRequest:
+        """Take the steps in which it reaches the node, and is handled, before any other step."""
         self.client.arrive()
         return self
 
     @property
     def answers(self) -> list[Any]:
         """The answers so far, decoded: none or one."""
-        return [self._decoded(frame) for frame in self.client.answers[self.place : self.place + 1]]
+        if not isinstance(self.outcome, Answer):
+            return []
+        frame = bytes(self.outcome.frame)
+        _, position = decode_response_header(frame, self.request.API_KEY, self.version)
+        return [APIS[self.request.API_KEY].response_class.decode(frame, self.version, position)]
 
     @property
     def answer(self) -> Any:  # noqa: ANN401 - whatever response class the API has
-        """The answer; None where the broker had nothing to say."""
+        """The answer; None for a request that is never answered."""
+        if not is_answered(self.request):
+            return None
         answers = self.answers
         assert answers, f"{type(self.request).__name__} is not answered"
         return answers[0]
-
-    def _decoded(self, frame: bytes | None) -> Any:  # noqa: ANN401
-        if frame is None:
-            return None
-        _, position = decode_response_header(frame, self.request.API_KEY, self.version)
-        return APIS[self.request.API_KEY].response_class.decode(frame, self.version, position)

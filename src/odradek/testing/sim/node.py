@@ -28,7 +28,7 @@ from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint, TopicImage
 from odradek.metadata.memory import MemorySession
 from odradek.metadata.store import run_in_session
-from odradek.server.edge.dispatch import Answerable
+from odradek.net.server_connection import ServerConnection
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node import stages
@@ -40,17 +40,23 @@ from odradek.storage import Log, LogManager
 from odradek.storage.finding import Finding
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.testing.sim.cleaner import HeldCleaner
-from odradek.testing.sim.client import SimConnection, SimRequest
+from odradek.testing.sim.client import (
+    CLIENT_HOST,
+    CLIENT_PORT,
+    SimClient,
+    SimConnection,
+    SimRequest,
+    is_answered,
+)
 from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
+from odradek.testing.sim.listener import BROKERS, CLIENTS, SimListeners
 from odradek.timer import TimedCall, Timer
-from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.message import Message
 
 if TYPE_CHECKING:
     from odradek.testing.sim.world import World
 
-LISTENER: Final = "PLAINTEXT"
 PORT: Final = 9092
 THREADS: Final = 4
 """How many calls in the background may be under way at once: one of them ends next."""
@@ -110,16 +116,13 @@ class SimNode:
         """Why it did not start."""
         self.is_over = False
         """Whether it has stopped, was killed or did not start."""
-        self.accepts = False
-        """Whether clients' frames go in."""
-        self.connections: list[SimConnection] = []
-        """Those on which something is on its way, at work or parked."""
         self._sessions = [self.session]
         # The node, once its logs are open.
         self._node: Node | None = None
         # What the stage waits for; None when it is another event that ends it.
         self._may_go_on: Callable[[], bool] | None = None
-        self._correlation_id = 0
+        # Connections of clients on which nothing is on its way, by client id, for the next request.
+        self._idle: dict[str, list[SimConnection]] = {}
         named = {name.replace("_", "."): value for name, value in settings.items()}
         self.layers, unknown = SettingLayers.from_static(
             {"log.dirs": "/data", "broker.rack": "r1", "node.id": str(broker_id), **named}
@@ -127,7 +130,9 @@ class SimNode:
         assert not unknown, f"not settings: {unknown}"
         self.handlers = Handlers()
         self.life = Life(self._surroundings())
-        endpoint = Endpoint(LISTENER, LISTENER, self.host, PORT)
+        self.listeners = SimListeners(self)
+        """Its side of the network."""
+        endpoint = Endpoint(CLIENTS, CLIENTS, self.host, PORT)
         self._sequence: stages.Sequence[Any] = stages.start(
             self.life, self.layers, self.handlers, self.files, (endpoint,)
         )
@@ -231,20 +236,21 @@ class SimNode:
                 )
             case stages.Join(node, endpoints):
                 self._node = node
+                self.listeners.admitted.add(BROKERS)  # for it is by their orders that it joins
                 node.join(endpoints, self.life.report(self._outcome))
             case stages.AdmitClients():
-                self.accepts = True
+                self.listeners.admitted.add(CLIENTS)
                 self._may_go_on = lambda: True
             case stages.RefuseClients():
-                self.accepts = False
+                self.listeners.admitted.discard(CLIENTS)
                 self._may_go_on = lambda: True
             case stages.AwaitClients():
-                self.timer.add(TimedCall(self.clock.monotonic_ms() + stages.DRAIN_MS_MAX, self._lose_clients))
-                self._may_go_on = lambda: not any(one.is_at_work for one in self.connections)
+                deadline_ms = self.clock.monotonic_ms() + stages.DRAIN_MS_MAX
+                self.timer.add(TimedCall(deadline_ms, lambda: self.listeners.abort_all(CLIENTS)))
+                self._may_go_on = lambda: not self.listeners.of(CLIENTS)
             case stages.EndCompaction():
                 self._may_go_on = lambda: True
             case stages.AwaitWork():
-                self._lose_clients()  # what they have sent since is not served
                 self._may_go_on = lambda: (
                     not (self.calls.waiting or self.calls.finished or self.session.has_requests)
                 )
@@ -261,16 +267,11 @@ class SimNode:
     def _if_living(self, report: Callable[[Any], None]) -> Callable[[Any], None]:
         return lambda outcome: None if self.is_over else report(outcome)
 
-    def _lose_clients(self) -> None:
-        for connection in self.connections:
-            connection.lose()
-        self.connections.clear()
-
-    def _end(self) -> None:
+    def _end(self, *, power_is_lost: bool = False) -> None:
         """The process is gone: whatever it still holds is of no effect."""
-        self.is_over, self.accepts = True, False
+        self.is_over = True
         self.life.end()
-        self._lose_clients()
+        self.world.links.end_life(self, self.world.chance if power_is_lost else None)
         self.files.close()
 
     # --- what happens next
@@ -287,9 +288,9 @@ class SimNode:
         found.extend(partial(self.calls.run_next, number) for number in range(self.calls.waiting)[:THREADS])
         if self.calls.finished:
             found.append(self.calls.report_next)
-        self.connections = [connection for connection in self.connections if not connection.is_idle]
-        for connection in self.connections:
-            found.extend(connection.steps())
+        if isinstance(self.stage, stages.AwaitClients):
+            idle = [one for one in self.listeners.of(CLIENTS) if one.is_open and not one.is_handling]
+            found.extend(one.close for one in idle)
         return found
 
     def _are_timers_due(self) -> bool:
@@ -299,20 +300,12 @@ class SimNode:
     def _fire_timers(self) -> None:
         self.timer.advance()
 
-    def take_frame(self, client: Answerable, frame: Buffer) -> None:
+    def on_frame(self, connection: ServerConnection, frame: Buffer) -> None:
         """Serve a request."""
         self.world.record_frame("to", self.broker_id, frame)
-        self.node.dispatcher.dispatch(client, frame)
-
-    @property
-    def serves_brokers(self) -> bool:
-        """Whether other brokers' frames go in: from the opened logs on, for it is by orders that it joins."""
-        return self.is_alive and self._node is not None
-
-    def take_brokers_frame(self, client: Answerable, frame: Buffer) -> None:
-        """Serve a request of another broker."""
-        self.world.record_frame("to", self.broker_id, frame)
-        self.node.peer_dispatcher.dispatch(client, frame)
+        node = self.node
+        dispatcher = node.peer_dispatcher if connection.listener == BROKERS else node.dispatcher
+        dispatcher.dispatch(connection, frame)
 
     def note_answer(self, answer: bytes) -> None:
         """Called with each answer that has reached a client."""
@@ -333,9 +326,12 @@ class SimNode:
 
         Of what was on its way to the metadata store some arrives; then its session ends there.
         """
+        self._die()
+
+    def _die(self, *, power_is_lost: bool = False) -> None:
         assert self.is_alive, f"broker {self.broker_id} is dead already"
         self.world.record(f"{self.broker_id} killed")
-        self._end()
+        self._end(power_is_lost=power_is_lost)
         if getgeneratorstate(self._sequence) != GEN_RUNNING:  # else it ends in `_resume`
             self._sequence.close()
         self.stage, self._may_go_on = None, None
@@ -348,8 +344,8 @@ class SimNode:
         self.files.close_after(operations, self.kill)
 
     def lose_power(self) -> None:
-        """Die, and lose what was not synced, by the seed."""
-        self.kill()
+        """Die, and lose what was not synced, and what was not sent, by the seed."""
+        self._die(power_is_lost=True)
         self.disk.crash(self.world.chance)
 
     def begin_stop(self) -> None:
@@ -378,9 +374,18 @@ class SimNode:
 
     # --- requests
 
-    def connect(self) -> SimConnection:
-        """A client's connection to the node."""
-        return SimConnection(self)
+    def connect(self, client_id: str = "test", host: str = CLIENT_HOST) -> SimConnection:
+        """A new connection of a client on that host to this broker."""
+        client = SimClient(self.clock, host, client_id)
+        return SimConnection(
+            self.world.links,
+            client,
+            (host, CLIENT_PORT),
+            (host, self.broker_id),
+            CLIENTS,
+            client_id=client_id,
+            on_answer=self.note_answer,
+        )
 
     def send(
         self,
@@ -392,19 +397,28 @@ class SimNode:
     ) -> SimRequest:
         """Send a request to the node as the wire's bytes, in the newest version that it serves.
 
-        On a connection of its own, unless one is given.
+        On a connection on which nothing else is on its way, unless one is given.
         """
         if version is None:
             handler = self.handlers.get(request.API_KEY)
             assert handler is not None, f"{type(request).__name__} is not served"
             version = handler.highest_version
-        self._correlation_id += 1
-        header = RequestHeader(request.API_KEY, version, self._correlation_id, client_id)
-        connection = self.connect() if on is None else on
-        if connection not in self.connections:
-            self.connections.append(connection)
-        place = connection.send(encode_request_header(header) + request.encode(version))
-        return SimRequest(request, version, connection, place)
+        if on is not None:
+            return SimRequest(on, request, version)
+        # What is not answered may still be at work when its connection seems to be idle.
+        connection = self._idle_connection(client_id) if is_answered(request) else None
+        return SimRequest(connection or self.connect(client_id), request, version, self._reuse)
+
+    def _reuse(self, connection: SimConnection) -> None:
+        self._idle.setdefault(connection.client_id, []).append(connection)
+
+    def _idle_connection(self, client_id: str) -> SimConnection | None:
+        idle = self._idle.get(client_id, [])
+        while idle:
+            connection = idle.pop()
+            if not connection.is_closed:
+                return connection
+        return None
 
     def ask(self, request: Message, version: int | None = None, *, client_id: str = "test") -> Any:  # noqa: ANN401
         """The answer to a request that is answered without time passing."""

@@ -1,7 +1,7 @@
 """The world that simulated brokers share: one clock, one metadata store, and the choice of what happens next.
 
-    world = World(seed=7)
-    one, two = world.node(1), world.node(2)     whole brokers, joined, in one cluster
+    world = World(seed=7, brokers=2)            whole brokers, joined, in one cluster
+    one = world.nodes[1]
     one.ask(CreateTopicsRequest(...))           the wire's bytes in, the answer out
     world.advance(45_000)                       timers fire in order, on a clock that nothing else moves
     world.kill(1)                               its life ends between two steps
@@ -30,13 +30,24 @@ from odradek.storage.memory_files import MemoryFileSystem
 from odradek.testing.sim.disk import Died
 from odradek.testing.sim.links import Links
 from odradek.testing.sim.node import SimNode
+from odradek.testing.sim.streams import Place
 
 
 class World:
     """Everything around the nodes."""
 
-    def __init__(self, seed: int = 1, *, limits: StoreLimits | None = None, is_traced: bool = False) -> None:
-        """`is_traced` keeps what happens in `trace`."""
+    def __init__(
+        self,
+        seed: int = 1,
+        *,
+        brokers: int = 0,
+        limits: StoreLimits | None = None,
+        is_traced: bool = False,
+    ) -> None:
+        """`brokers` nodes, with the ids from 1 on, are started one after another and have joined.
+
+        `limits` are those of the metadata store; `is_traced` keeps what happens in `trace`.
+        """
         self.trace: list[str] | None = [] if is_traced else None
         """Every step, stage, frame, answer and operation of a disk, in order; the same for the same seed."""
         self.chance = SeededChance(seed)
@@ -48,6 +59,8 @@ class World:
         self._disks: dict[BrokerId, MemoryFileSystem] = {}
         self.links = Links(self)
         """The network between the nodes."""
+        for broker_id in range(1, brokers + 1):
+            self.node(broker_id)
 
     def begin(self, broker_id: BrokerId = 0, **settings: str) -> SimNode:
         """Begin another life of a broker on its disk, new or left by an earlier one; steps do it."""
@@ -70,9 +83,13 @@ class World:
         """See `SimNode.kill`."""
         self.nodes[broker_id].kill()
 
-    def cut(self, a: BrokerId, b: BrokerId, *, one_way: bool = False) -> None:
+    def cut(self, a: Place, b: Place, *, one_way: bool = False) -> None:
         """See `Links.cut`."""
         self.links.cut(a, b, one_way=one_way)
+
+    def isolate(self, place: Place) -> None:
+        """See `Links.isolate`."""
+        self.links.isolate(place)
 
     def heal(self) -> None:
         """See `Links.heal`."""

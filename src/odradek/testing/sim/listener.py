@@ -1,0 +1,99 @@
+"""The listeners of one life of a broker: which connections it has, and where their requests go.
+
+It is what `server.edge.listener` is in a process: the same connections, served in the same turns. A life that
+ends takes its connections along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from odradek.base.buffers import Buffer
+from odradek.net.framing import SCRATCH_BYTES
+from odradek.net.ready_queue import ReadyQueue
+from odradek.net.server_connection import ServerConnection
+from odradek.wire.headers import FIXED_BYTES
+
+if TYPE_CHECKING:
+    from odradek.testing.sim.node import SimNode
+
+CLIENTS: Final = "PLAINTEXT"
+BROKERS: Final = "BROKERS"
+
+
+class SimListeners:
+    """Both listeners of a life; a `Server` for streams, and a `FrameHandler` for their connections."""
+
+    def __init__(self, node: SimNode) -> None:
+        ports = node.life.surroundings
+        self.admitted: set[str] = set()
+        """The listeners that accept connections."""
+        self.connections: dict[ServerConnection, None] = {}
+        """Those that are open, in the order in which they came."""
+        self._node = node
+        self._background = ports.background
+        self._defer = ports.defer
+        self._ready = ReadyQueue(ports.defer, ports.turn_time)
+        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
+
+    def of(self, listener: str) -> list[ServerConnection]:
+        """The open connections of one listener."""
+        return [one for one in self.connections if one.listener == listener]
+
+    def abort_all(self, listener: str) -> None:
+        """Close the connections of a listener at once."""
+        for connection in self.of(listener):
+            connection.abort()
+
+    # --- `Server`
+
+    @property
+    def is_alive(self) -> bool:
+        """See `Server.is_alive`."""
+        return self._node.is_alive
+
+    def admits(self, listener: str) -> bool:
+        """See `Server.admits`."""
+        return self._node.is_alive and listener in self.admitted
+
+    def connection(self, listener: str) -> ServerConnection:
+        """See `Server.connection`."""
+        settings = self._node.core.settings
+        return ServerConnection(
+            self,
+            listener,
+            self._scratch,
+            self._ready,
+            self._background,
+            frame_bytes_min=FIXED_BYTES,
+            frame_bytes_max=settings.socket_request_max_bytes,
+            write_buffer_bytes=settings.odradek_connection_write_buffer_bytes,
+        )
+
+    def later(self, callback: Callable[[], None]) -> None:
+        """See `Server.later`."""
+        self._defer(callback)
+
+    def run_turn(self) -> None:
+        """See `Server.run_turn`."""
+        self._node.turns.run_next()
+
+    # --- `FrameHandler`
+
+    def connection_made(self, connection: ServerConnection) -> bool:
+        """See `FrameHandler.connection_made`."""
+        self.connections[connection] = None
+        return True
+
+    def frame_received(self, connection: ServerConnection, frame: Buffer) -> None:
+        """See `FrameHandler.frame_received`."""
+        self._node.on_frame(connection, frame)
+
+    def connection_lost(self, connection: ServerConnection) -> None:
+        """See `FrameHandler.connection_lost`."""
+        self.connections.pop(connection, None)
+
+    def frame_refused(self, connection: ServerConnection, reason: str) -> None:
+        """See `FrameHandler.frame_refused`."""
+        self._node.world.record(f"{self._node.broker_id} closes a connection: {reason}")

@@ -1,0 +1,409 @@
+"""One connection as the network of a world has it: bytes each way, in order, until it ends.
+
+    opener                                            server
+    send(data)    ──────── on their way, oldest first ────────►  a `ServerConnection` reads
+    on_bytes      ◄──────── on their way, oldest first ────────  and writes
+
+The opener is a client or a broker; the server's side is the very `ServerConnection` that a broker's process
+has, over a `ServerSide` in place of a socket. So order, what a request holds back, what stops the reading,
+and what ends with a connection are the same.
+
+A delivery is a step of the world: of the oldest that is on its way in one direction, when it is due, nothing
+cuts the two places, and the receiver reads. An end travels behind what was sent before it:
+
+    the opener closes or dies      what it has sent arrives, then its end
+    the broker closes, or dies     what it has written arrives, then its end
+    a power cut                    of what the machine had sent some arrives, by chance
+    reset, abort                   what is on its way is lost; the end arrives
+
+As with a socket, a broker that has stopped reading does not notice the end before it writes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias
+
+from odradek.base.buffers import Buffer
+from odradek.base.chance import Chance
+from odradek.base.ids import BrokerId
+from odradek.base.values import value
+from odradek.net.framing import LENGTH_BYTES
+from odradek.net.server_connection import ServerConnection
+
+Place: TypeAlias = BrokerId | str
+"""Where one end of a connection is: a broker, or the host of clients."""
+
+LOW_DIVISOR = 4
+"""Writing goes on when no more than this part of the limit is unsent, as on asyncio's transports."""
+
+
+@value
+class End:
+    """A side of the connection has ended; comes behind what that side sent before."""
+
+    reason: str
+
+
+class Opener(Protocol):
+    """Who has opened a connection."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can take anything."""
+
+    def on_bytes(self, data: bytes) -> None:
+        """Bytes have come."""
+
+    def on_end(self, reason: str) -> None:
+        """The connection has ended, and not by `Stream.close` or `Stream.reset`."""
+
+
+class Server(Protocol):
+    """One life of a broker, as connections to it see it."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is a process."""
+
+    def admits(self, listener: str) -> bool:
+        """Whether new connections are accepted."""
+
+    def connection(self, listener: str) -> ServerConnection:
+        """The broker's side of a new connection, not made yet."""
+
+    def later(self, callback: Callable[[], None]) -> None:
+        """Run `callback` in a later turn of its loop, if it lives then."""
+
+    def run_turn(self) -> None:
+        """Take the next turn of its loop; there is one."""
+
+
+class Network(Protocol):
+    """What a connection needs of the network around it."""
+
+    def now_ms(self) -> int:
+        """The time by which deliveries are due."""
+
+    def is_cut(self, a: Place, b: Place) -> bool:
+        """Whether nothing passes from a to b."""
+
+    def due_ms(self, a: Place, b: Place) -> int:
+        """When what a sends to b now arrives."""
+
+    def server_at(self, place: Place) -> Server | None:
+        """The life that a new connection to that place reaches; None where there is nobody."""
+
+    def on_frame(self, a: Place, b: Place, frame: bytes) -> None:
+        """Called when a request of a has arrived at b."""
+
+
+class Stream:
+    """A connection; made when its opener first sends, accepted when that arrives."""
+
+    def __init__(
+        self,
+        network: Network,
+        opener: Opener,
+        peer: tuple[str, int],
+        ways: tuple[Place, Place],
+        listener: str,
+    ) -> None:
+        """`peer` is the address that the server sees; `ways` are the places of opener and server."""
+        self.between = ways
+        self.peer = peer
+        self.listener = listener
+        self.opener = opener
+        self.server_side: ServerSide | None = None
+        """None before the server has accepted the connection."""
+        self.is_open = True
+        """Whether the opener has neither ended it nor learned of its end."""
+        self._network = network
+        # On their way, with the time at which they may arrive.
+        self._to_server: deque[tuple[int, bytes | End]] = deque()
+        self._to_opener: deque[tuple[int, bytes | End]] = deque()
+
+    @property
+    def bytes_out(self) -> int:
+        """How much the server has written."""
+        return 0 if self.server_side is None else self.server_side.connection.bytes_out
+
+    # --- the opener's side
+
+    def send(self, data: bytes) -> None:
+        """Send the bytes of one request."""
+        assert self.is_open, "the connection is closed"
+        self._put_to_server(data)
+
+    def close(self) -> None:
+        """End it; what was sent still arrives."""
+        if self.is_open:
+            self.is_open = False
+            self._put_to_server(End("closed by the other side"))
+
+    def reset(self) -> None:
+        """End it, with all that is on its way from here."""
+        if self.is_open:
+            self._to_server.clear()
+            self.close()
+
+    # --- faults
+
+    def drop(self) -> None:
+        """End it on the network: nothing that is on its way arrives, and both sides learn of the end."""
+        self._to_server.clear()
+        self._to_opener.clear()
+        self._put_to_server(End("reset on the way"))
+        self._put_to_opener(End("reset on the way"))
+
+    def lose(self) -> None:
+        """Drop it, and let both sides notice before any other step."""
+        self._to_server.clear()
+        self._to_opener.clear()
+        if self.server_side is not None:
+            self.server_side.lose()
+        if self.is_open and self.opener.is_alive:
+            self.is_open = False
+            self.opener.on_end("lost")
+
+    def lose_some(self, of: Place, chance: Chance) -> None:
+        """Lose what the machine at that place had not sent yet, by chance, when its power goes."""
+        for place, way in zip(self.between, (self._to_server, self._to_opener), strict=True):
+            if place == of:
+                kept = chance.below(len(way) + 1)
+                while len(way) > kept:
+                    way.pop()
+
+    # --- what happens next
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can come of it any more."""
+        if self._to_server and (self.server_side is None or not self.server_side.is_over):
+            return False
+        is_heard = self.is_open and self.opener.is_alive
+        return not is_heard and (self.server_side is None or self.server_side.is_over)
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether something of the opener is on its way."""
+        return bool(self._to_server)
+
+    def steps(self) -> list[Callable[[], None]]:
+        """What may arrive now: the first of each direction."""
+        found: list[Callable[[], None]] = []
+        if self._to_opener and self._may_pass(self._to_opener[0][0], *reversed(self.between)):
+            found.append(self.reach_opener)
+        if self._to_server and self._may_pass(self._to_server[0][0], *self.between):
+            side = self.server_side
+            if side is None or side.is_over or side.is_reading:
+                found.append(self.reach_server)
+        return found
+
+    def waiting_ms(self) -> list[int]:
+        """When what takes time is due."""
+        now_ms = self._network.now_ms()
+        return [way[0][0] for way in (self._to_server, self._to_opener) if way and way[0][0] > now_ms]
+
+    def reach_server(self) -> None:
+        """Let the server have the oldest that is on its way there."""
+        side = self.server_side or self._accept()
+        if side is None or side.is_over:
+            self._to_server.clear()
+            return
+        _, data = self._to_server.popleft()
+        if isinstance(data, End):
+            side.on_end()
+        else:
+            self._network.on_frame(*self.between, data[LENGTH_BYTES:])
+            side.on_bytes(data)
+
+    def reach_opener(self) -> None:
+        """Let the opener have the oldest that is on its way to it."""
+        if not (self.is_open and self.opener.is_alive):  # the other machine answers with a reset
+            self._to_opener.clear()
+            if self.server_side is not None:
+                self.server_side.on_reset()
+            return
+        _, data = self._to_opener.popleft()
+        if isinstance(data, End):
+            self.is_open = False
+            self.opener.on_end(data.reason)
+        else:
+            if self.server_side is not None:
+                self.server_side.on_taken(len(data))
+            self.opener.on_bytes(data)
+
+    def _may_pass(self, due_ms: int, a: Place, b: Place) -> bool:
+        return due_ms <= self._network.now_ms() and not self._network.is_cut(a, b)
+
+    def _accept(self) -> ServerSide | None:
+        """The server's side; None where nobody accepts the connection, which its opener is then told."""
+        server = self._network.server_at(self.between[1])
+        if isinstance(self._to_server[0][1], End):
+            return None
+        if server is None or not server.admits(self.listener):
+            self._put_to_opener(End("connection refused"))
+            return None
+        self.server_side = side = ServerSide(self, server)
+        side.accept()
+        return side
+
+    # --- the server's side
+
+    def put_to_opener(self, data: bytes) -> None:
+        """Send what the server has written."""
+        self._put_to_opener(data)
+
+    def end_to_opener(self, reason: str, *, is_reset: bool = False) -> None:
+        """Let the opener learn of the end, behind what was written, or in place of it."""
+        if is_reset:
+            self._to_opener.clear()
+        self._put_to_opener(End(reason))
+
+    def _put_to_opener(self, data: bytes | End) -> None:
+        opener_place, server_place = self.between
+        self._to_opener.append((self._network.due_ms(server_place, opener_place), data))
+
+    def _put_to_server(self, data: bytes | End) -> None:
+        self._to_server.append((self._network.due_ms(*self.between), data))
+
+
+class ServerSide:
+    """The broker's side of a stream: the `Transport` of a `ServerConnection`."""
+
+    def __init__(self, stream: Stream, server: Server) -> None:
+        self.server = server
+        """The life that accepted it."""
+        self.connection = server.connection(stream.listener)
+        self.is_reading = True
+        """Whether the connection takes bytes."""
+        self.is_over = False
+        """Whether the connection has been told of the end, or its process is gone."""
+        self._stream = stream
+        # No more is read or written.
+        self._is_closing = False
+        # Written, and not taken by the opener.
+        self._unsent_bytes = 0
+        self._unsent_bytes_high = 0
+        # Whether the connection was told that its peer does not take its answers.
+        self._is_choked = False
+
+    def accept(self) -> None:
+        """Let the broker have the connection; it may refuse it."""
+        self.connection.connection_made(self)
+
+    def die(self) -> None:
+        """The process is gone, without a word to what it was."""
+        if not self.is_over:
+            self.is_over = True
+            self._stream.end_to_opener("the broker has gone")
+
+    # --- the network's side
+
+    def on_bytes(self, data: bytes) -> None:
+        """Bytes have come; what the connection does not read any more is lost with it."""
+        rest = memoryview(data)
+        while rest and not self._is_closing:
+            place = self.connection.get_buffer(-1)
+            count = min(len(place), len(rest))
+            place[:count] = rest[:count]
+            rest = rest[count:]
+            self.connection.buffer_updated(count)
+
+    def on_end(self) -> None:
+        """The opener has ended the connection."""
+        self.connection.eof_received()
+        self.on_reset()
+
+    def on_reset(self) -> None:
+        """Nobody is there any more."""
+        self._is_closing = True
+        self._unsent_bytes = 0
+        self.server.later(self._finish)
+
+    def on_taken(self, count: int) -> None:
+        """The opener has taken so many bytes."""
+        self._unsent_bytes = max(0, self._unsent_bytes - count)
+        if self._is_choked:
+            self.server.later(self._resume)
+        if self._is_closing and not self._unsent_bytes:
+            self.server.later(self._finish)
+
+    def lose(self) -> None:
+        """Nobody is there any more, which the broker notices at once."""
+        self._is_closing = True
+        if self.server.is_alive:
+            self._finish()
+
+    def _resume(self) -> None:
+        if self._is_choked and self._unsent_bytes <= self._unsent_bytes_high // LOW_DIVISOR:
+            self._is_choked = False
+            self.connection.resume_writing()
+
+    def _finish(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            self.connection.connection_lost(None)
+
+    # --- `Transport`
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as the port has it
+        """See `Transport.get_extra_info`."""
+        return self._stream.peer if name == "peername" else default
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """See `Transport.set_write_buffer_limits`."""
+        assert high is not None, "a connection sets how much may be unsent"
+        assert low is None, "a connection leaves the lower limit to its transport"
+        self._unsent_bytes_high = high
+
+    def get_write_buffer_size(self) -> int:
+        """See `Transport.get_write_buffer_size`."""
+        return self._unsent_bytes
+
+    def write(self, data: Buffer) -> None:
+        """See `Transport.write`."""
+        self.writelines([data])
+
+    def writelines(self, list_of_data: Iterable[Buffer]) -> None:
+        """See `Transport.writelines`."""
+        if self._is_closing or self.is_over:
+            return
+        data = b"".join(list_of_data)
+        self._stream.put_to_opener(data)
+        self._unsent_bytes += len(data)
+        if self._unsent_bytes > self._unsent_bytes_high and not self._is_choked:
+            self._is_choked = True
+            self.connection.pause_writing()
+
+    def pause_reading(self) -> None:
+        """See `Transport.pause_reading`."""
+        assert self.is_reading, "asyncio calls it an error to pause twice"
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        """See `Transport.resume_reading`."""
+        assert not self.is_reading, "asyncio calls it an error to resume twice"
+        self.is_reading = True
+
+    def is_closing(self) -> bool:
+        """See `Transport.is_closing`."""
+        return self._is_closing
+
+    def close(self) -> None:
+        """See `Transport.close`."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._stream.end_to_opener("closed by the broker")
+            if not self._unsent_bytes:
+                self.server.later(self._finish)
+
+    def abort(self) -> None:
+        """See `Transport.abort`."""
+        if not self.is_over:
+            self._is_closing = True
+            self._unsent_bytes = 0
+            self._stream.end_to_opener("reset by the broker", is_reset=True)
+            self.server.later(self._finish)
