@@ -7,8 +7,10 @@ import pytest
 from odradek.base.errors import ApiError
 from odradek.metadata import paths
 from odradek.metadata.store import Create
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.server.node import stages
+from odradek.server.node.peers import PeerRequest
 from odradek.storage import file_names
 from odradek.storage.finding import FindingKind
 from odradek.testing.sim import SimNode, World
@@ -16,12 +18,14 @@ from odradek.testing.sim.client import CLIENT_HOST
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
-START = [stages.ReadStore, stages.OpenLogs, stages.Join, stages.AdmitClients]
+START = [stages.ReadStore, stages.OpenLogs, stages.AdmitBrokers, stages.Join, stages.AdmitClients]
 STOP = [
     stages.RefuseClients,
     stages.AwaitClients,
     stages.EndCompaction,
+    stages.RefuseBrokers,
     stages.AwaitWork,
     stages.CloseLogs,
 ]
@@ -128,7 +132,7 @@ def test_a_start_that_fails_undoes_what_it_did() -> None:
     other.submit(Create(paths.broker(0), registration, ephemeral=True))
     world.settle()
     node = world.begin()
-    assert stages_of(node) == [*START[:3], *STOP]
+    assert stages_of(node) == [*START[:4], *STOP]
     assert isinstance(node.start_error, ApiError)
     assert world.open_sessions() == [other.session_id]
     assert node.life.is_over
@@ -216,3 +220,53 @@ def test_what_a_start_finds_is_one_report() -> None:
     (finding,) = again.findings
     assert finding.kind is FindingKind.UNCLEAN_STOP
     assert str(finding) == "/data was not stopped cleanly, its logs were verified"
+
+
+# --- brokers
+
+
+def ask_as_broker(node: SimNode) -> list[object]:
+    """Broker 1 sends an order to the node; what becomes of it."""
+    outcomes: list[object] = []
+    order = PeerRequest(node.broker_id, UpdateMetadataRequest(controller_id=1), 8, timeout_ms=30_000)
+    node.world.nodes[1].node.life.surroundings.peers.send(order, outcomes.append)
+    return outcomes
+
+
+def test_a_broker_that_stops_answers_brokers_until_it_closes_its_logs() -> None:
+    """Clients are refused first; followers fetch and orders are obeyed until nothing is at work."""
+    world = World(brokers=2)
+    node = world.nodes[2]
+    asked = node.send(fetch_at_the_end(), 12).arrive()
+    world.cut(2, CLIENT_HOST, one_way=True)  # its answer is not taken, so it is waited for
+    node.begin_stop()
+    world.settle()
+    assert isinstance(node.stage, stages.AwaitClients)
+    outcomes, refused = ask_as_broker(node), node.send(fetch_at_the_end(), 12, on=node.connect(host="else"))
+    world.settle()
+    assert [type(outcome) for outcome in outcomes] == [UpdateMetadataResponse]
+    assert refused.client.is_closed
+    world.advance(stages.DRAIN_MS_MAX)
+    assert (node.is_over, asked.answers) == (True, [])
+    outcomes = ask_as_broker(node)
+    world.settle()
+    assert [type(outcome) for outcome in outcomes] == [ConnectionFailed]
+
+
+@pytest.mark.slow
+def test_an_order_on_its_way_when_a_broker_stops_is_answered_or_fails() -> None:
+    """R5a: the controller learns which of both, and nothing of it keeps the broker from stopping cleanly."""
+    seen = set[type[object]]()
+    for seed in range(1, 60):
+        world = World(seed, brokers=2)
+        node = world.nodes[2]
+        outcomes = ask_as_broker(node)
+        for _ in range(seed % 12):
+            world.step()
+        node.begin_stop()
+        world.advance(60_000)
+        assert node.is_over
+        assert node.disk.exists(CLEAN_MARK)
+        (outcome,) = outcomes
+        seen.add(type(outcome))
+    assert seen == {UpdateMetadataResponse, ConnectionFailed}

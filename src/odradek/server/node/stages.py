@@ -2,11 +2,14 @@
 
     start   ReadStore       whose cluster this is and every topic's settings, before any log is touched
             OpenLogs        the directories locked, checked to be this cluster's, recovered
+            AdmitBrokers    it is by the orders of another broker, the controller, that it joins
             Join            registered, and the controller's orders obeyed: we lead what we lead
             AdmitClients    only now: a client that connects finds the partitions there
     stop    RefuseClients   no new ones; then parked requests are answered with what there is
             AwaitClients    what is at work is answered, for a while
             EndCompaction   what is being cleaned is dropped
+            RefuseBrokers   until here followers fetch and orders are obeyed, as in Kafka, which ends all
+                            requests when its leaders have moved, before it closes anything
             AwaitWork       the session has ended, so that the next life need not wait for its expiry, and
                             threads have nothing left to do: no file has two writers
             CloseLogs       checkpoints, flush, `.kafka_cleanshutdown`: the mark comes last
@@ -50,6 +53,13 @@ class OpenLogs:
 
 
 @value
+class AdmitBrokers:
+    """Let the other brokers in: their frames go to the node from here on."""
+
+    node: Node
+
+
+@value
 class Join:
     """Let the node join under these addresses (`Node.join`), and wait until it has."""
 
@@ -80,6 +90,11 @@ class EndCompaction:
 
 
 @value
+class RefuseBrokers:
+    """Let no more brokers in, and end their connections, with what they have parked."""
+
+
+@value
 class AwaitWork:
     """Wait until the session has ended in the store, and all that threads were given is done."""
 
@@ -94,11 +109,13 @@ class CloseLogs:
 Stage: TypeAlias = (
     ReadStore
     | OpenLogs
+    | AdmitBrokers
     | Join
     | AdmitClients
     | RefuseClients
     | AwaitClients
     | EndCompaction
+    | RefuseBrokers
     | AwaitWork
     | CloseLogs
 )
@@ -147,6 +164,7 @@ def start(
         ports.on_finding(finding)
     node = Node(life, layers, image, logs, handlers)
     try:
+        yield AdmitBrokers(node)
         yield Join(node, endpoints)
         node.serve()
         yield AdmitClients(node)
@@ -166,6 +184,7 @@ def stop(node: Node, in_parallel: InParallel = one_after_another) -> Sequence[No
     node.core.record_work.close()
     node.stop_compaction()
     yield EndCompaction()
+    yield RefuseBrokers()
     node.core.store_session.close()
     yield AwaitWork()
     # The clean mark names this run, if the controller knew of it (R15).

@@ -121,6 +121,8 @@ async def _carry_out(stage: stages.Stage, shell: Shell, store_host: StoreHost) -
             return await _in_session(store_host, process)
         case stages.OpenLogs(call):
             return await shell.executor.run(call)
+        case stages.AdmitBrokers() | stages.RefuseBrokers():
+            pass  # a broker's process is a cluster of one: it has no listener between brokers
         case stages.Join():
             await _join(stage)
         case stages.AdmitClients(node):

@@ -234,9 +234,11 @@ class SimNode:
                 self.calls.submit(
                     self._unless_over(call), self._if_living(self._go_on), self._if_living(self._fail)
                 )
-            case stages.Join(node, endpoints):
+            case stages.AdmitBrokers(node):
                 self._node = node
-                self.listeners.admitted.add(BROKERS)  # for it is by their orders that it joins
+                self.listeners.admitted.add(BROKERS)
+                self._may_go_on = lambda: True
+            case stages.Join(node, endpoints):
                 node.join(endpoints, self.life.report(self._outcome))
             case stages.AdmitClients():
                 self.listeners.admitted.add(CLIENTS)
@@ -249,6 +251,10 @@ class SimNode:
                 self.timer.add(TimedCall(deadline_ms, lambda: self.listeners.abort_all(CLIENTS)))
                 self._may_go_on = lambda: not self.listeners.of(CLIENTS)
             case stages.EndCompaction():
+                self._may_go_on = lambda: True
+            case stages.RefuseBrokers():
+                self.listeners.admitted.discard(BROKERS)
+                self.listeners.abort_all(BROKERS)
                 self._may_go_on = lambda: True
             case stages.AwaitWork():
                 self._may_go_on = lambda: (
