@@ -9,6 +9,7 @@ parts that they use, and ports where what is behind them is made later.
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.base.execution import RunSteps, Slices
