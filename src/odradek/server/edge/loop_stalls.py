@@ -62,6 +62,8 @@ class LoopStalls:
         """`clock` bounds how often a warning is logged; `waited_ns` is how long this thread has waited."""
         self.now_ns = now_ns
         self._waited_ns = waited_ns
+        self.has_clients = True
+        """False during a start: whatever takes long then, nobody waits for it but who starts the broker."""
         self.count = 0
         """How many pieces of work took `STALL_NS` or longer."""
         self.longest_ns = 0
@@ -79,6 +81,20 @@ class LoopStalls:
         self._named_ns = 0
         # How long the thread had waited at the probe's last look or the last stall, whichever came later.
         self._waited_before_ns = waited_ns()
+        # How long code was loaded that no note has left out yet, and when the last of that was done.
+        self._loaded_ns = 0
+        self._loaded_until_ns = 0
+
+    def load(self, call: Callable[[], T]) -> T:
+        """Make a call that loads code, which takes long once and never again; its time is no stall."""
+        began_ns = self.now_ns()
+        try:
+            return call()
+        finally:
+            self._loaded_until_ns = self.now_ns()
+            took_ns = self._loaded_until_ns - began_ns
+            self._loaded_ns += took_ns
+            self._named_ns += took_ns
 
     def run(self, callback: Callable[[], None]) -> None:
         """Call `callback`, and note it by its name when it took long, beside what it has noted itself."""
@@ -94,6 +110,10 @@ class LoopStalls:
     def note(self, elapsed_ns: int, cause: str) -> None:
         """Take note of a piece of work that took longer than `notable_ns` and ends now."""
         self._noted_ns += elapsed_ns
+        if self._loaded_ns:
+            elapsed_ns -= self._take_loaded_ns(elapsed_ns)
+        if not self.has_clients:
+            return
         if elapsed_ns > self._longest_here_ns:
             self._longest_here, self._longest_here_ns = cause, elapsed_ns
         held_ns = elapsed_ns
@@ -136,8 +156,14 @@ class LoopStalls:
                 "the event loop stood still for %d ms: %s", unnamed_ns // 1_000_000, self._unnamed_cause()
             )
         self.notable_ns = NOTABLE_NS
-        self._longest_here, self._longest_here_ns, self._named_ns = "", 0, 0
+        self._longest_here, self._longest_here_ns = "", 0
+        self._named_ns = self._loaded_ns = 0
         self._waited_before_ns = self._waited_ns()
+
+    def _take_loaded_ns(self, elapsed_ns: int) -> int:
+        """How long code was loaded within the piece of work of that length."""
+        loaded_ns, self._loaded_ns = self._loaded_ns, 0
+        return loaded_ns if self._loaded_until_ns >= self.now_ns() - elapsed_ns else 0
 
     def _unnamed_cause(self) -> str:
         if not self._longest_here:
