@@ -159,6 +159,11 @@ def _loop(broker: BrokerView) -> Iterator[Family]:
         "How long one piece of work held the event loop at most, in ms, since the start",
         stalls.longest_ns / 1_000_000,
     )
+    yield GaugeMetricFamily(
+        "odradek_loop_starved_ms_max",
+        "How long the loop's thread waited for a processor at most within one piece of work, in ms",
+        stalls.starved_ns / 1_000_000,
+    )
     yield CounterMetricFamily(
         "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
     )
@@ -277,66 +282,23 @@ def _groups(broker: BrokerView) -> Iterator[Family | None]:
             labels=["group", "topic", "partition"],
         )
 
-    def _loop(self) -> Iterator[Any]:
-        """What holds the event loop, or waits for it."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        core = self._broker.node.core
-        stalls = self._broker.stalls
-        yield GaugeMetricFamily(
-            "odradek_loop_stall_ms_max",
-            "How long one piece of work held the event loop at most, in ms, since the start",
-            stalls.longest_ns / 1_000_000,
-        )
-        yield GaugeMetricFamily(
-            "odradek_loop_starved_ms_max",
-            "How long the loop's thread waited for a processor at most within one piece of work, in ms",
-            stalls.starved_ns / 1_000_000,
-        )
-        yield CounterMetricFamily(
-            "odradek_loop_stalls", "Times the event loop was held for 100 ms or longer", stalls.count
-        )
-        yield GaugeMetricFamily(
-            "odradek_steps_waiting", "Work in steps that has begun and is not done", core.slices.waiting
-        )
-        yield GaugeMetricFamily(
-            "odradek_record_work_waiting",
-            "Checks of records and lookups by time that have a next step or wait for a thread",
-            core.record_work.waiting,
-        )
-        spin = self._broker.spin
-        yield CounterMetricFamily(
-            "odradek_loop_spin_seconds",
-            "Time for which the event loop polled after requests instead of sleeping",
-            spin.polled_ns / 1e9 if spin else 0.0,
-        )
-        yield CounterMetricFamily(
-            "odradek_loop_spin_requests", "Requests that came meanwhile", spin.requests_met if spin else 0
-        )
-
-    def _replication(self) -> Iterator[Any]:
-        """R8: per topic; totals are sums, which the reader makes of them."""
-        from prometheus_client.core import CounterMetricFamily
-
-        meters = self._broker.node.core.replicas.meters
-        for name, meaning in _TOPIC_COUNTS.items():
-            family = CounterMetricFamily(f"odradek_topic_{name}", meaning, labels=["topic"])
-            for topic, meter in meters.topics():
-                family.add_metric([topic], getattr(meter, name))
-            yield family
-        expired = CounterMetricFamily(
-            "odradek_produce_expirations",
-            "Acks that did not come in time (P4)",
-            labels=["topic", "partition"],
-        )
-        for (topic, partition), count in meters.produce_expirations.items():
-            expired.add_metric([topic, str(partition)], count)
-        yield expired
-        for kind, count in (
-            ("consumer", meters.consumer_fetch_expirations),
-            ("follower", meters.follower_fetch_expirations),
-        ):
-            meaning = f"Fetches of a {kind} answered at their deadline"
-            yield CounterMetricFamily(f"odradek_{kind}_fetch_expirations", meaning, count)
-        yield CounterMetricFamily("odradek_isr_shrinks", "Replicas taken out of ISRs", meters.isr_shrinks)
-        yield CounterMetricFamily("odradek_isr_expansions", "Replicas let into ISRs", meters.isr_expansions)
+    part, shown, left_out = new_part(), 0, 0
+    for number, (group, named, offset) in enumerate(core.groups.committed(), 1):
+        if number % OFFSETS_PER_STEP == 0:
+            yield None
+        partition = core.replicas.partition(named)
+        if partition is None:
+            continue
+        if shown >= GROUP_LAGS_MAX:
+            left_out += 1
+            continue
+        if len(part.samples) >= SAMPLES_PER_STEP:
+            yield part
+            part = new_part()
+        behind = max(0, partition.log.high_watermark.offset - offset)
+        part.add_metric([group, named.topic, str(named.partition)], behind)
+        shown += 1
+    yield part
+    yield GaugeMetricFamily(
+        "odradek_group_lags_left_out", f"Lags beyond the first {GROUP_LAGS_MAX}, not shown", left_out
+    )
