@@ -104,7 +104,9 @@ def _default(setting: Setting) -> str:
     text = setting.render(setting.default)
     if text is None or not text:
         return "-"
-    return _number(setting.default) if isinstance(setting.default, int) else _escaped(text)
+    if isinstance(setting.default, int):
+        return _number(setting.default)
+    return _escaped(text).replace(",", ", ")  # so that a long list is broken where it may be
 
 
 def _values(setting: Setting) -> str:
