@@ -14,12 +14,12 @@ INTRODUCTION = """\
 
 Apache Kafka and Odradek in turn on one machine, with the same settings, driven by the same real clients:
 `./dev bench`, which also writes this page. A pair is one broker after the other, both started afresh; the
-ratio is Odradek's figure over Apache Kafka's of the same pair. Told are medians over all pairs and, in
-brackets, the least and the greatest. A goal counts as met within 5 %. Every finished run is in
-`benchmarks/results/`; one that was ended before it was through leaves nothing there.
+ratio is Odradek's figure over Apache Kafka's of the same pair. Figures are medians over all pairs; brackets
+give minimum and maximum. A goal counts as met within 5 %. Every finished run is in `benchmarks/results/`; an
+unfinished run leaves nothing there.
 
 Neither broker waits for more members when a group begins (`group.initial.rebalance.delay.ms=0`), except
-where cold clients are timed: there each has its own default, Apache Kafka's being 3,000 ms.
+where cold clients are measured: there each broker has its own default, which is 3,000 ms for Apache Kafka.
 """
 
 _VERDICTS = {True: "met", False: "**missed**", None: ""}

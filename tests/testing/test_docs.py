@@ -1,30 +1,17 @@
-"""Every block of Python in README and docs/testing.md is run as its reader would run it."""
+"""Every block in README and docs/testing.md that is for pytest is run as its reader would run it."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from odradek.testing import Broker
+from tests.docs.blocks import Runner, blocks_run_by
 
 pytest_plugins = ["pytester"]
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/testing.md")
-_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks() -> Iterator[tuple[str, str]]:
-    for page in PAGES:
-        text = (ROOT / page).read_text()
-        for block in _BLOCK.finditer(text):
-            yield f"{page}:{text.count(chr(10), 0, block.start()) + 2}", block[1]
-
-
-BLOCKS = dict(blocks())
+BLOCKS = {block.place: block.text for block in blocks_run_by(Runner.PYTEST) if block.language == "python"}
 TESTS = {name: block for name, block in BLOCKS.items() if re.search(r"^\s*(async )?def test_", block, re.M)}
 OTHERS = {name: block for name, block in BLOCKS.items() if name not in TESTS}
 
@@ -80,3 +67,15 @@ def test_the_block_for_spark(capfd: pytest.CaptureFixture[str]) -> None:
         assert '"127.0.0.1:9092"' in block
         exec(block.replace("127.0.0.1:9092", broker.bootstrap_servers), {})
     assert "flights" in capfd.readouterr().out
+
+
+def test_the_block_for_the_ini_file(pytester: pytest.Pytester) -> None:
+    (block,) = [block for block in blocks_run_by(Runner.PYTEST) if block.language == "ini"]
+    pytester.makeini(f"{block.text}\nasyncio_default_fixture_loop_scope = function")
+    pytester.makepyfile("""
+        def test_settings(odradek_broker):
+            assert odradek_broker.settings["num.partitions"] == "2"
+            assert odradek_broker.settings["log.retention.hours"] == "1"
+            assert odradek_broker.process
+    """)
+    pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider").assert_outcomes(passed=1)

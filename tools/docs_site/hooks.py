@@ -1,4 +1,4 @@
-"""Functions that mkdocs calls while it builds the site, by their names: pages and files from outside of `docs`."""
+"""Functions that mkdocs calls, by their names, while it builds the site."""
 
 from pathlib import Path
 from typing import Final

@@ -1,8 +1,8 @@
 """Where the links of a page lead on the site, and which path of the repository each page and file comes from.
 
 The pages are read in the repository too, so their links are relative paths in it. On the site `docs` is the
-root, the pages of the repository's root (README, CONTRIBUTING, ...) stand beside those of `docs`, and any other
-file that a page links to is copied to `files/` under its path:
+root, the pages of the repository's root (README, CONTRIBUTING, ...) are beside those of `docs`, and any
+other file that a page links to is copied to `files/` under its path:
 
     docs/testing.md        ../compat/styles/test_faust.py    ->  files/compat/styles/test_faust.py
     CHANGELOG.md           docs/metrics.md                   ->  metrics.md
