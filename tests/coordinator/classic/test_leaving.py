@@ -55,6 +55,16 @@ def test_whoever_leaves_is_waited_for_no_longer(bench: GroupBench) -> None:
     assert second.take(waiting).leader == second.member_id
 
 
+def test_no_heartbeat_of_a_member_that_left_is_waited_for(bench: GroupBench) -> None:
+    """As in Kafka; it was shown by `describe purgatories` until the end of its session."""
+    first, second = bench.member(), bench.member("i-2")
+    bench.stable(first, second)
+    waiting = bench.coordinator.purgatories.heartbeats
+    assert waiting.delayed == 2
+    leave(bench, MemberIdentity(first.member_id), MemberIdentity("", "i-2"))
+    assert waiting.delayed == 0
+
+
 def test_a_member_that_leaves_while_it_waits_is_answered(bench: GroupBench) -> None:
     first, second = bench.member(), bench.member()
     bench.stable(first)

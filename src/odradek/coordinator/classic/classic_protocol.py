@@ -86,13 +86,19 @@ class ClassicProtocol:
 
     def leave(self, leavers: Iterable[MemberIdentity]) -> list[ErrorCode]:
         """LeaveGroup; returns one code for each member."""
+        group = self.membership
         codes: list[ErrorCode] = []
         effects: ClassicEffects = []
+        gone: list[str] = []
         for leaver in leavers:
-            code, more = leave(self.membership, leaver)
+            member_id = leaver.member_id or group.static_members.get(leaver.group_instance_id or "", "")
+            code, more = leave(group, leaver)
             codes.append(code)
             effects += more
+            gone += [member_id] if code is ErrorCode.NONE else []
         self._carry_out_all(effects)
+        for member_id in gone:  # Nobody waits for their heartbeats any more.
+            self._purgatories.heartbeats.check_and_complete(MemberKey(group.group_id, member_id))
         return codes
 
     # --- the group's life
