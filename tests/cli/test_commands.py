@@ -321,23 +321,6 @@ def test_the_client_is_configured_by_a_file(
     )
 
 
-def test_words_are_completed(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["topics", "create", "completed"])
-
-    def offered(*words: str) -> list[str]:
-        capsys.readouterr()
-        assert run(["completion", "words", "--", *words]) == 0
-        return capsys.readouterr().out.splitlines()
-
-    assert "topics" in offered("to")
-    assert offered("topics", "delete-") == ["delete-records"]
-    assert "--partitions" in offered("topics", "create", "--")
-    assert "completed" in offered("topics", "describe", "comp")
-    assert offered("consume", "t", "--isolation-level", "read_c") == ["read_committed"]
-    assert offered("log", "dump", "") == ["<file>"]
-    assert offered("nonsense", "") == []
-
-
 def test_version_and_help_are_given_everywhere(capsys: pytest.CaptureFixture[str]) -> None:
     assert output_of(capsys, "--version").startswith("odradek ")
     for name in MODULES:

@@ -46,7 +46,7 @@ class Argument:
     variable: str = ""
     """The environment variable that gives the default."""
     completes: str = ""
-    """What the shell may offer: "file", "topic" or "group"."""
+    """What the shell may offer: "file", "topic", "group"; "named" is what the word before says of these."""
 
     @property
     def is_option(self) -> bool:

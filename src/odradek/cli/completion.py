@@ -4,31 +4,39 @@ The script asks `odradek completion words` for the words that may come next, so 
 """
 
 from odradek.base.errors import OdradekError
-from odradek.cli.command_line import HELP, Argument, Command, Group, Options, positional
+from odradek.cli.command_line import HELP, Argument, Command, Group, Options, option, positional
 from odradek.cli.main import MODULES, find
-from odradek.client.configuration import ClientConfig
 
 SCRIPTS = {
+    # Readline cuts words at = and :, too, and replaces only what follows: the rest of the word is cut off
+    # what it gets.
     "bash": """\
 _odradek() {
-    local IFS=$'\\n'
-    COMPREPLY=($(odradek completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
-    if [ "${#COMPREPLY[@]}" -eq 1 ] && [ "${COMPREPLY[0]}" = "<file>" ]; then
-        COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
-    fi
+    local current="${COMP_WORDS[COMP_CWORD]}" found
+    COMPREPLY=()
+    while IFS= read -r found; do
+        if [ "$found" = "<file>" ]; then
+            compopt -o filenames 2>/dev/null
+            while IFS= read -r found; do COMPREPLY+=("$found"); done < <(compgen -f -- "$current")
+        else
+            COMPREPLY+=("$(printf '%q' "$found")")
+        fi
+    done < <(odradek completion words "--line=${COMP_LINE:0:COMP_POINT}" "--tail=$current" 2>/dev/null)
 }
-complete -o filenames -F _odradek odradek""",
+complete -F _odradek odradek""",
     "zsh": """\
 #compdef odradek
 _odradek() {
     local -a found
-    found=("${(@f)$(odradek completion words -- "${(@)words[2,$CURRENT]}" 2>/dev/null)}")
+    found=("${(@f)$(odradek completion words -- "${(@Q)words[2,$CURRENT]}" 2>/dev/null)}")
     if [[ "${found[1]}" == "<file>" ]]; then _files; else compadd -- ${found}; fi
 }
-compdef _odradek odradek""",
+if [[ "${funcstack[1]}" == _odradek ]]; then _odradek "$@"; else compdef _odradek odradek; fi""",
     "fish": """\
 function __odradek
-    set -l found (odradek completion words -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+    set -l given (commandline -opc)
+    set -e given[1]
+    set -l found (odradek completion words -- $given (commandline -ct) 2>/dev/null)
     if test "$found" = "<file>"
         __fish_complete_path (commandline -ct)
     else
@@ -44,8 +52,28 @@ TIMEOUT_MS = 1000
 
 def words(options: Options) -> None:
     """Print what the last of the words may become, one candidate a line."""
-    for candidate in candidates(options.words):
-        print(candidate)
+    if options.line is None:
+        for candidate in candidates(options.words):
+            print(candidate)
+        return
+    _, *given = words_of(options.line)
+    cut = given[-1].removesuffix(options.tail) if given else ""
+    for candidate in candidates(given):
+        print(candidate.removeprefix(cut))
+
+
+def words_of(line: str) -> list[str]:
+    """The words of a line as a shell reads it; the last one is empty after a blank, or not closed yet."""
+    import shlex
+
+    for closing in ("", "'", '"'):
+        try:
+            given = shlex.split(f"{line}{closing}")
+        except ValueError:
+            continue
+        is_new = not closing and line[-1:].isspace() and not line.endswith("\\ ")
+        return [*given, ""] if is_new or not given else given
+    return [line]
 
 
 def candidates(given: list[str]) -> list[str]:
@@ -62,11 +90,14 @@ def _possible(before: list[str], last: str) -> list[str]:
     except OdradekError:
         return []
     if isinstance(found, Group):
-        return [one.name for one in found.commands]
+        return [*(one.name for one in found.commands), "--help"] if not rest else []
     known = {name: one for one in (*found.arguments, HELP) if one.is_option for name in one.names}
     previous = known.get(rest[-1]) if rest else None
     if previous is not None and previous.metavar:
-        return _values(previous)
+        return _values(previous, rest)
+    name, equals, _ = last.partition("=")
+    if equals and name in known:
+        return [f"{name}={value}" for value in _values(known[name], rest) if value != FILE_WORD]
     if last.startswith("-"):
         return [name for name in known if name.startswith("--")]
     return _values_of_word(found, rest, known)
@@ -74,42 +105,68 @@ def _possible(before: list[str], last: str) -> list[str]:
 
 def _values_of_word(command: Command, rest: list[str], known: dict[str, Argument]) -> list[str]:
     """The values of the positional argument that comes next."""
-    place, is_value = 0, False
+    given, is_value = [], False
     for word in rest:
         option = known.get(word)
         if is_value or option is not None:
             is_value = not is_value and option is not None and bool(option.metavar)
             continue
-        place += not word.startswith("-")
+        if not word.startswith("-"):
+            given.append(word)
     positionals = [one for one in command.arguments if not one.is_option]
+    place = len(given)
     if positionals and positionals[-1].many:
         place = min(place, len(positionals) - 1)
-    return _values(positionals[place]) if place < len(positionals) else []
+    if place >= len(positionals):
+        return []
+    one = positionals[place]
+    if one.completes == "named":  # `configs describe topic NAME`
+        return _names(given[0], rest) if given else []
+    return [value for value in _values(one, rest) if value not in given]
 
 
-def _values(one: Argument) -> list[str]:
+def _values(one: Argument, rest: list[str]) -> list[str]:
     if one.choices:
         return list(one.choices)
     if one.completes == "file":
         return [FILE_WORD]
-    if not one.completes:
-        return []
-    import os
+    return _names(one.completes, rest)
 
-    from odradek.cli.connecting import SERVERS_VARIABLE
+
+def _names(of: str, rest: list[str]) -> list[str]:
+    """Names that the cluster knows, topics or groups; none where it does not answer soon."""
+    if of not in ("topic", "group"):
+        return []
+    from dataclasses import replace
+
+    from odradek.cli.command_line import parse
+    from odradek.cli.connecting import CONNECTION, client_config
     from odradek.client.admin import Admin
     from odradek.client.group_admin import GroupAdmin
 
-    servers = os.environ.get(SERVERS_VARIABLE) or ClientConfig().bootstrap_servers
-    config = ClientConfig(servers, request_timeout_ms=TIMEOUT_MS)
+    connecting = Command("", "", words, CONNECTION)
     try:
-        if one.completes == "topic":
+        given = parse("", connecting, _only(CONNECTION, rest))
+        config = replace(client_config(given), request_timeout_ms=TIMEOUT_MS)
+        if of == "topic":
             with Admin(config) as admin:
                 return [topic.name for topic in admin.list_topics() if not topic.internal]
         with GroupAdmin(config) as admin:
             return [group.group for group in admin.list_groups()]
     except OdradekError:
         return []
+
+
+def _only(options: tuple[Argument, ...], rest: list[str]) -> list[str]:
+    """Of the words of a command line those that give these options, with their values."""
+    names = {name for one in options for name in one.names}
+    found = []
+    for place, word in enumerate(rest):
+        if word in names:
+            found += rest[place : place + 2]
+        elif word.partition("=")[0] in names:
+            found.append(word)
+    return found
 
 
 def _script_command(shell: str, how: str) -> Command:
@@ -125,12 +182,18 @@ GROUP = Group(
     (
         _script_command("bash", 'Add this line to ~/.bashrc: eval "$(odradek completion bash)"'),
         _script_command("zsh", 'Add this line to ~/.zshrc, after compinit: eval "$(odradek completion zsh)"'),
-        _script_command("fish", "Write it to ~/.config/fish/completions/odradek.fish."),
+        _script_command(
+            "fish", "Write it to a file: odradek completion fish > ~/.config/fish/completions/odradek.fish"
+        ),
         Command(
             "words",
             "Print what the last of some words may become; the scripts ask this.",
             words,
-            (positional("words", "the words after 'odradek'", metavar="WORD", many=True, required=False),),
+            (
+                positional("words", "the words after 'odradek'", metavar="WORD", many=True, required=False),
+                option("--line", help="the whole line instead, as far as it is typed", metavar="LINE"),
+                option("--tail", help="with --line: what the shell replaces", metavar="TEXT", default=""),
+            ),
         ),
     ),
 )

@@ -15,7 +15,9 @@ COLUMNS = (Column("setting"), Column("value"), Column("from"))
 
 KIND = positional("kind", "what has the settings", choices=tuple(TYPES))
 NAME = positional(
-    "name", f"the topic's or group's name, or the broker's id ('{ALL_BROKERS}': what holds for all brokers)"
+    "name",
+    f"the topic's or group's name, or the broker's id ('{ALL_BROKERS}': what holds for all brokers)",
+    completes="named",
 )
 
 
