@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from odradek.base.ids import TopicPartition
-from odradek.cli.group_output import group_document, in_ranges, print_group
+from odradek.cli.group_output import group_document, print_group
 from odradek.client.group_description import AWAY_EPOCH, GroupDescription, MemberDescription
 
 
@@ -32,20 +32,6 @@ GROUP = GroupDescription("readers", "consumer", "Stable", "uniform", [A], epoch=
 def printed(capsys: pytest.CaptureFixture[str], group: GroupDescription) -> list[str]:
     print_group(group)
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        ([], "-"),
-        (["t-0"], "t 0"),
-        (["t-0", "t-1", "t-2"], "t 0-2"),
-        (["t-0", "t-2", "t-3", "t-7", "u-1"], "t 0 2-3 7, u 1"),
-        (["t-1", "u-2", "u-3"], "t 1, u 2-3"),
-    ],
-)
-def test_partitions_are_said_in_ranges(names: list[str], words: str) -> None:
-    assert in_ranges(partitions(*names)) == words
 
 
 def test_a_group_at_rest_is_a_sentence_and_its_members(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.cli.output import Column, colour_of_lag, counted, show, sized, table_lines, timed
+from odradek.cli.output import Column, colour_of_lag, counted, show, sized, table_lines, timed, width, wrapped
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,26 @@ def test_text_that_is_wider_than_the_terminal_is_folded(monkeypatch: pytest.Monk
     lines = list(table_lines([{"name": "n", "text": "word " * 30}], [Column("name"), Column("text")]))
     assert len(lines) > 3
     assert max(map(len, lines)) <= 40
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("   ", [""]),
+        ("one two three", ["one two", "three"]),
+        ("abcdefghijk", ["abcdefgh", "ijk"]),
+        ("a abcdefghijk", ["a", "abcdefgh", "ijk"]),
+        ("航空機の遅延", ["航空機の", "遅延"]),
+    ],
+)
+def test_text_is_folded_by_the_places_that_it_takes(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 8) == lines
+    assert all(width(line) <= 8 for line in lines)
+
+
+def test_a_row_of_blanks_stays_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    assert len(list(table_lines([{"text": " " * 50}], [Column("text")]))) >= 2

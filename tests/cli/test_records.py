@@ -15,7 +15,9 @@ import pytest
 
 from odradek.base.ids import TopicPartition
 from odradek.cli.main import run
+from odradek.client.configuration import ClientConfig
 from odradek.client.group_admin import GroupAdmin
+from odradek.client.record_reader import RecordReader
 from odradek.testing import Broker
 
 pytestmark = pytest.mark.integration
@@ -227,3 +229,121 @@ def test_what_a_slow_program_writes_is_sent_when_it_comes(
         sender.join(30)
         assert not sender.is_alive()
     assert output(capfdbinary, topic, "--offset", "-1") == b"second\n"
+
+
+def test_a_member_commits_as_it_is_told_and_says_what_it_has(
+    tmp_path: Path, broker: Broker, topic: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    produce(tmp_path, topic, b"1\n2\n", "--partition", "0")
+    group = f"readers of {topic}"
+    options = ("--group", group, "--protocol", "classic", "--from-beginning", "-n", "1", "--verbose")
+    for commit, committed in (("never", None), ("end", 1), ("regularly", 2)):
+        capfd.readouterr()
+        assert run(["consume", topic, *options, "--commit", commit]) == 0
+        with GroupAdmin(broker.bootstrap_servers) as admin:
+            assert admin.committed(group).get(TopicPartition(topic, 0)) == committed
+        assert f"odradek: group {group} (classic protocol, range, generation" in capfd.readouterr().err
+
+
+def test_a_properties_file_says_how_a_group_is_read(
+    tmp_path: Path, broker: Broker, topic: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    produce(tmp_path, topic, b"1\n", "--partition", "0")
+    group = f"readers of {topic}"
+    properties = tmp_path / "client.properties"
+    properties.write_text(
+        f"bootstrap.servers={broker.bootstrap_servers}\ngroup.id={group}\ngroup.protocol=classic\n"
+        "enable.auto.commit=false\n"
+    )
+    asked = ["consume", topic, "--config", str(properties), "--from-beginning", "-n", "1", "-v"]
+    assert run(asked) == 0
+    assert "classic protocol" in capfd.readouterr().err
+    with GroupAdmin(broker.bootstrap_servers) as admin:
+        assert admin.committed(group) == {}
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_member_leaves_its_group_when_it_is_stopped(
+    tmp_path: Path, broker: Broker, topic: str, ending: signal.Signals
+) -> None:
+    produce(tmp_path, topic, b"line\n", "--partition", "0")
+    group = f"readers of {topic}"
+    command = [sys.executable, "-m", "odradek", "consume", topic, "--from-beginning", "--group", group]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as reader:
+        assert reader.stdout is not None
+        assert reader.stderr is not None
+        assert reader.stdout.readline() == b"line\n"
+        reader.send_signal(ending)
+        said = reader.stderr.read()
+    assert (reader.returncode, said) == (0, b"")
+    with GroupAdmin(broker.bootstrap_servers) as admin:
+        assert admin.describe(group).members == []
+
+
+def test_what_a_closed_pipe_did_not_take_is_not_committed(tmp_path: Path, broker: Broker, topic: str) -> None:
+    """The pipe is closed before the first record is written."""
+    produce(tmp_path, topic, b"line\n", "--partition", "0")
+    group = f"readers of {topic}"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "odradek", "consume", topic, "--from-beginning", "--group", group]
+    done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, env=os.environ)
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, b"")
+    with GroupAdmin(broker.bootstrap_servers) as admin:
+        assert admin.committed(group).get(TopicPartition(topic, 0), 0) == 0
+
+
+def test_an_interrupted_produce_says_what_was_sent(topic: str) -> None:
+    command = [sys.executable, "-m", "odradek", "produce", topic]
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as writer,
+        RecordReader(
+            ClientConfig(os.environ["ODRADEK_BOOTSTRAP_SERVERS"]),
+            {TopicPartition(topic, 0): 0, TopicPartition(topic, 1): 0},
+        ) as reader,
+    ):
+        assert writer.stdin is not None
+        assert writer.stderr is not None
+        writer.stdin.write(b"one\n")
+        writer.stdin.flush()
+        while not list(reader.poll(50)):
+            pass
+        writer.send_signal(signal.SIGINT)
+        said = writer.stderr.read()
+    assert said == b"odradek: interrupted; 1 record was sent before that\n"
+    assert writer.returncode == 130
+
+
+def test_the_number_of_sent_records_is_said_with_the_topics_own_name(
+    tmp_path: Path, broker: Broker, capfd: pytest.CaptureFixture[str]
+) -> None:
+    topic = broker.create_topic("Flights-A")
+    produce(tmp_path, topic, b"1\n")
+    assert capfd.readouterr().err == "1 record was sent to Flights-A.\n"
+
+
+def test_options_for_groups_are_refused_without_one(topic: str, capfd: pytest.CaptureFixture[str]) -> None:
+    for option in (("--commit", "never"), ("--protocol", "classic"), ("--verbose",)):
+        assert run(["consume", topic, *option]) == 2
+        assert capfd.readouterr().err == f"odradek: {option[0]} is for --group, which is not given\n"
+
+
+def test_a_broker_that_goes_away_is_named_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """And found again when it is back, on the same port."""
+    with Broker(data_dir=tmp_path / "data") as own:
+        topic = own.create_topic()
+        own.produce(topic, "before")
+        config = ClientConfig(own.bootstrap_servers)
+        with RecordReader(config, {TopicPartition(topic, 0): 0}) as reader:
+            assert [one.value for one in reader.poll(500)] == [b"before"]
+            own.stop()
+            list(reader.poll(10))
+            assert any("trying again for 30 s" in note for note in reader.notes), reader.notes
+            own.start()
+            own.produce(topic, "after")
+            found: list[bytes | None] = []
+            while not found:
+                found = [one.value for one in reader.poll(500)]
+            assert found == [b"after"]
+            assert len(reader.notes) == 1

@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from odradek.base.ids import TopicPartition
-from odradek.client.group_description import of_classic_group, of_consumer_group
+from odradek.client.group_description import in_ranges, of_classic_group, of_consumer_group
 from odradek.wire.messages import consumer_group_describe, describe_groups
 from odradek.wire.messages.consumer_group_describe import Assignment, Member, TopicPartitions
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolAssignment
@@ -94,3 +94,20 @@ def test_what_classic_members_have_is_read_where_it_is_kafkas_own(
     assert (group.kind, group.assignor, group.epoch) == ("classic", "range", None)
     assert group.members[0].partitions == partitions
     assert group.members[0].target is None
+
+
+@pytest.mark.parametrize(
+    ("partitions", "words"),
+    [
+        ([], "-"),
+        ([T0], "t 0"),
+        ([T0, T1, TopicPartition("t", 2)], "t 0-2"),
+        (
+            [T0, *(TopicPartition("t", number) for number in (2, 3, 7)), TopicPartition("u", 1)],
+            "t 0 2-3 7, u 1",
+        ),
+        ([T1, TopicPartition("u", 2), TopicPartition("u", 3)], "t 1, u 2-3"),
+    ],
+)
+def test_partitions_are_said_in_ranges(partitions: list[TopicPartition], words: str) -> None:
+    assert in_ranges(partitions) == words

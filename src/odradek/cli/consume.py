@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from odradek.base.ids import Offset, TopicPartition
@@ -26,7 +28,7 @@ from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
 from odradek.cli.output import say
 from odradek.cli.record_format import as_json, as_value, formatter
 from odradek.client.cluster import EARLIEST, LATEST
-from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
+from odradek.client.configuration import GROUP_PROTOCOLS, ISOLATION_LEVELS, ClientConfig
 from odradek.client.reading_range import Start, starts_of
 from odradek.client.record_deletion import partitions_of
 from odradek.client.record_reader import FetchedRecord, RecordReader
@@ -48,13 +50,27 @@ def consume(options: Options) -> None:
         reader: RecordReader | GroupReader = _join(config, options, group, start)
         until = None
     else:
+        _refuse_for_groups(options)
         positions, until = _positions(config, options, start)
         reader = RecordReader(config, positions)
-    with closing(reader):
+    with closing(reader), _ended_by_sigterm():
         try:
             _print_records(reader, render, options, until)
         except KeyboardInterrupt:
             pass  # How a person ends it.
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end it as Ctrl-C does: after `timeout 10 odradek ...` a member commits and leaves, too."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _start(options: Options) -> Start | None:
@@ -77,9 +93,18 @@ def _join(config: ClientConfig, options: Options, group: str, start: Start | Non
         raise UsageError(
             "with --group, partitions and offsets are the group's: see odradek groups reset-offsets"
         )
-    from odradek.client.group_reader import GroupReader  # 40 ms that others do not need
+    from odradek.client.group_reader import NEVER, REGULARLY, GroupReader  # 40 ms that others do not need
 
-    return GroupReader(config, group, options.topic, LATEST if start is None else EARLIEST)
+    if options.protocol is not None:
+        config = replace(config, group_protocol=options.protocol)
+    commits = options.commit or (REGULARLY if config.enable_auto_commit else NEVER)
+    return GroupReader(config, group, options.topic, LATEST if start is None else EARLIEST, commits=commits)
+
+
+def _refuse_for_groups(options: Options) -> None:
+    for name in ("protocol", "commit", "verbose"):
+        if getattr(options, name):
+            raise UsageError(f"--{name} is for --group, which is not given")
 
 
 def _positions(
@@ -107,14 +132,27 @@ def _print_records(
             shown += 1
             if shown == options.max_messages:
                 output.flush()
+                _print_news(reader, options)
                 return
             quiet_since = time.monotonic()
         output.flush()
-        while reader.notes:
-            say(f"odradek: {reader.notes.pop(0)}", as_error=True)
+        _print_news(reader, options)
         if options.timeout is not None and time.monotonic() - quiet_since >= options.timeout:
             say(f"No record for {options.timeout:g} s; {shown:,} were shown.", as_error=True)
             return
+
+
+def _print_news(reader: RecordReader | GroupReader, options: Options) -> None:
+    """What was printed may be committed, and a person hears of what happened meanwhile."""
+    while reader.notes:
+        say(f"odradek: {reader.notes.pop(0)}", as_error=True)
+    if isinstance(reader, RecordReader):
+        return
+    reader.acknowledge()
+    while reader.rebalances:
+        sentence = reader.rebalances.pop(0)
+        if options.verbose:
+            say(f"odradek: {sentence}", as_error=True)
 
 
 def _is_left(reader: RecordReader | GroupReader, until: dict[TopicPartition, Offset]) -> bool:
@@ -188,6 +226,21 @@ COMMAND = Command(
             completes="group",
         ),
         option(
+            "--protocol",
+            help="with --group: how its members share the partitions; see below",
+            metavar="PROTOCOL",
+            choices=GROUP_PROTOCOLS,
+        ),
+        option(
+            "--commit",
+            help="with --group: when what was printed is committed: every five seconds and at the end, at the"
+            " end alone, or never",
+            metavar="WHEN",
+            choices=("regularly", "end", "never"),
+            shown_default="regularly",
+        ),
+        flag("--verbose", "-v", help="with --group: say on the error output which partitions came and went"),
+        option(
             "--isolation-level",
             help="whether records of open and aborted transactions are shown",
             metavar="LEVEL",
@@ -204,6 +257,10 @@ COMMAND = Command(
     details="Without a place to begin, it waits for new records until Ctrl-C. With one, it prints what is"
     " there and ends; --follow goes on. A group goes on until Ctrl-C; --from-beginning says where it begins"
     " in partitions of which it has committed nothing."
+    "\n\n"
+    "A group whose members speak the classic protocol is joined in it, any other in the consumer protocol of"
+    " Kafka 4.0 (KIP-848) where the broker serves it, else in the classic one. --protocol insists on one of"
+    " them. In the classic protocol it knows the strategies range, cooperative-sticky and roundrobin."
     "\n\n"
     "In a FORMAT, %t is the topic, %p the partition, %o the offset, %T the time in milliseconds, %k the key,"
     " %s the value, %K and %S their lengths in bytes (-1 for null), %h the headers, %% a percent sign;"

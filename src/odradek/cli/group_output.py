@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
-from odradek.base.ids import TopicPartition
 from odradek.cli.output import Column, colour_of_lag, counted, say, show
 from odradek.client.group_admin import Lag
-from odradek.client.group_description import AWAY_EPOCH, CONSUMER, GroupDescription, MemberDescription
+from odradek.client.group_description import (
+    AWAY_EPOCH,
+    CONSUMER,
+    GroupDescription,
+    MemberDescription,
+    in_ranges,
+)
 
 LAG_COLUMNS = (
     Column("topic"),
@@ -94,18 +98,6 @@ def print_group(group: GroupDescription) -> None:
     show(rows, [Column(name) for name in columns], as_json=False, empty="")
 
 
-def in_ranges(partitions: Sequence[TopicPartition]) -> str:
-    """Sorted partitions in few words: `flights 0-3 7, planes 0`; a dash for none."""
-    said = []
-    for topic, found in groupby(partitions, key=lambda one: one.topic):
-        # Numbers of one run have the same distance from their places.
-        runs = groupby(
-            enumerate(one.partition for one in found), key=lambda numbered: numbered[1] - numbered[0]
-        )
-        said.append(f"{topic} {' '.join(_run([number for _, number in run]) for _, run in runs)}")
-    return ", ".join(said) or "-"
-
-
 def _sentence(group: GroupDescription) -> str:
     count = len(group.members)
     facts = ["no members" if not count else "1 member" if count == 1 else f"{count} members"]
@@ -133,7 +125,3 @@ def _row(one: MemberDescription) -> dict[str, Any]:
         "has": in_ranges(one.partitions),
         "is to have": "the same" if one.target == one.partitions else in_ranges(one.target or []),
     }
-
-
-def _run(numbers: list[int]) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"

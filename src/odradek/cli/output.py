@@ -207,13 +207,11 @@ def _folded(
     texts: Sequence[str], widths: Sequence[int], is_right: Sequence[bool], colours: Sequence[str]
 ) -> Iterator[str]:
     """One row; text that is wider than its column goes on in further lines."""
-    if all(len(text) <= size for text, size in zip(texts, widths, strict=True)):
+    if all(width(text) <= size for text, size in zip(texts, widths, strict=True)):
         yield _line(texts, widths, is_right, colours)
         return
-    import textwrap
-
     folded = [
-        textwrap.wrap(text, size) if len(text) > size and not right else [text]
+        [text] if right else wrapped(text, size)
         for text, size, right in zip(texts, widths, is_right, strict=True)
     ]
     for number in range(max(map(len, folded))):
@@ -231,6 +229,36 @@ def _line(
         shown = f"\x1b[{colour}m{text}\x1b[0m" if colour else text
         parts.append(padding + shown if is_right[place] else shown + padding)
     return _GAP.join(parts).rstrip()
+
+
+def wrapped(text: str, size: int) -> list[str]:
+    """A text in lines of at most `size` places, broken at blanks where there are any; at least one line."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        joined = f"{line} {word}" if line else word
+        if width(joined) <= size:
+            line = joined
+            continue
+        if line:
+            lines.append(line)
+        line = word
+        while width(line) > size:
+            cut = _fitting(line, size)
+            lines.append(line[:cut])
+            line = line[cut:]
+    return [*lines, line] if line or not lines else lines
+
+
+def _fitting(text: str, size: int) -> int:
+    """How many characters fit `size` places; at least one."""
+    if text.isascii():
+        return size
+    places = 0
+    for count, character in enumerate(text):
+        places += width(character)
+        if places > size:
+            return max(1, count)
+    return len(text)
 
 
 def width(text: str) -> int:

@@ -35,9 +35,10 @@ def produce(options: Options) -> None:
                 ApiError(error.code, said) if isinstance(error, ApiError) else OdradekError(said)
             ) from error
         except KeyboardInterrupt:
-            raise OdradekError(f"interrupted; {_sent(writer)} before that") from None
+            say(f"odradek: interrupted; {_sent(writer)} before that", as_error=True)
+            raise
     if not options.quiet:
-        say(f"{_sent(writer)} to {options.topic}.".capitalize(), as_error=True)
+        say(f"{_sent(writer)} to {options.topic}.", as_error=True)
 
 
 def _records(descriptor: int, form: str, rules: LineRules) -> Iterator[list[OutgoingRecord]]:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from enum import IntEnum
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -73,8 +74,11 @@ class AdminConnection(Closing):
             with self.config.connect((broker.host, broker.port)) as connection:
                 yield connection
 
-    def _coordinator(self, kind: CoordinatorKey, key: str) -> BrokerConnection:
-        """Open a separate connection to the coordinator of a group or transactional id."""
+    def _coordinator(self, kind: CoordinatorKey, key: str, *, wait_ms: int = 0) -> BrokerConnection:
+        """Open a separate connection to the coordinator of a group or transactional id.
+
+        Its answers may take `wait_ms`, or as long as the configuration says where that is longer.
+        """
         request = FindCoordinatorRequest(key=key, key_type=kind)
         deadline = time.monotonic() + COORDINATOR_MAX_S
         while True:
@@ -85,4 +89,6 @@ class AdminConnection(Closing):
             time.sleep(_RETRY_S)
         about = f"no coordinator of {kind.name.lower()} {key!r}"
         raise_for(answer.error_code, answer.error_message, about=about)
-        return self.config.connect((answer.host, answer.port))
+        timeout_ms = max(wait_ms, self.config.request_timeout_ms)
+        config = replace(self.config, request_timeout_ms=timeout_ms)
+        return config.connect((answer.host, answer.port))

@@ -15,6 +15,7 @@ from odradek.net.blocking_connection import BrokerConnection
 
 ISOLATION_LEVELS = {"read_uncommitted": 0, "read_committed": 1}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+GROUP_PROTOCOLS = ("consumer", "classic")
 ACKS = {"0": 0, "1": 1, "all": -1, "-1": -1}
 
 _PROTECTION = ("sasl.", "ssl.", "security.")
@@ -29,6 +30,10 @@ class ClientConfig:
     client_id: str = "odradek"
     request_timeout_ms: int = 30_000
     group_id: str | None = None
+    group_protocol: str | None = None
+    """None: the protocol that fits the group and the broker; Kafka's default is classic."""
+    enable_auto_commit: bool = True
+    auto_commit_interval_ms: int = 5_000
     isolation_level: str = "read_uncommitted"
     compression_type: str = "none"
     acks: int = -1
@@ -122,6 +127,9 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "client.id": _text,
     "request.timeout.ms": _number(1, _TIMEOUT_MS_MAX),
     "group.id": _text,
+    "group.protocol": lambda name, text: _one_of(*GROUP_PROTOCOLS)(name, text.lower()),
+    "enable.auto.commit": _bool,
+    "auto.commit.interval.ms": _number(1, _TIMEOUT_MS_MAX),
     "isolation.level": _one_of(*ISOLATION_LEVELS),
     "compression.type": _one_of(*CODECS),
     "acks": _acks,

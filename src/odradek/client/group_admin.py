@@ -16,6 +16,7 @@ from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import known_code, raise_for
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -132,9 +133,20 @@ class GroupAdmin(AdminConnection):
         leaders = fetch_leaders(self._connection, sorted({one.topic for one in partitions}))
         return list_offsets(leaders, timestamp, partitions, "read_uncommitted", self.config.connect)
 
-    def coordinator_of(self, group: str) -> BrokerConnection:
-        """A connection of the caller's own to the group's coordinator."""
-        return self._coordinator(CoordinatorKey.GROUP, group)
+    def coordinator_of(self, group: str, *, wait_ms: int = 0) -> BrokerConnection:
+        """A connection of the caller's own to the group's coordinator.
+
+        `wait_ms` is how long its answers may take, where that is longer than the configuration says.
+        """
+        return self._coordinator(CoordinatorKey.GROUP, group, wait_ms=wait_ms)
+
+    def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
+        """The number of partitions of each of these topics; those that do not exist are left out."""
+        return fetch_leaders(self._connection, topics).counts
+
+    def serves(self, request: type[Message]) -> bool:
+        """Whether the broker at the bootstrap address serves an API."""
+        return self._connection.serves(request)
 
     @patient
     def commit(

@@ -5,6 +5,7 @@ It only converts responses to descriptions; `group_admin` sends the requests.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from odradek.base.errors import MalformedRequest
 from odradek.base.ids import TopicPartition
@@ -56,6 +57,18 @@ class GroupDescription:
     epoch: int | None = None
     # The epoch that the target was computed for.
     target_epoch: int | None = None
+
+
+def in_ranges(partitions: Sequence[TopicPartition]) -> str:
+    """Sorted partitions in few words: `flights 0-3 7, planes 0`; a dash for none."""
+    said = []
+    for topic, found in groupby(partitions, key=lambda one: one.topic):
+        # Numbers of one run have the same distance from their places.
+        runs = groupby(
+            enumerate(one.partition for one in found), key=lambda numbered: numbered[1] - numbered[0]
+        )
+        said.append(f"{topic} {' '.join(_run([number for _, number in run]) for _, run in runs)}")
+    return ", ".join(said) or "-"
 
 
 def of_consumer_group(found: consumer_group_describe.DescribedGroup) -> GroupDescription:
@@ -122,3 +135,7 @@ def _decoded(assignment: bytes, protocol_type: str) -> list[TopicPartition]:
 
 def _listed(topics: Sequence[consumer_group_describe.TopicPartitions]) -> list[TopicPartition]:
     return sorted(TopicPartition(topic.topic_name, number) for topic in topics for number in topic.partitions)
+
+
+def _run(numbers: list[int]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"

@@ -1,73 +1,89 @@
-"""Reads a topic as a member of a group (KIP-848): the broker assigns partitions, the reader commits.
+"""Reads a topic as a member of a group, in either protocol, and commits.
 
-A heartbeat goes out between two fetches. Its answer may bring an assignment; what was taken away is committed
-and let go of, what is new begins at the group's offset, and the next heartbeat says what this member has.
+A heartbeat goes out between two fetches. Its answer may bring an assignment: what was taken away is committed
+and let go of, what is new begins at the group's offset.
 """
 
 import time
-import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import Offset, TopicPartition
+from odradek.client.classic_membership import ClassicMembership
 from odradek.client.cluster import list_offsets
 from odradek.client.configuration import ClientConfig
+from odradek.client.consumer_membership import ConsumerMembership
 from odradek.client.group_admin import GroupAdmin
+from odradek.client.group_description import CLASSIC, CONSUMER, in_ranges
 from odradek.client.leader_connections import LeaderConnections
+from odradek.client.membership import RETRY_S, Beat, Membership
 from odradek.client.record_reader import FetchedRecord, RecordReader
-from odradek.client.refusal import known_code
 from odradek.net.request_pipeline import ConnectionFailed
-from odradek.wire.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
-)
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-_JOIN_EPOCH, _LEAVE_EPOCH = 0, -1
-COMMIT_EVERY_S = 5.0
-REBALANCE_TIMEOUT_MS = 60_000
+REGULARLY, AT_THE_END, NEVER = COMMITS = ("regularly", "end", "never")
+"""When offsets are committed: every `auto.commit.interval.ms` and at the end, at the end alone, or never."""
 # How long the coordinator may be away before reading fails.
 UNAVAILABLE_MAX_S = 30.0
-_RETRY_S = 0.2
-_REJOIN = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH}
+# What a commit is refused with while the group changes; the next commit will do.
+_CHANGING = {
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.FENCED_MEMBER_EPOCH,
+    ErrorCode.STALE_MEMBER_EPOCH,
+    ErrorCode.ILLEGAL_GENERATION,
+    ErrorCode.REBALANCE_IN_PROGRESS,
+}
 
 
 class GroupReader(Closing):
     """Raises ApiError when the group refuses this member, ConnectionFailed when brokers stay away."""
 
-    def __init__(self, config: ClientConfig, group: str, topic: str, start: int) -> None:
-        """`start` is EARLIEST or LATEST: where partitions begin of which the group has committed nothing."""
+    def __init__(
+        self, config: ClientConfig, group: str, topic: str, start: int, *, commits: str = REGULARLY
+    ) -> None:
+        """`start` is EARLIEST or LATEST: where partitions begin of which the group has committed nothing.
+
+        `commits` is one of COMMITS.
+        """
         self._config, self._group, self._topic, self._start = config, group, topic, start
+        self._commits = commits
         self._connections = LeaderConnections(config, [topic])
         self._reader = RecordReader(config, {}, self._connections)
         self._admin = GroupAdmin(config)
-        self._member = str(uuid.uuid4())
-        self._epoch = _JOIN_EPOCH
-        # When the next heartbeat is due, on the monotonic clock.
+        self._membership = self._member_of(self._protocol())
+        # When the next heartbeat and the next regular commit are due, on the monotonic clock.
         self._heartbeat_at = 0.0
-        self._commit_at = time.monotonic() + COMMIT_EVERY_S
-        # What was committed last, per partition.
+        self._commit_at = time.monotonic() + config.auto_commit_interval_ms / 1000
+        # Since when the coordinator is away; None while it answers.
+        self._away_since: float | None = None
+        # Where the caller is, and what was committed last, per partition.
+        self._done: dict[TopicPartition, Offset] = {}
         self._committed: dict[TopicPartition, Offset] = {}
-        # Whether the coordinator is still to be told what this member has.
-        self._is_owed = True
+        self.rebalances: list[str] = []
+        """Sentences about the partitions that came and went; the caller takes them out."""
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about records that were lost on the way; the caller takes them out."""
+        """See `RecordReader.notes`."""
         return self._reader.notes
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """What this member has."""
+        return sorted(self._reader.positions)
 
     def lag(self) -> int | None:
         """How many offsets are still to be read; None while that is not known."""
         return self._reader.lag() if self._reader.positions else None
 
     def poll(self, wait_ms: int) -> Iterator[FetchedRecord]:
-        """The records that come within `wait_ms`; those of earlier polls may be committed."""
+        """The records that come within `wait_ms`."""
         now = time.monotonic()
-        if now >= self._commit_at:
+        if self._commits == REGULARLY and now >= self._commit_at:
             self._commit_or_later()
-        if self._is_owed or now >= self._heartbeat_at:
+        if now >= self._heartbeat_at:
             self._heartbeat()
         left_ms = max(1, int((self._heartbeat_at - time.monotonic()) * 1000))
         if self._reader.positions:
@@ -75,16 +91,17 @@ class GroupReader(Closing):
         else:
             time.sleep(min(wait_ms, left_ms) / 1000)
 
+    def acknowledge(self) -> None:
+        """All records returned so far have been dealt with: they may be committed."""
+        self._done = dict(self._reader.positions)
+
     def commit(self) -> None:
-        """Commit the offset after the last record returned, of each partition that moved on."""
-        self._commit_at = time.monotonic() + COMMIT_EVERY_S
-        moved = {
-            partition: position
-            for partition, position in self._reader.positions.items()
-            if self._committed.get(partition) != position
-        }
+        """Commit the offset after the last acknowledged record, of each partition that moved on."""
+        self._commit_at = time.monotonic() + self._config.auto_commit_interval_ms / 1000
+        moved = {one: at for one, at in self._done.items() if self._committed.get(one) != at}
         if moved:
-            self._admin.commit(self._group, moved, member=self._member, epoch=self._epoch)
+            membership = self._membership
+            self._admin.commit(self._group, moved, member=membership.member, epoch=membership.epoch)
             self._committed.update(moved)
 
     def _commit_or_later(self) -> None:
@@ -92,95 +109,131 @@ class GroupReader(Closing):
         try:
             self.commit()
         except ApiError as refused:
-            if not (refused.code.is_retriable or refused.code in _REJOIN | {ErrorCode.STALE_MEMBER_EPOCH}):
+            if not (refused.code.is_retriable or refused.code in _CHANGING):
                 raise
 
     def close(self) -> None:
         """Commit, leave the group, end the connections; what a dead coordinator refuses is lost."""
         try:
-            if self._epoch > _JOIN_EPOCH:
-                self.commit()
-                self._epoch = _LEAVE_EPOCH
-                self._send()
+            # The caller may have been interrupted while an answer was on its way.
+            if self._reconnect():
+                if self._commits != NEVER and self._membership.is_joined:
+                    self._commit_or_later()
+                self._membership.leave(self._admin)
         except ApiError:
             pass
         finally:
             self._admin.close()
             self._connections.close()
 
-    def _heartbeat(self) -> None:
-        deadline = time.monotonic() + UNAVAILABLE_MAX_S
-        while True:
-            try:
-                answer = self._send()
-                code = known_code(answer.error_code)
-                failure = ApiError(code, f"group {self._group}: {answer.error_message or code.name}")
-            except ApiError as failed:
-                failure, code = failed, failed.code
-                if isinstance(failed, ConnectionFailed):
-                    self._reconnect()
-                if code is ErrorCode.UNSUPPORTED_VERSION:
-                    said = "reading as a group needs the consumer group protocol of Kafka 4.0 (KIP-848)"
-                    raise ApiError(code, f"{said}, which {failed}") from failed
-            if code is ErrorCode.NONE:
-                break
-            if code in _REJOIN:
-                self._epoch, self._is_owed = _JOIN_EPOCH, True
-                self._reader.assign({})
-                self._committed = {}
-            elif code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
-                raise ApiError(code, f"group {self._group} is in use by members that this one cannot join")
-            elif not code.is_retriable or time.monotonic() > deadline:
-                raise failure
-            time.sleep(_RETRY_S)
-        self._epoch = answer.member_epoch
-        self._is_owed = False
-        self._heartbeat_at = time.monotonic() + answer.heartbeat_interval_ms / 1000
-        if answer.assignment is not None:
-            self._take(answer.assignment.topic_partitions)
+    def _protocol(self) -> str:
+        """What the configuration says; else the one that the group's members speak, else the newer one."""
+        if self._config.group_protocol is not None:
+            return self._config.group_protocol
+        if not self._admin.serves(ConsumerGroupHeartbeatRequest):
+            return CLASSIC
+        try:
+            found = self._admin.describe(self._group)
+        except ApiError as refused:
+            if refused.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+                raise
+            return CONSUMER
+        return CLASSIC if found.members and found.kind == CLASSIC else CONSUMER
 
-    def _reconnect(self) -> None:
+    def _member_of(self, protocol: str) -> Membership:
+        if protocol == CLASSIC:
+            return ClassicMembership(self._group, self._topic)
+        return ConsumerMembership(self._group, self._topic, self._connections)
+
+    def _heartbeat(self) -> None:
+        try:
+            beat = self._membership.beat(self._admin, self.partitions)
+        except ApiError as failed:
+            self._heartbeat_at = time.monotonic() + RETRY_S
+            if failed.code is not ErrorCode.UNSUPPORTED_VERSION or not self._go_back_to_classic(failed):
+                self._wait_for_coordinator(failed)
+            return
+        self._away_since = None
+        self._heartbeat_at = time.monotonic() + beat.next_s
+        self._follow(beat)
+
+    def _wait_for_coordinator(self, failed: ApiError) -> None:
+        """Leave it to the next heartbeat. Raises `failed` when that does not help, or has not for long."""
+        now = time.monotonic()
+        is_away = isinstance(failed, ConnectionFailed)
+        if self._away_since is None:
+            self._away_since = now
+            if is_away and not self.notes:
+                self.notes.append(f"{failed}; trying again for {UNAVAILABLE_MAX_S:g} s")
+        if not failed.code.is_retriable or now - self._away_since > UNAVAILABLE_MAX_S:
+            raise failed
+        if is_away:
+            self._reconnect()
+
+    def _go_back_to_classic(self, failed: ApiError) -> bool:
+        """Whether the other protocol is tried: this broker has the newer one switched off, or not at all."""
+        if self._membership.protocol == CLASSIC:
+            return False
+        if self._config.group_protocol is not None:
+            said = "reading as a group needs the consumer group protocol of Kafka 4.0 (KIP-848)"
+            raise ApiError(failed.code, f"{said}, which this broker does not serve") from failed
+        self._membership = self._member_of(CLASSIC)
+        return True
+
+    def _reconnect(self) -> bool:
+        """Whether a broker was there; if not, the next heartbeat tries it again."""
         try:
             admin = GroupAdmin(self._config)
         except ConnectionFailed:
-            return  # Tried again by the next heartbeat.
+            return False
         self._admin.close()
         self._admin = admin
+        return True
 
-    def _send(self) -> ConsumerGroupHeartbeatResponse:
-        is_joining = self._epoch == _JOIN_EPOCH
-        topic_id = self._connections.leaders.topic_ids[self._topic]
-        numbers = sorted(one.partition for one in self._reader.positions)
-        owned = [TopicPartitions(topic_id=topic_id, partitions=numbers)] if numbers else []
-        request = ConsumerGroupHeartbeatRequest(
-            group_id=self._group,
-            member_id=self._member,
-            member_epoch=self._epoch,
-            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS if is_joining else -1,
-            subscribed_topic_names=[self._topic] if is_joining else None,
-            topic_partitions=[] if is_joining else owned if self._is_owed else None,
-        )
-        with self._admin.coordinator_of(self._group) as connection:
-            return connection.ask(request, ConsumerGroupHeartbeatResponse)
+    def _follow(self, beat: Beat) -> None:
+        """Go over to what the coordinator said."""
+        had = self._reader.positions.keys()
+        if beat.is_lost:
+            self._say(f"no longer has this member, which joins again: lost {in_ranges(sorted(had))}")
+            self._let_go(had)
+        elif beat.is_rebalancing:
+            if self._commits != NEVER:
+                self._commit_or_later()
+            self._say(f"is rebalancing: gave back {in_ranges(sorted(had))}")
+            self._let_go(had)
+        elif beat.assigned is not None:
+            self._take(beat.assigned)
 
-    def _take(self, assigned: list[TopicPartitions]) -> None:
+    def _take(self, assigned: frozenset[TopicPartition]) -> None:
         """Go over to a new assignment."""
-        topic_id = self._connections.leaders.topic_ids[self._topic]
-        wanted = {
-            TopicPartition(self._topic, number)
-            for topic in assigned
-            if topic.topic_id == topic_id
-            for number in topic.partitions
-        }
-        kept = {one: at for one, at in self._reader.positions.items() if one in wanted}
-        if len(kept) < len(self._reader.positions):
+        gone = self._reader.positions.keys() - assigned
+        if gone and self._commits != NEVER:
             self._commit_or_later()
         self._connections.refresh()
-        fresh = sorted(wanted - kept.keys())
-        self._reader.assign(kept | self._starts_of(fresh))
-        self._is_owed = True
+        fresh = sorted(assigned - self._reader.positions.keys())
+        membership = self._membership
+        spoken = ", ".join(filter(None, (f"{membership.protocol} protocol", membership.assignor)))
+        counted = "generation" if membership.protocol == CLASSIC else "epoch"
+        changes = [f"got {in_ranges(fresh)}"] if fresh else []
+        changes += [f"gave back {in_ranges(sorted(gone))}"] if gone else []
+        has = f"this member has {in_ranges(sorted(assigned)) if assigned else 'no partitions'}"
+        self._say(f"({spoken}, {counted} {membership.epoch}): {'; '.join([has, *changes])}")
+        self._let_go(gone)
+        self._reader.assign(self._reader.positions | self._starts_of(fresh))
+        self.acknowledge()
+
+    def _let_go(self, partitions: Iterable[TopicPartition]) -> None:
+        for one in list(partitions):
+            self._committed.pop(one, None)
+            self._done.pop(one, None)
+        self._reader.keep({one: at for one, at in self._reader.positions.items() if one in self._done})
+
+    def _say(self, words: str) -> None:
+        self.rebalances.append(f"group {self._group} {words}")
 
     def _starts_of(self, partitions: list[TopicPartition]) -> dict[TopicPartition, Offset]:
+        if not partitions:
+            return {}
         committed = self._admin.committed(self._group)
         found = {one: committed[one] for one in partitions if one in committed}
         self._committed.update(found)

@@ -78,7 +78,8 @@ class RecordReader(Closing):
         self.ends: dict[TopicPartition, Offset] = {}
         """Where the records that may be read end, as the last answers said."""
         self.notes: list[str] = []
-        """Sentences about records that were lost on the way; the caller takes them out."""
+        """Sentences about records that were lost on the way, and brokers that are away; the caller takes them
+        out."""
 
     def assign(self, positions: Mapping[TopicPartition, Offset]) -> None:
         """Read these partitions from now on, from these offsets."""
@@ -220,7 +221,10 @@ class RecordReader(Closing):
     def _wait_for_leader(self, error: OdradekError) -> None:
         """Look for the leaders again after a moment. Raises `error` when they have been away for long."""
         now = time.monotonic()
-        self._away_since = now if self._away_since is None else self._away_since
+        if self._away_since is None:
+            self._away_since = now
+            if isinstance(error, ConnectionFailed):
+                self.notes.append(f"{error}; trying again for {UNAVAILABLE_MAX_S:g} s")
         if now - self._away_since > UNAVAILABLE_MAX_S:
             raise error
         time.sleep(_RETRY_S)

@@ -1,0 +1,129 @@
+"""How the leader of a classic group shares out partitions: the strategies that Kafka's clients know by name.
+
+    range                 each topic is cut into ranges, the first members get the longer ones
+    roundrobin            all partitions in turn to all members that want them
+    cooperative-sticky    everyone keeps what it has, as far as shares stay even (KIP-429)
+
+All members get an entry. Members are in the order of their static ids, then of their member ids.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Final, TypeAlias
+
+from odradek.base.ids import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Subscriber:
+    """One member as the leader is told of it."""
+
+    member: str
+    instance: str | None
+    topics: frozenset[str]
+    owned: frozenset[TopicPartition] = frozenset()
+    """What it has not given back."""
+    generation: int = -1
+    """When it got that."""
+
+
+Shares: TypeAlias = dict[str, list[TopicPartition]]
+Counts: TypeAlias = Mapping[str, int]
+"""Topic to its number of partitions; topics that do not exist are missing."""
+
+
+def by_range(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
+    """Ranges of each topic.
+
+    A topic of 5 partitions, members a, b, c: a has 0 1, b has 2 3, c has 4.
+    """
+    shares: Shares = {one.member: [] for one in subscribers}
+    for topic in sorted(counts):
+        members = _wanting(subscribers, topic)
+        start = 0
+        for place, member in enumerate(members):
+            length = counts[topic] // len(members) + (place < counts[topic] % len(members))
+            shares[member] += [TopicPartition(topic, number) for number in range(start, start + length)]
+            start += length
+    return shares
+
+
+def round_robin(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
+    """All partitions in turn, leaving out members that have not subscribed to the topic."""
+    shares: Shares = {one.member: [] for one in subscribers}
+    turns = cycle(_in_order(subscribers))
+    for partition in _partitions(subscribers, counts):
+        taker = next(one for one in turns if partition.topic in one.topics)
+        shares[taker.member].append(partition)
+    return shares
+
+
+def cooperative_sticky(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
+    """Even shares with few changes; what changes hands is left out until its owner has given it back."""
+    wanting = {topic: _wanting(subscribers, topic) for topic in counts}
+    shares: dict[str, set[TopicPartition]] = {one.member: set() for one in subscribers}
+    holder: dict[TopicPartition, str] = {}
+
+    def give(partition: TopicPartition, member: str) -> None:
+        if partition in holder:
+            shares[holder[partition]].discard(partition)
+        shares[member].add(partition)
+        holder[partition] = member
+
+    def least(topic: str) -> str:
+        return min(wanting[topic], key=lambda member: len(shares[member]))
+
+    partitions = _partitions(subscribers, counts)
+    for partition, owner in _owners(subscribers).items():
+        is_there = partition.partition < counts.get(partition.topic, 0)
+        if is_there and owner in wanting[partition.topic]:
+            give(partition, owner)
+    for partition in partitions:
+        if partition not in holder:
+            give(partition, least(partition.topic))
+    has_moved = True
+    while has_moved:  # Each move makes the sum of the squares of all shares smaller.
+        has_moved = False
+        for partition in partitions:
+            taker = least(partition.topic)
+            if len(shares[holder[partition]]) > len(shares[taker]) + 1:
+                give(partition, taker)
+                has_moved = True
+    for one in subscribers:
+        for partition in one.owned:
+            if holder.get(partition, one.member) != one.member:
+                shares[holder[partition]].discard(partition)
+    return {member: sorted(share) for member, share in shares.items()}
+
+
+ASSIGNORS: Final[Mapping[str, Callable[[Sequence[Subscriber], Counts], Shares]]] = {
+    "range": by_range,
+    "cooperative-sticky": cooperative_sticky,
+    "roundrobin": round_robin,
+}
+"""By name, the preferred one first."""
+
+
+def _in_order(subscribers: Sequence[Subscriber]) -> list[Subscriber]:
+    return sorted(subscribers, key=lambda one: (one.instance is None, one.instance or "", one.member))
+
+
+def _wanting(subscribers: Sequence[Subscriber], topic: str) -> list[str]:
+    return [one.member for one in _in_order(subscribers) if topic in one.topics]
+
+
+def _partitions(subscribers: Sequence[Subscriber], counts: Counts) -> list[TopicPartition]:
+    """All partitions that somebody wants, in order."""
+    wanted = {topic for one in subscribers for topic in one.topics} & counts.keys()
+    return [TopicPartition(topic, number) for topic in sorted(wanted) for number in range(counts[topic])]
+
+
+def _owners(subscribers: Sequence[Subscriber]) -> dict[TopicPartition, str]:
+    """Who has each partition: of several that say so, the one of the latest generation."""
+    owners: dict[TopicPartition, Subscriber] = {}
+    for one in _in_order(subscribers):
+        for partition in sorted(one.owned):
+            if partition not in owners or owners[partition].generation < one.generation:
+                owners[partition] = one
+    return {partition: one.member for partition, one in owners.items()}

@@ -1,0 +1,211 @@
+"""A member in the classic protocol, which every broker serves: the group's leader, a member, assigns.
+
+    JoinGroup     all members meet; the leader is told what each has subscribed to
+    SyncGroup     the leader hands in the assignments, each member gets its own
+    Heartbeat     says that the member is alive; answered with REBALANCE_IN_PROGRESS when all meet again
+
+This member gives back all its partitions before it joins again ("eager"), also in a group whose strategy
+does without: others may then get them at once.
+"""
+
+import time
+from collections.abc import Sequence
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
+from odradek.client.classic_assignors import ASSIGNORS, Subscriber
+from odradek.client.group_admin import GroupAdmin
+from odradek.client.group_description import CLASSIC, CONSUMER_PROTOCOL_TYPE
+from odradek.client.membership import REBALANCE_TIMEOUT_MS, RETRY_S, Beat
+from odradek.client.refusal import known_code, raise_for
+from odradek.net.blocking_connection import BrokerConnection
+from odradek.wire.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
+from odradek.wire.messages.consumer_protocol import TopicPartition as TopicPartitions
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.wire.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from odradek.wire.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+from odradek.wire.versioned import decode_foreign, encode_versioned, version_of
+
+SESSION_TIMEOUT_MS = 45_000
+HEARTBEAT_S = 3.0
+# How often the leader looks whether a topic of the group has got partitions.
+TOPICS_EVERY_S = 60.0
+# What an answer may take longer than the rebalance that it waits for.
+_ANSWER_MS = 5_000
+_NO_GENERATION = -1
+_SUBSCRIPTION_VERSION = 3
+# Another rebalance began before this one was over.
+_AGAIN = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
+
+
+class ClassicMembership:
+    """See `Membership`."""
+
+    def __init__(self, group: str, topic: str) -> None:
+        self._group, self._topic = group, topic
+        # Whether the next exchange joins; the generation counts for commits until then.
+        self._is_to_join = True
+        # Of the leader: the partitions of each of the group's topics, as they were assigned; else empty.
+        self._counts: dict[str, int] = {}
+        # When the leader looks at them again, on the monotonic clock.
+        self._topics_at = 0.0
+        self.protocol = CLASSIC
+        self.assignor = ""
+        self.member = ""
+        self.epoch = _NO_GENERATION
+
+    @property
+    def is_joined(self) -> bool:
+        """See `Membership`."""
+        return self.epoch != _NO_GENERATION
+
+    def beat(self, admin: GroupAdmin, owned: Sequence[TopicPartition]) -> Beat:
+        """See `Membership`."""
+        if self._is_to_join:
+            assert not owned, "partitions of an earlier generation"
+            return self._join(admin)
+        request = HeartbeatRequest(group_id=self._group, generation_id=self.epoch, member_id=self.member)
+        with admin.coordinator_of(self._group) as connection:
+            code = known_code(connection.ask(request, HeartbeatResponse).error_code)
+        if code is ErrorCode.REBALANCE_IN_PROGRESS or (code is ErrorCode.NONE and self._has_grown(admin)):
+            self._is_to_join = True
+            return Beat(is_rebalancing=True)
+        if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+            return self._lost(code)
+        raise_for(code, about=f"group {self._group}")
+        return Beat(HEARTBEAT_S)
+
+    def leave(self, admin: GroupAdmin) -> None:
+        """See `Membership`."""
+        if not self.member:
+            return
+        request = LeaveGroupRequest(
+            group_id=self._group, member_id=self.member, members=[MemberIdentity(member_id=self.member)]
+        )
+        with admin.coordinator_of(self._group) as connection:
+            connection.ask(request, LeaveGroupResponse)
+
+    def _join(self, admin: GroupAdmin) -> Beat:
+        with admin.coordinator_of(self._group, wait_ms=REBALANCE_TIMEOUT_MS + _ANSWER_MS) as connection:
+            joined = self._ask_to_join(connection)
+            code = known_code(joined.error_code)
+            if code is ErrorCode.UNKNOWN_MEMBER_ID:
+                return self._lost(code)
+            if code in _AGAIN:
+                return Beat(RETRY_S)
+            if code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
+                known = ", ".join(ASSIGNORS)
+                raise ApiError(code, f"the members of group {self._group} use none of the strategies {known}")
+            raise_for(code, about=f"group {self._group}")
+            self.member, self.epoch = joined.member_id, joined.generation_id
+            self.assignor = joined.protocol_name or ""
+            self._counts = {}
+            is_leader = joined.leader == self.member and not joined.skip_assignment
+            request = SyncGroupRequest(
+                group_id=self._group,
+                generation_id=self.epoch,
+                member_id=self.member,
+                protocol_type=CONSUMER_PROTOCOL_TYPE,
+                protocol_name=joined.protocol_name,
+                assignments=self._assign(admin, joined) if is_leader else [],
+            )
+            synced = connection.ask(request, SyncGroupResponse)
+        code = known_code(synced.error_code)
+        if code in _AGAIN:
+            self.epoch = _NO_GENERATION
+            return Beat(RETRY_S)
+        if code is ErrorCode.UNKNOWN_MEMBER_ID:
+            return self._lost(code)
+        raise_for(code, about=f"group {self._group}")
+        self._is_to_join = False
+        return Beat(HEARTBEAT_S, assigned=self._read(bytes(synced.assignment)))
+
+    def _ask_to_join(self, connection: BrokerConnection) -> JoinGroupResponse:
+        """Join; a broker that wants new members to have an id first (KIP-394) is asked again with it."""
+        subscription = ConsumerProtocolSubscription(topics=[self._topic])
+        metadata = encode_versioned(subscription, _SUBSCRIPTION_VERSION)
+        request = JoinGroupRequest(
+            group_id=self._group,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            rebalance_timeout_ms=REBALANCE_TIMEOUT_MS,
+            member_id=self.member,
+            protocol_type=CONSUMER_PROTOCOL_TYPE,
+            protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name in ASSIGNORS],
+        )
+        answer = connection.ask(request, JoinGroupResponse)
+        if known_code(answer.error_code) is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member = request.member_id = answer.member_id
+            answer = connection.ask(request, JoinGroupResponse)
+        return answer
+
+    def _assign(self, admin: GroupAdmin, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
+        """As the group's leader: everyone's partitions."""
+        subscribers, versions = [], {}
+        for one in joined.members:
+            told = bytes(one.metadata)
+            read = decode_foreign(ConsumerProtocolSubscription, told)
+            owned = frozenset(
+                TopicPartition(topic.topic, number)
+                for topic in read.owned_partitions
+                for number in topic.partitions
+            )
+            subscribers.append(
+                Subscriber(
+                    one.member_id, one.group_instance_id, frozenset(read.topics), owned, read.generation_id
+                )
+            )
+            versions[one.member_id] = min(version_of(told), ConsumerProtocolAssignment.VERSIONS.highest)
+        topics = sorted({topic for one in subscribers for topic in one.topics})
+        self._counts = admin.partition_counts(topics)
+        self._topics_at = time.monotonic() + TOPICS_EVERY_S
+        shares = ASSIGNORS[self.assignor](subscribers, self._counts)
+        return [
+            SyncGroupRequestAssignment(
+                member_id=member, assignment=_assignment(shares[member], versions[member])
+            )
+            for member in versions
+        ]
+
+    def _read(self, assignment: bytes) -> frozenset[TopicPartition]:
+        if not assignment:
+            return frozenset()
+        return frozenset(
+            TopicPartition(topic.topic, number)
+            for topic in decode_foreign(ConsumerProtocolAssignment, assignment).assigned_partitions
+            for number in topic.partitions
+        )
+
+    def _has_grown(self, admin: GroupAdmin) -> bool:
+        """Whether this member leads and a topic of the group has other partitions than were assigned."""
+        now = time.monotonic()
+        if not self._counts or now < self._topics_at:
+            return False
+        self._topics_at = now + TOPICS_EVERY_S
+        return admin.partition_counts(sorted(self._counts)) != self._counts
+
+    def _lost(self, code: ErrorCode) -> Beat:
+        if code is ErrorCode.UNKNOWN_MEMBER_ID:
+            self.member = ""
+        self.epoch, self._is_to_join = _NO_GENERATION, True
+        return Beat(RETRY_S, is_lost=True)
+
+
+def _assignment(share: Sequence[TopicPartition], version: int) -> bytes:
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in sorted(share):
+        by_topic.setdefault(topic, []).append(number)
+    told = [TopicPartitions(topic, numbers) for topic, numbers in by_topic.items()]
+    return encode_versioned(ConsumerProtocolAssignment(assigned_partitions=told), version)
