@@ -311,7 +311,11 @@ def test_an_interrupted_produce_says_what_was_sent(topic: str) -> None:
             pass
         writer.send_signal(signal.SIGINT)
         said = writer.stderr.read()
-    assert said == b"odradek: interrupted; 1 record was sent before that\n"
+    assert said in (
+        b"odradek: interrupted; 1 record was sent before that\n",
+        # The interrupt came between the broker's append and its answer.
+        b"odradek: interrupted; 0 records were sent before that, and perhaps 1 more\n",
+    )
     assert writer.returncode == 130
 
 

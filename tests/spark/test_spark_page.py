@@ -27,6 +27,12 @@ def with_what_they_print(blocks: list[Block]) -> Iterator[tuple[Block, str]]:
             yield block, following.text if following.language == "text" else ""
 
 
+def as_run(block: Block, bootstrap_servers: str, directory: Path) -> str:
+    """The block with this broker's address; Spark's JVM does not follow when a test changes its directory."""
+    text = block.text.replace(ADDRESS, bootstrap_servers)
+    return text.replace('parquet("table")', f"parquet({str(directory / 'table')!r})")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_says_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyspark")
@@ -48,7 +54,7 @@ def test_the_page_says_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monke
                 assert block.language == "python", block.place
                 printed = StringIO()
                 with redirect_stdout(printed):
-                    exec(block.text.replace(ADDRESS, broker.bootstrap_servers), names)
+                    exec(as_run(block, broker.bootstrap_servers, tmp_path), names)
                 if not matches(printed.getvalue().rstrip(), expected):  # show() ends with an empty line
                     wrong.append(f"{block.place} prints\n{printed.getvalue()}")
         finally:

@@ -35,7 +35,8 @@ def produce(options: Options) -> None:
                 ApiError(error.code, said) if isinstance(error, ApiError) else OdradekError(said)
             ) from error
         except KeyboardInterrupt:
-            say(f"odradek: interrupted; {_sent(writer)} before that", as_error=True)
+            perhaps = f", and perhaps {writer.unanswered:,} more" if writer.unanswered else ""
+            say(f"odradek: interrupted; {_sent(writer)} before that{perhaps}", as_error=True)
             raise
     if not options.quiet:
         say(f"{_sent(writer)} to {options.topic}.", as_error=True)

@@ -71,6 +71,8 @@ class RecordWriter(Closing):
         self._sticky = 0
         self.acknowledged = 0
         """How many records were acknowledged (with acks=0: sent)."""
+        self.unanswered = 0
+        """How many were sent at least once and are not acknowledged; one may be stored or not."""
 
     @property
     def partition_count(self) -> int:
@@ -138,6 +140,7 @@ class RecordWriter(Closing):
         """Send the batches of these partitions until each is acknowledged."""
         batches = {number: self._open.pop(number) for number in numbers}
         data = {number: bytes(builder.build()) for number, builder in batches.items()}
+        self.unanswered += sum(builder.record_count for builder in batches.values())
         deadline = time.monotonic() + DELIVERY_MAX_S
         while data:
             failure = self._attempt(data, batches)
@@ -207,6 +210,7 @@ class RecordWriter(Closing):
 
     def _acknowledge(self, number: int, builder: BatchBuilder) -> None:
         self.acknowledged += builder.record_count
+        self.unanswered -= builder.record_count
         self._sequences[number] = (self._sequences.get(number, 0) + builder.record_count) % _SEQUENCES
 
     def _wait_for_topic(self) -> None:

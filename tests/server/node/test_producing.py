@@ -18,13 +18,14 @@ from odradek.server.edge.context import RequestContext, Response
 from odradek.server.handlers import produce as handler
 from odradek.server.node.producing import LIGHT_BYTES_MAX, Produce, is_light
 from odradek.server.node.transaction_admission import Ability
-from odradek.testing.sim import SimClient, SimNode
+from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.batches import BatchOf
 from tests.server.nodes import NewNode
+from tests.server.recording_client import RecordingClient
 
 ACKS_ALL, ACKS_NONE, ACKS_LEADER = -1, 0, 1
 
@@ -38,7 +39,7 @@ class Bench:
         self.node: SimNode = new_node(transaction_state_log_num_partitions="1", **settings)
         topics = [CreatableTopic("t", 2, 1), CreatableTopic("wide", 3 * ITEMS_PER_STEP, 1)]
         self.node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
-        self.client = SimClient()
+        self.client = RecordingClient()
         self.later: list[AppendOutcomes] = []
         """What came in an event of its own."""
 
@@ -195,7 +196,7 @@ class HeldCoordinator:
 
 @pytest.mark.parametrize("count", [1, 3 * ITEMS_PER_STEP])
 def test_the_bytes_of_a_produce_are_not_kept_while_it_waits_for_acks(
-    new_node: NewNode, batch: BatchOf, fake_client: SimClient, count: int
+    new_node: NewNode, batch: BatchOf, fake_client: RecordingClient, count: int
 ) -> None:
     """Thousands of connections may wait for acks, each with a request of a megabyte."""
     node = Bench(new_node, odradek_log_flush_before_ack="true").node
