@@ -14,6 +14,7 @@ from odradek.metadata.store import (
     Create,
     Created,
     Data,
+    Delete,
     Failed,
     Fault,
     GetChildren,
@@ -146,6 +147,26 @@ def test_a_write_that_the_disk_refuses_is_a_failure_and_leaves_no_trace(engine: 
     assert refused == Failed(Fault.STORE_FAILED, "/a")
     database_of(engine).execute("PRAGMA query_only = OFF")
     assert engine.apply(session, Create("/a")).result == Created("/a")
+
+
+def test_a_disk_that_fails_is_told_once_and_so_is_its_recovery(
+    engine: EmbeddedEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING")
+    session = engine.open_session()
+    for _ in range(2):
+        database_of(engine).execute("PRAGMA query_only = ON")
+        for _ in range(3):
+            engine.apply(session, Create("/a"))
+        database_of(engine).execute("PRAGMA query_only = OFF")
+        for path in ("/a", "/b"):
+            engine.apply(session, Create(path))
+        engine.apply(session, Delete("/a"))
+        failed, works = caplog.messages
+        assert failed.startswith("the metadata store failed: ")
+        assert "metadata.sqlite: attempt to write a readonly database. Topics, settings" in failed
+        assert works == "the metadata store works again"
+        caplog.clear()
 
 
 def test_a_full_disk_is_a_failure_and_leaves_no_trace(engine: EmbeddedEngine) -> None:

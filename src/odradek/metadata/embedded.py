@@ -81,9 +81,10 @@ class EmbeddedEngine(TreeEngine):
 class SqliteTable:
     """A `NodeTable` in a SQLite file. Raises DataDirectoryError at construction, as `EmbeddedEngine`."""
 
-    __slots__ = ("_database", "_lock")
+    __slots__ = ("_database", "_file", "_lock")
 
     def __init__(self, file: Path, *, durable: bool = True) -> None:
+        self._file = file
         # Held as long as the file is open; the system frees it when the process dies.
         self._lock = _take_lock(file)
         try:
@@ -190,7 +191,7 @@ class SqliteTable:
         try:
             return call()
         except sqlite3.Error as error:
-            raise TableFailed(str(error)) from error
+            raise TableFailed(f"{self._file}: {error}") from error
 
 
 def peek_cluster_id(file: Path) -> str | None:

@@ -7,6 +7,7 @@ Such an engine is a `TreeEngine`, which implements versions, parents, sessions a
     Multi(SetData("/a", ...), Delete("/x"))     ->  Failed(NO_NODE, "/x", index=1), and /a is as it was
 """
 
+import logging
 from typing import NamedTuple, Protocol
 
 from odradek.base.errors import OdradekError
@@ -48,6 +49,8 @@ from odradek.metadata.store import (
     Written,
 )
 from odradek.metadata.watches import WatchTable
+
+_log = logging.getLogger(__name__)
 
 
 class StoredNode(NamedTuple):
@@ -121,6 +124,8 @@ class TreeEngine:
         self._table = table
         # Armed watches, of live sessions only.
         self._watches = WatchTable()
+        # Whether the table failed, and has not committed anything since: a failure is logged once.
+        self._is_failing = False
         if table.get(ROOT) is None:
             table.begin()
             table.put(ROOT, StoredNode(b"", NodeStat(0, table.next_transaction(), NO_SESSION)))
@@ -172,8 +177,18 @@ class TreeEngine:
                     return self._write(session, operations, alone=False)
                 case _:
                     return self._write(session, (operation,), alone=True)
-        except TableFailed:
+        except TableFailed as failed:
+            self._note_failure(failed)
             return Applied(Failed(Fault.STORE_FAILED, _path_of(operation)))
+
+    def _note_failure(self, failed: TableFailed) -> None:
+        if not self._is_failing:
+            self._is_failing = True
+            _log.error(
+                "the metadata store failed: %s. Topics, settings and in-sync replicas cannot be changed until"
+                " it works again: free space on its disk, or mend it. Records are not concerned.",
+                failed,
+            )
 
     def close(self) -> None:
         """See `StoreEngine.close`."""
@@ -220,6 +235,9 @@ class TreeEngine:
         except TableFailed:
             self._table.rollback()
             raise
+        if self._is_failing:
+            self._is_failing = False
+            _log.warning("the metadata store works again")
         events = tuple(self._watches.fire(touched))
         return Applied(results[0] if alone else Committed(tuple(results)), events)
 

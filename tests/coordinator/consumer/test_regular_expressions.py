@@ -44,6 +44,8 @@ def test_the_whole_name_matches_or_it_does_not(pattern: str, expected: set[str])
         ("x{1001}", "invalid repetition size"),
         ("((a{100}){100}){100}", "invalid repetition size"),
         (r"(\pL{50}){20}" * 40, "too large"),
+        ("(.{0,30}a.{0,30}){0,30}z", "too large"),
+        ("a" * 4097, "4097 characters"),
         ("\ud800", "not Unicode"),
     ],
 )

@@ -1,4 +1,3 @@
-import re
 from dataclasses import replace
 
 import pytest
@@ -38,7 +37,6 @@ def filled(bench: TransactionBench) -> TransactionBench:
         (TransactionFilter(states=[]), set()),
         (TransactionFilter(producer_ids=[8, 9]), {"empty", "aborted"}),
         (TransactionFilter(open_for_more_than_ms=120), {"aborted", "empty"}),
-        (TransactionFilter(matches=re.compile("open|em.*").fullmatch), {"open", "empty"}),
         (TransactionFilter(states=[S.EMPTY], producer_ids=[9]), set()),
     ],
 )

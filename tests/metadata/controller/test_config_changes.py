@@ -7,7 +7,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.settings import GroupBounds
-from odradek.metadata.controller.config_changes import decide_configs
+from odradek.metadata.controller.config_changes import amended, decide_configs
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.requests import (
     AlterConfigs,
@@ -315,3 +315,27 @@ def test_what_is_a_broker_s_own_is_not_set_for_all_brokers(image: ClusterImage) 
 
 def test_nothing_is_appended_to_a_setting_that_nobody_knows(image: ClusterImage) -> None:
     assert refusal(image, broker(("foo.bar", APPEND, "1"))) is ErrorCode.INVALID_CONFIG
+
+
+class Part:
+    """An entry of a list that counts how often it is compared."""
+
+    compared = 0
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    def __eq__(self, other: object) -> bool:
+        Part.compared += 1
+        return isinstance(other, Part) and self.number == other.number
+
+
+@pytest.mark.parametrize(("appending", "left"), [(True, 1500), (False, 500)])
+def test_a_long_list_is_amended_without_comparing_all_with_all(*, appending: bool, left: int) -> None:
+    Part.compared = 0
+    present, named = [Part(number) for number in range(1000)], [Part(number) for number in range(500, 1500)]
+    assert len(amended(present, named, appending=appending)) == left
+    assert Part.compared <= 2 * len(present)

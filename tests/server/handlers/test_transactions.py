@@ -346,6 +346,8 @@ def test_filters_that_say_nothing_are_named(ready: SimNode, producer: tuple[int,
     answer = ready.ask(ListTransactionsRequest(state_filters=["Open", "Empty"]))
     assert answer.unknown_state_filters == ["Open"]
     assert [one.transactional_id for one in answer.transaction_states] == [ID]
+    answer = ready.ask(ListTransactionsRequest(transactional_id_pattern="(.{0,30}a.{0,30}){0,30}z"))
+    assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION, "its program is too large"
     answer = ready.ask(ListTransactionsRequest(transactional_id_pattern="("))
     assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 

@@ -252,6 +252,20 @@ class GroupCoordinator:
         find = partial(self._find_members, request.group_id)
         return Departure(self._steps, find, request.members, respond).in_steps()
 
+    def expressions_due(self, request: ConsumerGroupHeartbeatRequest) -> list[str]:
+        """The expressions that have topics to look at before this heartbeat, or none of them has."""
+        found = self._find(request.group_id)
+        group = None if isinstance(found, ErrorCode) or found[1] is None else found[1].consumer
+        expressions = [] if group is None else list(group.membership.expressions)
+        if request.subscribed_topic_regex:
+            expressions.append(request.subscribed_topic_regex)
+        lookup = self._surroundings.expressions
+        return expressions if expressions and lookup.is_due(expressions) else []
+
+    def look_up(self, expressions: Sequence[str]) -> Steps[None]:
+        """Look at their topics, in steps."""
+        return self._surroundings.expressions.look_up(expressions)
+
     def consumer_heartbeat(
         self,
         request: ConsumerGroupHeartbeatRequest,

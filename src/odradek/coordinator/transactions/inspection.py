@@ -4,7 +4,7 @@ Nothing here changes anything. "open for 12 s" is what DescribeTransactions, the
 `/describe/transactions` show alike.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,6 @@ class TransactionFilter:
     producer_ids: Collection[ProducerId] | None = None
     open_for_more_than_ms: int | None = None
     """Counted from the start of the transaction, of the last one where none is open."""
-    matches: Callable[[str], object] | None = None
-    """Tells by the transactional id."""
 
     def admits(self, transaction: Transaction, now_ms: int) -> bool:
         """Whether the transactional id is asked for."""
@@ -36,7 +34,6 @@ class TransactionFilter:
             and (
                 self.open_for_more_than_ms is None or now_ms - record.started_ms > self.open_for_more_than_ms
             )
-            and (self.matches is None or bool(self.matches(transaction.transactional_id)))
         )
 
 

@@ -26,7 +26,7 @@ the log and by DescribeConfigs.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
@@ -64,6 +64,8 @@ from odradek.metadata.image import (
 
 OVERRIDES_BYTES_MAX: Final = 262_144
 """Of one resource, as the store keeps them: a node of ZooKeeper holds a mebibyte."""
+
+T = TypeVar("T")
 
 
 class _Resource(NamedTuple):
@@ -213,11 +215,16 @@ def _amend_list(
         raise ApiError(ErrorCode.INVALID_REQUEST, f"{name} has no value")
     present = _parts(overrides.get(name, setting.render(setting.default) or ""))
     named = _parts(text)
+    _set(resource, overrides, name, ",".join(amended(present, named, appending=appending)))
+
+
+def amended(present: Sequence[T], named: Sequence[T], *, appending: bool) -> list[T]:
+    """The list with what is named at its end, unless it is there, or without what is named; O(both)."""
     if appending:
-        after = [*present, *(part for part in named if part not in present)]
-    else:
-        after = [part for part in present if part not in named]
-    _set(resource, overrides, name, ",".join(after))
+        there = frozenset(present)
+        return [*present, *(part for part in named if part not in there)]
+    leaving = frozenset(named)
+    return [part for part in present if part not in leaving]
 
 
 def _changeable(resource: _Resource, name: str) -> Setting:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from odradek.base.execution import Steps
 from odradek.coordinator.classic import Caller
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
@@ -13,8 +14,19 @@ SERVES: Final = Serves(68, 0, 1, kips={0: 848, 1: 1082})
 
 def handle(
     core: BrokerCore, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
-) -> None:
+) -> Steps[None] | None:
     """Answer when what the heartbeat changes is written."""
     # As Java writes an address that it never looked up: what Kafka's tools expect.
     caller = Caller(context.client_id or "", f"/{context.client.peer_host}")
-    core.groups.coordinator.consumer_heartbeat(request, context.api_version, caller, respond)
+    coordinator = core.groups.coordinator
+    expressions = coordinator.expressions_due(request)
+
+    def after_look_up() -> Steps[None]:
+        yield from coordinator.look_up(expressions)
+        yield
+        coordinator.consumer_heartbeat(request, context.api_version, caller, respond)
+
+    if expressions:
+        return after_look_up()
+    coordinator.consumer_heartbeat(request, context.api_version, caller, respond)
+    return None

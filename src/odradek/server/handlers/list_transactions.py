@@ -23,21 +23,12 @@ def handle(
     core: BrokerCore, context: RequestContext, request: ListTransactionsRequest, respond: Respond
 ) -> None:
     """List those that pass every filter; a pattern has to match the whole id."""
-    matches = None
-    if request.transactional_id_pattern:
-        import re2  # Kafka's patterns are RE2's, which take linear time: a peer's pattern must not hang us
-
-        try:
-            matches = re2.compile(request.transactional_id_pattern).fullmatch
-        except re2.error:
-            respond(ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION))
-            return
+    pattern = request.transactional_id_pattern
     known = [STATES_BY_TITLE[title] for title in request.state_filters if title in STATES_BY_TITLE]
     wanted = TransactionFilter(
         states=known if request.state_filters else None,
         producer_ids=frozenset(request.producer_id_filters) or None,
         open_for_more_than_ms=request.duration_filter if request.duration_filter >= 0 else None,
-        matches=matches,
     )
     unknown = [title for title in request.state_filters if title not in STATES_BY_TITLE]
 
@@ -46,6 +37,15 @@ def handle(
         found = yield from listing
         if isinstance(found, ErrorCode):
             return ListTransactionsResponse(error_code=found, unknown_state_filters=unknown)
+        if pattern:
+            from odradek.coordinator.consumer import regular_expressions  # loads RE2
+
+            ids = [one.transactional_id for one in found]
+            try:
+                matching = yield from regular_expressions.matching_in_steps(pattern, ids)
+            except regular_expressions.InvalidRegularExpression:
+                return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+            found = [one for one in found if one.transactional_id in matching]
         lines = yield from stepwise(found, _line)
         return ListTransactionsResponse(unknown_state_filters=unknown, transaction_states=lines)
 
