@@ -23,15 +23,30 @@ Carry: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """Carries out a document, and returns the answer's."""
 When: TypeAlias = Literal["before_request", "before_answer", "after_answer"]
 
+Await: TypeAlias = Callable[[Callable[[], bool], float], bool]
+"""Lets time pass until a condition holds, or for so many seconds at most; whether it holds."""
+Asker: TypeAlias = Literal["clients", "brokers"]
+
 _LOOK_EVERY_S = 0.005
+
+
+def await_in_real_time(is_so: Callable[[], bool], timeout: float) -> bool:
+    """See `Await`; for brokers that live in real time, whatever their clock says."""
+    deadline = Deadline(timeout)
+    while not is_so():
+        if deadline.is_over():
+            return False
+        time.sleep(_LOOK_EVERY_S)
+    return True
 
 
 class Fault:
     """A fault that holds until it is removed, spent, or the broker ends; or to the end of a `with` block."""
 
-    def __init__(self, carry: Carry, number: int) -> None:
+    def __init__(self, carry: Carry, number: int, wait: Await = await_in_real_time) -> None:
         self._carry = carry
         self._number = number
+        self._wait = wait
 
     @property
     def hits(self) -> int:
@@ -50,11 +65,8 @@ class Fault:
 
     def wait_hit(self, times: int = 1, *, timeout: float = 10.0) -> None:
         """Return when it has met so many requests. Raises WaitTimeout."""
-        deadline = Deadline(timeout)
-        while (hits := self.hits) < times:
-            if deadline.is_over():
-                raise WaitTimeout(f"the fault has met {hits} of {times} requests after {timeout:g} s")
-            time.sleep(_LOOK_EVERY_S)
+        if not self._wait(lambda: self.hits >= times, timeout):
+            raise WaitTimeout(f"the fault has met {self.hits} of {times} requests after {timeout:g} s")
 
     def __enter__(self) -> Self:
         return self
@@ -69,10 +81,12 @@ class Faults:
     """What can be done to one broker. `api` is a name as in docs/compat.md, or None for all.
 
     `client` is a client id, `topic` a topic that the request names, `times` how many requests are met.
+    `asker` is whose requests are meant: those of "brokers" come only to brokers of a cluster.
     """
 
-    def __init__(self, carry: Carry) -> None:
+    def __init__(self, carry: Carry, wait: Await = await_in_real_time) -> None:
         self._carry = carry
+        self._wait = wait
 
     def error(
         self,
@@ -82,9 +96,10 @@ class Faults:
         client: str | None = None,
         topic: str | None = None,
         times: int | None = None,
+        asker: Asker = "clients",
     ) -> Fault:
         """Answer with an error code, by its name in the protocol, and do nothing else."""
-        return self._set("error", api=api, error=error, client=client, topic=topic, times=times)
+        return self._set("error", api=api, error=error, client=client, topic=topic, times=times, asker=asker)
 
     def delay(
         self,
@@ -94,9 +109,10 @@ class Faults:
         client: str | None = None,
         topic: str | None = None,
         times: int | None = None,
+        asker: Asker = "clients",
     ) -> Fault:
         """Carry requests out and answer them later, by seconds or a timedelta of the broker's clock."""
-        return self._set("delay", ms=_ms(by), api=api, client=client, topic=topic, times=times)
+        return self._set("delay", ms=_ms(by), api=api, client=client, topic=topic, times=times, asker=asker)
 
     def drop(
         self,
@@ -106,9 +122,10 @@ class Faults:
         client: str | None = None,
         topic: str | None = None,
         times: int | None = None,
+        asker: Asker = "clients",
     ) -> Fault:
         """Close the connection: before a request has any effect, before its answer, or after it."""
-        return self._set("drop", api=api, when=when, client=client, topic=topic, times=times)
+        return self._set("drop", api=api, when=when, client=client, topic=topic, times=times, asker=asker)
 
     def drop_connections(self) -> int:
         """Close all connections now; how many there were."""
@@ -145,8 +162,10 @@ class Faults:
         return [dict(one) for one in self._carry({"fault": "list"})]
 
     def _set(self, name: str, **given: object) -> Fault:
+        if given.pop("asker", "clients") == "brokers":
+            given["from"] = "brokers"
         document = {"fault": name, **{key: value for key, value in given.items() if value is not None}}
-        return Fault(self._carry, int(self._carry(document)["id"]))
+        return Fault(self._carry, int(self._carry(document)["id"]), self._wait)
 
 
 def _ms(by: timedelta | float) -> int:

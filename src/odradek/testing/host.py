@@ -45,7 +45,7 @@ class Host(Protocol):
         """Go on after `pause`; without one it does nothing."""
 
     def fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
-        """Carry out a request about faults; see `server.admin.fault_requests`. It must run."""
+        """Carry out a request about faults; see `server.faults.documents`. It must run."""
 
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """What is shown under /describe: "purgatories", "groups", "partitions", ... It must run."""

@@ -122,7 +122,7 @@ async def _fault_request(request: Request) -> object:
 
     A web page can have a browser send a form, but no JSON, without asking first.
     """
-    from odradek.server.admin.fault_requests import FaultRefused
+    from odradek.server.faults.documents import FaultRefused
 
     if request.method == "DELETE":
         number = request.path_params.get("number")
@@ -219,7 +219,7 @@ def _application(broker: BrokerView) -> ASGIApp:
     async def faults(request: Request) -> Response:
         if broker.faults is None:
             return document({"error": NOT_FOR_TESTS}, 403)
-        from odradek.server.admin.fault_requests import FaultRefused
+        from odradek.server.faults.documents import FaultRefused
 
         try:
             return document(broker.faults.carry_out(await _fault_request(request)))

@@ -12,7 +12,7 @@ from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.node import Node
 
 if TYPE_CHECKING:  # loaded in brokers that are started for tests
-    from odradek.server.admin.fault_requests import FaultRequests
+    from odradek.server.faults.documents import FaultRequests
 
 
 @dataclass(frozen=True, slots=True)

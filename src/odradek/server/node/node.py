@@ -75,11 +75,11 @@ class Node:
         """Serves requests; a test may set what stands before its handlers."""
         self.dispatcher = life.dispatcher(self.requests)
         """Where frames of clients go."""
-        self.peer_dispatcher = life.dispatcher(
-            Dispatcher(
-                self.core, handlers.between_brokers(), handlers.unsupported_api_versions, surroundings.stalls
-            )
+        self.peer_requests = Dispatcher(
+            self.core, handlers.between_brokers(), handlers.unsupported_api_versions, surroundings.stalls
         )
+        """Serves requests of the other brokers, likewise."""
+        self.peer_dispatcher = life.dispatcher(self.peer_requests)
         """Where frames of the other brokers go, which may ask more (`ServedHandlers.between_brokers`)."""
         self.schedule = Schedule(surroundings.timer)
         """Periodic work; empty before `serve`."""

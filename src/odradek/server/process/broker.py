@@ -15,7 +15,7 @@ from odradek.server.process.shell import Shell
 from odradek.timer import Timer
 
 if TYPE_CHECKING:  # loaded in brokers that are started for tests
-    from odradek.server.admin.fault_requests import FaultRequests
+    from odradek.server.faults.documents import FaultRequests
 
 
 class Broker:

@@ -27,8 +27,8 @@ from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
 
 if TYPE_CHECKING:  # loaded when there first may be something to compact
-    from odradek.server.admin.fault_requests import FaultRequests
     from odradek.server.cleaning.cleaner_process import CleanerProcesses
+    from odradek.server.faults.documents import FaultRequests
 
 
 class Shell:
@@ -91,7 +91,7 @@ class Shell:
         """Carries out requests about faults on this shell's node, if it takes them."""
         assert self.takes_faults, "this broker was not started for tests"
         if self._faults is None:
-            from odradek.server.admin.fault_requests import FaultRequests, Reach
+            from odradek.server.faults.documents import FaultRequests, Reach
 
             disk = getattr(self.file_system, "faults", None)
             self._faults = FaultRequests(

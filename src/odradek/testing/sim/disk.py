@@ -2,6 +2,7 @@
 
     handle = DiskHandle(disk)       what the node is given; every operation goes to the disk
     handle.close()                  its life is over: each operation raises `Died` and does nothing
+    handle.faults.is_full = True    what needs room is refused (ENOSPC)
     handle.close_after(7, die)      seven more operations are done, then `die` is called, in the midst of
                                     whatever was at work, and the eighth raises `Died`
 
@@ -9,9 +10,12 @@ Invariant: after `close` nothing that the life has opened changes what is on the
 life writes there.
 """
 
+import errno
+import os
 from collections.abc import Callable
 
 from odradek.base.buffers import Buffer
+from odradek.storage.faulty_files import DiskFaults
 from odradek.storage.files import DirectoryLock, File, FileSystem, PinnedFile
 
 
@@ -26,6 +30,8 @@ class DiskHandle:
         self, disk: FileSystem, record: Callable[[str, str, int], None] = lambda kind, path, detail: None
     ) -> None:
         """`record` is called with the kind, the path and a detail of each operation, before it is done."""
+        self.faults = DiskFaults()
+        """Those that hold; `sim.threads` sees to the slow disk."""
         self._disk = disk
         self._record = record
         self._is_closed = False
@@ -53,12 +59,19 @@ class DiskHandle:
             raise Died
         self._record(kind, path, detail)
 
+    def check_room(self, path: str) -> None:
+        """Called before what needs room; raises OSError on a full disk."""
+        if self.faults.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
     # --- `FileSystem`
 
     def file(self, path: str, *, create: bool = False) -> File:
         """See `FileSystem.file`."""
         if create:
             self.operate("create", path)
+            if not self._disk.exists(path):
+                self.check_room(path)
         return _HeldFile(self._disk.file(path, create=create), self)
 
     def read(self, path: str) -> bytes:
@@ -84,6 +97,8 @@ class DiskHandle:
     def make_directory(self, path: str) -> None:
         """See `FileSystem.make_directory`."""
         self.operate("make_directory", path)
+        if not self._disk.exists(path):
+            self.check_room(path)
         self._disk.make_directory(path)
 
     def rename(self, source: str, target: str) -> None:
@@ -104,7 +119,8 @@ class DiskHandle:
     def space(self, path: str) -> tuple[int, int]:
         """See `FileSystem.space`."""
         self.operate("space", path)
-        return self._disk.space(path)
+        total_bytes, usable_bytes = self._disk.space(path)
+        return total_bytes, 0 if self.faults.is_full else usable_bytes
 
     def lock(self, path: str) -> DirectoryLock | None:
         """See `FileSystem.lock`."""
@@ -135,6 +151,8 @@ class _HeldFile:
     def write_at(self, data: Buffer, position: int) -> None:
         """See `File.write_at`."""
         self._handle.operate("write", self.path, position)
+        if position + len(data) > self._file.size_bytes():
+            self._handle.check_room(self.path)
         self._file.write_at(data, position)
 
     def size_bytes(self) -> int:
@@ -145,6 +163,8 @@ class _HeldFile:
     def truncate(self, size_bytes: int) -> None:
         """See `File.truncate`."""
         self._handle.operate("truncate", self.path, size_bytes)
+        if size_bytes > self._file.size_bytes():
+            self._handle.check_room(self.path)
         self._file.truncate(size_bytes)
 
     def sync(self) -> None:

@@ -31,6 +31,8 @@ class SimListeners:
         """The listeners that accept connections."""
         self.connections: dict[ServerConnection, None] = {}
         """Those that are open, in the order in which they came."""
+        # Whether new connections are closed at once.
+        self._refuses = False
         self._node = node
         self._background = ports.background
         self._defer = ports.defer
@@ -40,6 +42,16 @@ class SimListeners:
     def of(self, listener: str) -> list[ServerConnection]:
         """The open connections of one listener."""
         return [one for one in self.connections if one.listener == listener]
+
+    def refuse(self, is_refusing: bool) -> None:
+        """Close new connections at once from now on, or no longer."""
+        self._refuses = is_refusing
+
+    def drop(self) -> int:
+        """Close the connections of clients; how many there were."""
+        count = len(self.of(CLIENTS))
+        self.abort_all(CLIENTS)
+        return count
 
     def abort_all(self, listener: str) -> None:
         """Close the connections of a listener at once."""
@@ -83,6 +95,8 @@ class SimListeners:
 
     def connection_made(self, connection: ServerConnection) -> bool:
         """See `FrameHandler.connection_made`."""
+        if self._refuses and connection.listener == CLIENTS:
+            return False
         self.connections[connection] = None
         return True
 

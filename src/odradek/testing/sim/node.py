@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from inspect import GEN_RUNNING, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,7 +22,6 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock, ShortClock
 from odradek.base.errors import OdradekError
 from odradek.base.execution import TurnTime
-from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint, TopicImage
@@ -39,6 +38,7 @@ from odradek.server.node.ports import Surroundings
 from odradek.storage import Log, LogManager
 from odradek.storage.finding import Finding
 from odradek.storage.memory_files import MemoryFileSystem
+from odradek.testing.faults import Faults
 from odradek.testing.sim.cleaner import HeldCleaner
 from odradek.testing.sim.client import (
     CLIENT_HOST,
@@ -50,7 +50,9 @@ from odradek.testing.sim.client import (
 )
 from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
+from odradek.testing.sim.faults import faults_of
 from odradek.testing.sim.listener import BROKERS, CLIENTS, SimListeners
+from odradek.testing.sim.threads import SimThreads
 from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message
 
@@ -104,7 +106,7 @@ class SimNode:
         """The node's side of the metadata store, once it joins."""
         self.timer = Timer(self.clock)
         self.turns = Turns()
-        self.calls = HeldCalls()
+        self.calls = SimThreads(self.clock, self.files.faults)
         """What this life has given to other threads."""
         self.findings: list[Finding] = []
         """What it found not to be as it should: at its start, and later."""
@@ -174,6 +176,11 @@ class SimNode:
     def logs(self) -> LogManager:
         """The node's logs, once they are open."""
         return self.node.core.logs
+
+    @cached_property
+    def faults(self) -> Faults:
+        """What a test can do to it, once its logs are open; see `odradek.server.faults`."""
+        return faults_of(self)
 
     def log(self, topic: str, partition: int = 0) -> Log:
         """The log of a partition that is hosted here."""
@@ -257,9 +264,7 @@ class SimNode:
                 self.listeners.abort_all(BROKERS)
                 self._may_go_on = lambda: True
             case stages.AwaitWork():
-                self._may_go_on = lambda: (
-                    not (self.calls.waiting or self.calls.finished or self.session.has_requests)
-                )
+                self._may_go_on = lambda: self.calls.is_at_rest and not self.session.has_requests
 
     def _outcome(self, outcome: object) -> None:
         if isinstance(outcome, OdradekError):
@@ -292,6 +297,8 @@ class SimNode:
         if self.is_alive and self._are_timers_due():
             found.append(self._fire_timers)
         found.extend(partial(self.calls.run_next, number) for number in range(self.calls.waiting)[:THREADS])
+        if self.calls.has_due:
+            found.append(self.calls.begin_due)
         if self.calls.finished:
             found.append(self.calls.report_next)
         if isinstance(self.stage, stages.AwaitClients):

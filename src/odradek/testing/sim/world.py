@@ -83,6 +83,14 @@ class World:
         """See `SimNode.kill`."""
         self.nodes[broker_id].kill()
 
+    def stop(self, broker_id: BrokerId) -> None:
+        """See `SimNode.stop`."""
+        self.nodes[broker_id].stop()
+
+    def expire_session(self, broker_id: BrokerId) -> None:
+        """End the session that a broker has with the metadata store; it learns of that, and joins anew."""
+        self.nodes[broker_id].session.expire()
+
     def cut(self, a: Place, b: Place, *, one_way: bool = False) -> None:
         """See `Links.cut`."""
         self.links.cut(a, b, one_way=one_way)
@@ -145,6 +153,7 @@ class World:
         found = [
             self.links.next_ms(),
             *(node.timer.next_expiration_ms() for node in self.nodes.values() if node.is_alive),
+            *(node.calls.next_ms() for node in self.nodes.values()),
         ]
         return min((each for each in found if each is not None), default=None)
 

@@ -1,12 +1,14 @@
 """Faults that a test sets on one broker: rules by which requests are refused, delayed or cut off.
 
-The core knows rules and counts; what a refusal looks like is the API's own matter (`faulty_dispatch`).
+This file knows rules and counts; what a refusal looks like is the API's own matter (`interposed`).
 
     add(error, api=Produce, client=c, code=NOT_LEADER_OR_FOLLOWER, times=2)
     meet(Produce, "c", {"t"})     -> that rule; one time is left
     meet(Produce, "other", ...)   -> nothing: another client
     meet(Produce, "c", {"t"})     -> that rule; it is spent, and stays in the list with its two hits
     meet(Produce, "c", {"t"})     -> nothing
+
+A rule is for requests of clients, or for those of the other brokers, which come through another dispatcher.
 
 Invariant: a rule with `times` meets that many requests; requests of the test's own helpers meet none.
 """
@@ -45,6 +47,13 @@ OF_REQUESTS: Final = frozenset({Kind.ERROR, Kind.DELAY, Kind.DROP})
 """The kinds that concern single requests."""
 
 
+class Asker(StrEnum):
+    """Whose requests a rule is for."""
+
+    CLIENTS = "clients"
+    BROKERS = "brokers"
+
+
 class DropWhen(StrEnum):
     """When a connection is closed."""
 
@@ -77,16 +86,26 @@ class Rule:
     """How many requests it still meets; None: all until it is removed."""
     hits: int = 0
     """How many requests or connections it has met."""
+    asker: Asker = Asker.CLIENTS
+    """Of an ERROR, DELAY or DROP."""
 
-    def matches(self, api_key: int, client: str | None, topics: Collection[str]) -> bool:
+    def matches(
+        self, api_key: int, client: str | None, topics: Collection[str], asker: Asker = Asker.CLIENTS
+    ) -> bool:
         """Whether a request that names these topics is meant, and the rule is not spent."""
         return (
             self.kind in OF_REQUESTS
+            and self.asker is asker
             and self.times_left != 0
             and self.api_key in (None, api_key)
-            and (client != HELPERS_CLIENT_ID if self.client is None else self.client == client)
+            and self._means(client)
             and (self.topic is None or self.topic in topics)
         )
+
+    def _means(self, client: str | None) -> bool:
+        if self.client is None:
+            return client != HELPERS_CLIENT_ID or self.asker is Asker.BROKERS
+        return client == self.client
 
     def hit(self) -> None:
         """Count one more."""
@@ -126,7 +145,9 @@ class FaultRules:
         """Let no rule hold."""
         self._rules.clear()
 
-    def meet(self, api_key: int, client: str | None, topics: Collection[str]) -> list[Rule]:
+    def meet(
+        self, api_key: int, client: str | None, topics: Collection[str], asker: Asker = Asker.CLIENTS
+    ) -> list[Rule]:
         """The rules that a request meets: every delay, and the first that does something else.
 
         They are not counted yet.
@@ -134,13 +155,17 @@ class FaultRules:
         met: list[Rule] = []
         is_decided = False
         for rule in self._rules.values():
-            if rule.matches(api_key, client, topics):
+            if rule.matches(api_key, client, topics, asker):
                 if rule.kind is Kind.DELAY:
                     met.append(rule)
                 elif not is_decided:
                     is_decided = True
                     met.append(rule)
         return met
+
+    def has_any_for(self, asker: Asker) -> bool:
+        """Whether there is a rule for requests of these."""
+        return any(rule.kind in OF_REQUESTS and rule.asker is asker for rule in self._rules.values())
 
     def of(self, *kinds: Kind) -> list[Rule]:
         """The rules of some kinds."""

@@ -1,5 +1,5 @@
 from odradek.base.error_codes import ErrorCode
-from odradek.server.edge.faults import HELPERS_CLIENT_ID, FaultRules, Kind, Rule
+from odradek.server.faults.rules import HELPERS_CLIENT_ID, FaultRules, Kind, Rule
 
 PRODUCE, FETCH = 0, 1
 

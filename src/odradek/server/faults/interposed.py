@@ -19,7 +19,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Answerable, Handler
-from odradek.server.edge.faults import DropWhen, FaultRules, Kind, Rule
+from odradek.server.faults.rules import Asker, DropWhen, FaultRules, Kind, Rule
 from odradek.timer import TimedCall, Timer
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
@@ -37,10 +37,19 @@ class FaultyDispatch:
     """Stands between a decoded request and its handler while there are rules for requests."""
 
     def __init__(
-        self, rules: FaultRules, timer: Timer, topic_name: Callable[[Any], str | None], fetch_anew: Response
+        self,
+        rules: FaultRules,
+        asker: Asker,
+        timer: Timer,
+        topic_name: Callable[[Any], str | None],
+        fetch_anew: Response,
     ) -> None:
-        """`topic_name` is what a topic's id stands for; `fetch_anew` makes a client end its fetch session."""
+        """`asker` is whose requests come here; `topic_name` is what a topic's id stands for.
+
+        `fetch_anew` makes a client end its fetch session.
+        """
         self._rules = rules
+        self._asker = asker
         self._timer = timer
         self._topic_name = topic_name
         self._fetch_anew = fetch_anew
@@ -50,7 +59,7 @@ class FaultyDispatch:
     ) -> tuple[Answerable, Handler[Any]] | None:
         """Who answers the request, and how; None when its connection is to be closed instead."""
         topics = self._topics(request)
-        met = self._rules.meet(context.api_key, context.client_id, topics)
+        met = self._rules.meet(context.api_key, context.client_id, topics, self._asker)
         if _hides_topics(context.api_key, request) and self._means_fetches(context, met):
             return client, replace(handler, handle=_answering(self._fetch_anew))
         for rule in met:
@@ -69,7 +78,8 @@ class FaultyDispatch:
     def _means_fetches(self, context: RequestContext, met: list[Rule]) -> bool:
         """Whether a rule is for what a fetch session has in mind: then its client must name it once more."""
         return any(rule.kind is Kind.ERROR for rule in met) or any(
-            rule.topic is not None and replace(rule, topic=None).matches(_FETCH, context.client_id, ())
+            rule.topic is not None
+            and replace(rule, topic=None).matches(_FETCH, context.client_id, (), self._asker)
             for rule in self._rules
         )
 
@@ -131,21 +141,13 @@ class FaultyDispatch:
         return meant, rest if has_rest else None
 
 
-class _Delayed:
-    """A client to which an answer is passed on later."""
+class _PassedOn:
+    """A client to which everything is passed on, but what a fault makes of its answer."""
 
-    def __init__(self, client: Answerable, timer: Timer, delay_ms: int) -> None:
+    def __init__(self, client: Answerable) -> None:
         self._client = client
-        self._timer = timer
-        self._delay_ms = delay_ms
         self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
         self.client_id, self.queued_ns = client.client_id, 0
-
-    def answer(self, parts: list[Buffer]) -> None:
-        self._later(lambda: self._client.answer(parts))
-
-    def answer_nothing(self) -> None:
-        self._later(self._client.answer_nothing)
 
     def close(self) -> None:
         self._client.close()
@@ -156,18 +158,31 @@ class _Delayed:
     def identify(self, client_id: str, software: str) -> None:
         self._client.identify(client_id, software)
 
+
+class _Delayed(_PassedOn):
+    """A client to which an answer is passed on later."""
+
+    def __init__(self, client: Answerable, timer: Timer, delay_ms: int) -> None:
+        super().__init__(client)
+        self._timer = timer
+        self._delay_ms = delay_ms
+
+    def answer(self, parts: list[Buffer]) -> None:
+        self._later(lambda: self._client.answer(parts))
+
+    def answer_nothing(self) -> None:
+        self._later(self._client.answer_nothing)
+
     def _later(self, call: Callable[[], None]) -> None:
         self._timer.add(TimedCall(self._timer.clock.monotonic_ms() + self._delay_ms, call))
 
 
-class _CutOff:
+class _CutOff(_PassedOn):
     """A client whose connection is closed with its answer, or in place of it."""
 
     def __init__(self, client: Answerable, *, answers_first: bool) -> None:
-        self._client = client
+        super().__init__(client)
         self._answers_first = answers_first
-        self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
-        self.client_id, self.queued_ns = client.client_id, 0
 
     def answer(self, parts: list[Buffer]) -> None:
         if self._answers_first:
@@ -178,15 +193,6 @@ class _CutOff:
         if self._answers_first:
             self._client.answer_nothing()
         self._client.close()
-
-    def close(self) -> None:
-        self._client.close()
-
-    def when_lost(self, abandon: Callable[[], None]) -> None:
-        self._client.when_lost(abandon)
-
-    def identify(self, client_id: str, software: str) -> None:
-        self._client.identify(client_id, software)
 
 
 def topic_fields(request_class: type[Message]) -> list[str]:

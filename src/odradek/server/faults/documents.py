@@ -3,6 +3,7 @@
     {"fault": "error", "api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "times": 3}      -> {"id": 1}
     {"fault": "drop", "api": "Produce", "when": "before_answer", "client": "orders"}         -> {"id": 2}
     {"fault": "delay", "ms": 500}                                                            -> {"id": 3}
+    {"fault": "error", "api": "LeaderAndIsr", "error": "STALE_BROKER_EPOCH", "from": "brokers"}  -> {"id": 4}
     {"fault": "refuse_connections"}   {"fault": "full_disk"}   {"fault": "slow_disk", "ms": 50}
     {"fault": "list"}    {"fault": "remove", "id": 1}    {"fault": "clear"}
     {"fault": "drop_connections"}    {"fault": "expire_member", "group": "g", "member": "consumer-1"}
@@ -18,8 +19,17 @@ from typing import Any, Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError
-from odradek.server.edge.faults import DELAY_MS_MAX, OF_REQUESTS, RULES_MAX, DropWhen, FaultRules, Kind, Rule
-from odradek.server.edge.faulty_dispatch import FaultyDispatch, names_topics
+from odradek.server.faults.interposed import FaultyDispatch, names_topics
+from odradek.server.faults.rules import (
+    DELAY_MS_MAX,
+    OF_REQUESTS,
+    RULES_MAX,
+    Asker,
+    DropWhen,
+    FaultRules,
+    Kind,
+    Rule,
+)
 from odradek.server.node.node import Node
 from odradek.storage.faulty_files import DiskFaults
 from odradek.wire.apis import APIS
@@ -28,7 +38,7 @@ from odradek.wire.messages.fetch import FetchResponse
 Document = Mapping[str, Any]
 
 _API_KEYS: Final = {api.name: key for key, api in APIS.items()}
-_FILTERS: Final = frozenset({"api", "client", "topic", "times"})
+_FILTERS: Final = frozenset({"api", "client", "topic", "times", "from"})
 _FIELDS: Final = {
     Kind.ERROR: _FILTERS | {"error"},
     Kind.DELAY: _FILTERS | {"ms"},
@@ -54,6 +64,8 @@ class Reach:
     """Called with whether new connections are closed at once from now on."""
     drop_connections: Callable[[], int]
     """Closes all connections; how many there were."""
+    has_brokers: bool = False
+    """Whether other brokers reach it; where they do not, no rule is for their requests."""
 
 
 class FaultRequests:
@@ -63,12 +75,16 @@ class FaultRequests:
         self._reach = reach
         self._rules = FaultRules()
         node = reach.node
-        self._dispatch = FaultyDispatch(
-            self._rules,
-            node.core.timer,
-            lambda topic_id: None if topic_id is None else node.core.topic_name(topic_id),
-            FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
-        )
+        self._dispatches = {
+            asker: FaultyDispatch(
+                self._rules,
+                asker,
+                node.core.timer,
+                lambda topic_id: None if topic_id is None else node.core.topic_name(topic_id),
+                FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+            )
+            for asker in Asker
+        }
 
     def carry_out(self, document: object) -> object:
         """Carry out one request and return its answer. Raises FaultRefused."""
@@ -115,6 +131,8 @@ class FaultRequests:
             rule.client = _text(document, "client")
         if document.get("topic") is not None:
             rule.topic = _text(document, "topic")
+        if "from" in document:
+            rule.asker = self._asker(document)
         if document.get("times") is not None:
             rule.times_left = _number(document, "times", 1, 1 << 31)
         if "ms" in _FIELDS[kind]:
@@ -133,14 +151,27 @@ class FaultRequests:
     def _check_refusal(self, rule: Rule) -> None:
         if rule.api_key is None:
             raise FaultRefused("an error is for one api")
-        handler = self._reach.node.handlers.get(rule.api_key)
+        handlers = self._reach.node.handlers
+        served = handlers if rule.asker is Asker.CLIENTS else handlers.between_brokers()
+        handler = served.get(rule.api_key)
         if handler is None or handler.refuse is None:
             raise FaultRefused(f"{APIS[rule.api_key].name} has no answer that could hold an error")
+
+    def _asker(self, document: Document) -> Asker:
+        try:
+            asker = Asker(_text(document, "from"))
+        except ValueError:
+            raise FaultRefused(f"from is one of {', '.join(Asker)}, not {document['from']!r}") from None
+        if asker is Asker.BROKERS and not self._reach.has_brokers:
+            raise FaultRefused("no other broker asks this one: it is a cluster of its own")
+        return asker
 
     def _apply(self) -> None:
         """Put the rules in force where they are looked at."""
         reach, rules = self._reach, self._rules
-        reach.node.requests.interposed = self._dispatch if rules.of(*OF_REQUESTS) else None
+        node = reach.node
+        for asker, requests in ((Asker.CLIENTS, node.requests), (Asker.BROKERS, node.peer_requests)):
+            requests.interposed = self._dispatches[asker] if rules.has_any_for(asker) else None
         reach.refuse_connections(bool(rules.of(Kind.REFUSE_CONNECTIONS)))
         if reach.disk is not None:
             reach.disk.is_full = bool(rules.of(Kind.FULL_DISK))
@@ -182,6 +213,7 @@ def _described(rule: Rule) -> Mapping[str, object]:
         "ms": rule.delay_ms if rule.kind in (Kind.DELAY, Kind.SLOW_DISK) else None,
         "when": str(rule.when) if rule.kind is Kind.DROP else None,
         "times_left": rule.times_left,
+        "from": None if rule.asker is Asker.CLIENTS else str(rule.asker),
     }
     described |= {name: value for name, value in given.items() if value is not None}
     if rule.kind in OF_REQUESTS:

@@ -9,7 +9,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
-from odradek.server.admin.fault_requests import FaultRefused, FaultRequests, Reach
+from odradek.server.faults.documents import FaultRefused, FaultRequests, Reach
 from odradek.storage.faulty_files import DiskFaults
 from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
