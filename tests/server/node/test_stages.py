@@ -148,7 +148,7 @@ def test_a_start_that_fails_to_let_clients_in_goes_through_the_stages_of_a_stop(
     while not isinstance(node.stage, stages.AdmitClients):
         assert node.world.step()
     assert not node.disk.exists(CLEAN_MARK)
-    node._fail(OSError("no more descriptors"))
+    node.staging.fail(OSError("no more descriptors"))
     assert stages_of(node) == STOP
     assert isinstance(node.start_error, OSError)
     assert (node.is_over, node.world.open_sessions()) == (True, [])

@@ -1,7 +1,10 @@
 """Whole brokers in one process, without sockets, threads or time of their own: everything by the seed.
 
 - `world`: the clock, the metadata store, the nodes; what happens next.
-- `node`: one life of a broker: its start, its node, its turns and threads, its stop or its death.
+- `node`: one life of a broker: its node, its turns, what is asked of it, its end.
+- `staging`: carries out the stages of its start and its stop.
+- `threads`: its other threads.
+- `faults`: what a test may set on it.
 - `disk`: a disk as one life holds it.
 - `cleaner`: compaction.
 - `drawn_time`: where long work is cut into slices.

@@ -14,19 +14,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from inspect import GEN_RUNNING, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock, ShortClock
-from odradek.base.errors import OdradekError
 from odradek.base.execution import TurnTime
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint, TopicImage
 from odradek.metadata.memory import MemorySession
-from odradek.metadata.store import run_in_session
 from odradek.net.server_connection import ServerConnection
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
@@ -52,8 +49,9 @@ from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
 from odradek.testing.sim.faults import faults_of
 from odradek.testing.sim.listener import BROKERS, CLIENTS, SimListeners
+from odradek.testing.sim.staging import Staging
 from odradek.testing.sim.threads import SimThreads
-from odradek.timer import TimedCall, Timer
+from odradek.timer import Timer
 from odradek.wire.message import Message
 
 if TYPE_CHECKING:
@@ -112,17 +110,11 @@ class SimNode:
         """What it found not to be as it should: at its start, and later."""
         self.failures: list[str] = []
         """Why the node could not go on."""
-        self.stage: stages.Stage | None = None
-        """Of its start or its stop; None while it serves, and when it is over."""
-        self.start_error: BaseException | None = None
-        """Why it did not start."""
         self.is_over = False
         """Whether it has stopped, was killed or did not start."""
         self._sessions = [self.session]
         # The node, once its logs are open.
         self._node: Node | None = None
-        # What the stage waits for; None when it is another event that ends it.
-        self._may_go_on: Callable[[], bool] | None = None
         # Connections of clients on which nothing is on its way, by client id, for the next request.
         self._idle: dict[str, list[SimConnection]] = {}
         named = {name.replace("_", "."): value for name, value in settings.items()}
@@ -135,10 +127,9 @@ class SimNode:
         self.listeners = SimListeners(self)
         """Its side of the network."""
         endpoint = Endpoint(CLIENTS, CLIENTS, self.host, PORT)
-        self._sequence: stages.Sequence[Any] = stages.start(
-            self.life, self.layers, self.handlers, self.files, (endpoint,)
-        )
-        self._go_on(None)
+        self.staging = Staging(self)
+        """Carries out its start and its stop."""
+        self.staging.begin(stages.start(self.life, self.layers, self.handlers, self.files, (endpoint,)))
 
     def _surroundings(self) -> Surroundings:
         return Surroundings(
@@ -204,79 +195,31 @@ class SimNode:
         """Whether its start has ended well, and no stop has begun."""
         return self.is_alive and self.stage is None
 
-    # --- stages
+    @property
+    def stage(self) -> stages.Stage | None:
+        """Of its start or its stop; None while it serves, and when it is over."""
+        return self.staging.stage
 
-    def _go_on(self, result: object) -> None:
-        self._resume(lambda: self._sequence.send(result))
+    @property
+    def start_error(self) -> BaseException | None:
+        """Why it did not start."""
+        return self.staging.error
 
-    def _fail(self, error: BaseException) -> None:
-        self._resume(lambda: self._sequence.throw(error))
+    # --- what its stages do
 
-    def _resume(self, resume: Callable[[], stages.Stage]) -> None:
-        self._may_go_on = None
-        try:
-            stage = resume()
-        except StopIteration as end:
-            self.stage = None
-            if end.value is None:
-                self._end()
-        except Exception as error:
-            self.stage, self.start_error = None, error
-            self._end()
-        else:
-            if self.is_over:  # killed by what the sequence did just now
-                self._sequence.close()
-                return
-            self.stage = stage
-            self.world.record(f"{self.broker_id} {type(stage).__name__}")
-            self._carry_out(stage)
+    def open_session(self) -> MemorySession:
+        """A session with the metadata store besides the node's own."""
+        session = self.store.session()
+        self._sessions.append(session)
+        return session
 
-    def _carry_out(self, stage: stages.Stage) -> None:
-        match stage:
-            case stages.ReadStore(process):
-                session = self.store.session()
-                self._sessions.append(session)
-                run_in_session(session, process, self.life.report(self._outcome))
-            case stages.OpenLogs(call) | stages.CloseLogs(call):
-                self.calls.submit(
-                    self._unless_over(call), self._if_living(self._go_on), self._if_living(self._fail)
-                )
-            case stages.AdmitBrokers(node):
-                self._node = node
-                self.listeners.admitted.add(BROKERS)
-                self._may_go_on = lambda: True
-            case stages.Join(node, endpoints):
-                node.join(endpoints, self.life.report(self._outcome))
-            case stages.AdmitClients():
-                self.listeners.admitted.add(CLIENTS)
-                self._may_go_on = lambda: True
-            case stages.RefuseClients():
-                self.listeners.admitted.discard(CLIENTS)
-                self._may_go_on = lambda: True
-            case stages.AwaitClients():
-                deadline_ms = self.clock.monotonic_ms() + stages.DRAIN_MS_MAX
-                self.timer.add(TimedCall(deadline_ms, lambda: self.listeners.abort_all(CLIENTS)))
-                self._may_go_on = lambda: not self.listeners.of(CLIENTS)
-            case stages.EndCompaction():
-                self._may_go_on = lambda: True
-            case stages.RefuseBrokers():
-                self.listeners.admitted.discard(BROKERS)
-                self.listeners.abort_all(BROKERS)
-                self._may_go_on = lambda: True
-            case stages.AwaitWork():
-                self._may_go_on = lambda: self.calls.is_at_rest and not self.session.has_requests
+    def opened(self, node: Node) -> None:
+        """Called when its logs are open, with the node over them."""
+        self._node = node
 
-    def _outcome(self, outcome: object) -> None:
-        if isinstance(outcome, OdradekError):
-            self._fail(outcome)
-        else:
-            self._go_on(outcome)
-
-    def _unless_over(self, call: Callable[[], object]) -> Callable[[], object]:
-        return lambda: None if self.is_over else call()
-
-    def _if_living(self, report: Callable[[Any], None]) -> Callable[[Any], None]:
-        return lambda outcome: None if self.is_over else report(outcome)
+    def end(self) -> None:
+        """It has stopped, or has not started: the process ends."""
+        self._end()
 
     def _end(self, *, power_is_lost: bool = False) -> None:
         """The process is gone: whatever it still holds is of no effect."""
@@ -290,8 +233,8 @@ class SimNode:
     def steps(self) -> list[Callable[[], None]]:
         """What may happen to this life next: a turn, timers, a call of a thread, a delivery."""
         found: list[Callable[[], None]] = []
-        if self._may_go_on is not None and self.is_alive and self._may_go_on():
-            found.append(partial(self._go_on, None))
+        if self.is_alive:
+            found.extend(self.staging.steps())
         if self.turns.waiting:
             found.append(self.turns.run_next)
         if self.is_alive and self._are_timers_due():
@@ -301,9 +244,6 @@ class SimNode:
             found.append(self.calls.begin_due)
         if self.calls.finished:
             found.append(self.calls.report_next)
-        if isinstance(self.stage, stages.AwaitClients):
-            idle = [one for one in self.listeners.of(CLIENTS) if one.is_open and not one.is_handling]
-            found.extend(one.close for one in idle)
         return found
 
     def _are_timers_due(self) -> bool:
@@ -345,9 +285,7 @@ class SimNode:
         assert self.is_alive, f"broker {self.broker_id} is dead already"
         self.world.record(f"{self.broker_id} killed")
         self._end(power_is_lost=power_is_lost)
-        if getgeneratorstate(self._sequence) != GEN_RUNNING:  # else it ends in `_resume`
-            self._sequence.close()
-        self.stage, self._may_go_on = None, None
+        self.staging.drop()
         self.disk.kill()
         for session in self._sessions:
             session.lose_holder(self.world.chance)
@@ -364,8 +302,7 @@ class SimNode:
     def begin_stop(self) -> None:
         """Begin to stop in good order; the steps to come do it."""
         assert self.is_serving, f"broker {self.broker_id} does not serve: {self.stage}"
-        self._sequence = stages.stop(self.node)
-        self._go_on(None)
+        self.staging.begin(stages.stop(self.node))
 
     def stop(self) -> None:
         """Stop in good order."""
