@@ -178,6 +178,8 @@ class MemoryStore:
         """What may happen next, at most two things for each session; in one history always in one order."""
         found: list[Callable[[], None]] = []
         for session in self._busy_ones():
+            if session.is_cut:
+                continue
             if session.has_requests:
                 found.append(session.execute_next)
             if session.has_events:
@@ -270,6 +272,8 @@ class MemorySession:
         self._store = store
         self.session_id = NO_SESSION
         """The session that is open, or was last."""
+        self.is_cut = False
+        """Whether nothing is delivered between it and its store in `steps`: a simulator's fault."""
         self._last_call_id = -1
         # None before `open` and after `close`: nothing is reported then.
         self._holder: _Holder | None = None

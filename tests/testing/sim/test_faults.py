@@ -6,6 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
+from odradek.metadata.store import Multi
 from odradek.records.builder import BatchBuilder
 from odradek.server.faults.documents import FaultRefused, FaultRequests, Reach
 from odradek.server.node.outgoing_orders import RETRY_MS
@@ -175,3 +176,80 @@ def test_a_broker_whose_session_expired_joins_anew() -> None:
     world.advance(1_000)
     assert world.nodes[2].core.broker_epoch != epoch
     assert set(world.nodes[1].core.image.brokers) == {1, 2}
+
+
+# --- the metadata store
+
+
+def test_a_broker_cut_off_from_the_store_goes_on_serving_and_decides_nothing() -> None:
+    world = World(brokers=1)
+    node = with_topic(world)
+    world.cut_store(1)
+    made = node.send(CreateTopicsRequest([CreatableTopic("u", 1, 1)], timeout_ms=60_000))
+    sent = produce(node)
+    world.advance(10_000)
+    assert (code_of(sent.answer), made.answers) == (0, [])
+    world.heal()
+    world.advance(1_000)
+    assert made.answer.topics[0].error_code == 0
+
+
+def test_a_session_that_expired_behind_a_cut_is_known_when_it_heals() -> None:
+    """R16: by then another broker is the controller; the old one joins anew under an epoch of its own."""
+    world = World(brokers=2)
+    one, two = world.nodes[1], world.nodes[2]
+    epoch = one.core.broker_epoch
+    world.cut_store(1)
+    world.expire_session(1)
+    world.advance(5_000)
+    assert (one.core.controller.is_active, two.core.controller.is_active) == (True, True), "it does not know"
+    assert set(two.core.image.brokers) == {2}
+    world.heal()
+    world.advance(5_000)
+    assert (one.core.controller.is_active, two.core.controller.is_active) == (False, True)
+    assert set(two.core.image.brokers) == {1, 2}
+    assert one.core.broker_epoch != epoch
+
+
+@pytest.mark.parametrize("executed", [True, False])
+def test_a_topic_is_made_once_also_when_the_store_lost_the_answer(executed: bool) -> None:
+    world = World(brokers=1)
+    node = world.nodes[1]
+    world.lose_store_answer(1, executed=executed, of=lambda operation: isinstance(operation, Multi))
+    made = node.send(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=5_000))
+    world.advance(10_000)
+    assert made.answer.topics[0].error_code == ErrorCode.NOT_CONTROLLER, "it does not know, and says so"
+    assert set(node.core.image.topics) == ({"t"} if executed else set())
+    again = node.ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)], timeout_ms=5_000))
+    assert again.topics[0].error_code == (ErrorCode.TOPIC_ALREADY_EXISTS if executed else 0)
+    assert set(node.core.image.topics) == {"t"}
+
+
+# --- a machine's clock
+
+
+def test_a_wall_clock_that_is_set_moves_the_times_of_records_and_no_deadline() -> None:
+    world = World(brokers=2)
+    one, two = world.nodes[1], world.nodes[2]
+    before_ms = one.clock.wall_ms()
+    world.jump_clock(1, -3_600_000)
+    assert one.clock.wall_ms() == before_ms - 3_600_000
+    assert two.clock.wall_ms() == before_ms
+    fault = one.faults.delay(0.5, "Produce")
+    with_topic(world)
+    sent = produce(one)
+    world.advance(499)
+    assert (fault.hits, sent.answers) == (1, [])
+    world.jump_clock(1, 7_200_000)
+    world.settle()
+    assert sent.answers == []
+    world.advance(1)
+    assert len(sent.answers) == 1
+
+
+def test_a_machines_clock_outlives_the_broker() -> None:
+    world = World(brokers=1)
+    world.jump_clock(1, 60_000)
+    world.kill(1)
+    again = world.node(1)
+    assert again.clock.wall_ms() == world.clock.wall_ms() + 60_000

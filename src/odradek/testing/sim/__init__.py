@@ -7,6 +7,7 @@
 - `faults`: what a test may set on it.
 - `disk`: a disk as one life holds it.
 - `cleaner`: compaction.
+- `clocks`: the wall clock of each machine, which may be set.
 - `drawn_time`: where long work is cut into slices.
 - `links`: the network: which connections there are, and their faults.
 - `streams`: one connection as bytes on their way; what is a socket elsewhere.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
-from odradek.base.clock import ManualClock, ShortClock
+from odradek.base.clock import ShortClock
 from odradek.base.execution import TurnTime
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
@@ -45,6 +45,7 @@ from odradek.testing.sim.client import (
     SimRequest,
     is_answered,
 )
+from odradek.testing.sim.clocks import MachineClock
 from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
 from odradek.testing.sim.faults import faults_of
@@ -91,7 +92,7 @@ class SimNode:
         self.world = world
         self.broker_id = broker_id
         self.given_settings = settings
-        self.clock: ManualClock = world.clock
+        self.clock: MachineClock = world.machine_clock(broker_id)
         self.store = world.store
         self.chance = SeededChance(world.chance.below(1 << 32))
         self.short_clock: ShortClock = DrawnTime(SeededChance(world.chance.below(1 << 32)))
@@ -100,7 +101,7 @@ class SimNode:
         """What outlives it."""
         self.files = DiskHandle(self.disk, partial(world.record_disk, broker_id))
         """The disk as this life holds it."""
-        self.session: MemorySession = world.store.session()
+        self.session: MemorySession = world.store_session(broker_id)
         """The node's side of the metadata store, once it joins."""
         self.timer = Timer(self.clock)
         self.turns = Turns()
@@ -209,7 +210,7 @@ class SimNode:
 
     def open_session(self) -> MemorySession:
         """A session with the metadata store besides the node's own."""
-        session = self.store.session()
+        session = self.world.store_session(self.broker_id)
         self._sessions.append(session)
         return session
 

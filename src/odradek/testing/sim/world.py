@@ -6,6 +6,10 @@
     world.advance(45_000)                       timers fire in order, on a clock that nothing else moves
     world.kill(1)                               its life ends between two steps
     world.begin(1)                              another life on its disk; its start is steps to come
+    world.cut(1, 2), world.isolate(3)           the network (`links`)
+    world.cut_store(1), world.expire_session(1), world.lose_store_answer(1, executed=True)
+    world.jump_clock(2, -3_600_000)             a machine's wall clock is set
+    world.nodes[1].faults.full_disk()           one broker's requests, connections, disk (`faults`)
 
 A step is the smallest thing that happens: one turn of one node's loop, one advance of its timers, a call of
 its threads, the report of one, a request that the store executes, an event that reaches the holder of a
@@ -24,9 +28,10 @@ from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.ids import BrokerId
-from odradek.metadata.memory import MemoryStore
-from odradek.metadata.store import StoreLimits
+from odradek.metadata.memory import MemorySession, MemoryStore
+from odradek.metadata.store import Operation, StoreLimits
 from odradek.storage.memory_files import MemoryFileSystem
+from odradek.testing.sim.clocks import MachineClock
 from odradek.testing.sim.disk import Died
 from odradek.testing.sim.links import Links
 from odradek.testing.sim.node import SimNode
@@ -55,8 +60,13 @@ class World:
         self.store = MemoryStore(limits)
         self.nodes: dict[BrokerId, SimNode] = {}
         """The latest life of each broker."""
-        # Disks outlive their brokers.
+        # Disks and clocks outlive their brokers.
         self._disks: dict[BrokerId, MemoryFileSystem] = {}
+        self._clocks: dict[BrokerId, MachineClock] = {}
+        # The sessions of each broker with the store, of all its lives.
+        self._sessions: dict[BrokerId, list[MemorySession]] = {}
+        # Between these and the store nothing passes (the values mean nothing).
+        self._cut_from_store: dict[BrokerId, None] = {}
         self.links = Links(self)
         """The network between the nodes."""
         for broker_id in range(1, brokers + 1):
@@ -91,6 +101,29 @@ class World:
         """End the session that a broker has with the metadata store; it learns of that, and joins anew."""
         self.nodes[broker_id].session.expire()
 
+    def cut_store(self, broker_id: BrokerId) -> None:
+        """Let nothing pass between a broker and the metadata store any more, until `heal`."""
+        self._cut_from_store[broker_id] = None
+        for session in self._sessions.get(broker_id, ()):
+            session.is_cut = True
+
+    def lose_store_answer(
+        self,
+        broker_id: BrokerId,
+        *,
+        executed: bool,
+        of: Callable[[Operation], bool] = lambda operation: True,
+    ) -> None:
+        """Lose the answer of the next operation of a broker's session of which `of` holds, and its watches.
+
+        The broker is told CONNECTION_LOSS and Reconnected, and does not know whether it was `executed`.
+        """
+        self.nodes[broker_id].session.lose_answer(of, executed=executed)
+
+    def jump_clock(self, broker_id: BrokerId, by_ms: int) -> None:
+        """Set the wall clock of a broker's machine forward or, where negative, back."""
+        self.machine_clock(broker_id).jump(by_ms)
+
     def cut(self, a: Place, b: Place, *, one_way: bool = False) -> None:
         """See `Links.cut`."""
         self.links.cut(a, b, one_way=one_way)
@@ -100,12 +133,30 @@ class World:
         self.links.isolate(place)
 
     def heal(self) -> None:
-        """See `Links.heal`."""
+        """See `Links.heal`; brokers reach the metadata store again, too."""
         self.links.heal()
+        for broker_id in self._cut_from_store:
+            for session in self._sessions.get(broker_id, ()):
+                session.is_cut = False
+        self._cut_from_store.clear()
 
     def disk(self, broker_id: BrokerId) -> MemoryFileSystem:
         """The disk of a broker, in all its lives."""
-        return self._disks.setdefault(broker_id, MemoryFileSystem(now_ms=self.clock.wall_ms))
+        disk = self._disks.get(broker_id)
+        if disk is None:
+            disk = self._disks[broker_id] = MemoryFileSystem(now_ms=self.machine_clock(broker_id).wall_ms)
+        return disk
+
+    def machine_clock(self, broker_id: BrokerId) -> MachineClock:
+        """The clock of a broker's machine, in all its lives."""
+        return self._clocks.setdefault(broker_id, MachineClock(self.clock))
+
+    def store_session(self, broker_id: BrokerId) -> MemorySession:
+        """A session of a broker with the metadata store, not open yet."""
+        session = self.store.session()
+        session.is_cut = broker_id in self._cut_from_store
+        self._sessions.setdefault(broker_id, []).append(session)
+        return session
 
     def open_sessions(self) -> list[int]:
         """The sessions that the metadata store counts as alive."""
