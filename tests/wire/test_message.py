@@ -11,7 +11,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
 from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.apis import APIS
-from odradek.wire.message import Message
+from odradek.wire.message import Message, Request
 from odradek.wire.messages.consumer_group_records import (
     ClassicMemberMetadata,
     ConsumerGroupMemberMetadataValue,
@@ -38,7 +38,7 @@ KINDS = [
     pytest.param(kind, id=kind.__name__)
     for module in pkgutil.iter_modules(odradek.wire.messages.__path__, "odradek.wire.messages.")
     for kind in vars(importlib.import_module(module.name)).values()
-    if isinstance(kind, type) and issubclass(kind, Message) and kind is not Message
+    if isinstance(kind, type) and issubclass(kind, Message) and kind not in (Message, Request)
 ]
 # One field; tag 0, of one byte, which says that no structure follows.
 ONE_NULL_STRUCTURE_TAGGED_0 = b"\x01\x00\x01\x00"

@@ -13,7 +13,7 @@ Invariants of all messages:
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from odradek.base.buffers import Buffer
 from odradek.base.errors import MalformedRequest
@@ -29,6 +29,7 @@ from odradek.wire.encoding import Payloads, gather
 from odradek.wire.versions import Versions
 
 Decoder: TypeAlias = Callable[[Buffer, int, ElementBudget], tuple[Any, int]]
+ResponseT = TypeVar("ResponseT", bound="Message", covariant=True)
 Encoder: TypeAlias = Callable[[bytearray, Any, Payloads], None]
 
 
@@ -156,6 +157,12 @@ class Message(Structure):
         from odradek.wire.encoding_steps import encode_in_steps
 
         return encode_in_steps(self, version, head)
+
+
+class Request(Message, Generic[ResponseT]):
+    """A request; `ResponseT` is the class of its response, for type checkers (at run time `apis` has it)."""
+
+    __slots__ = ()
 
 
 def _field_names(kind: type[Any]) -> list[str]:

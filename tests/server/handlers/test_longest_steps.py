@@ -15,7 +15,7 @@ import pytest
 
 from odradek.server.handlers.index import INDEX
 from odradek.testing.sim import CountedTime, SimNode, World
-from odradek.wire.message import Message
+from odradek.wire.message import Message, Request
 from odradek.wire.messages import (
     add_partitions_to_txn,
     alter_configs,
@@ -92,37 +92,37 @@ class Asked:
         return [f"t{number}" for number in self.numbers]
 
 
-Make = Callable[[Asked], Message]
+Make = Callable[[Asked], Request[Message]]
 
 
-def _produce(asked: Asked) -> Message:
+def _produce(asked: Asked) -> Request[Message]:
     records = asked.batch(b"v")
     parts = [produce.PartitionProduceData(number, records) for number in asked.numbers]
     return produce.ProduceRequest(None, -1, 1000, [produce.TopicProduceData("wide", partition_data=parts)])
 
 
-def _fetch(asked: Asked) -> Message:
+def _fetch(asked: Asked) -> Request[Message]:
     parts = [fetch.FetchPartition(number, partition_max_bytes=1000) for number in asked.numbers]
     return fetch.FetchRequest(
         replica_id=-1, max_wait_ms=500, min_bytes=1, topics=[fetch.FetchTopic("wide", partitions=parts)]
     )
 
 
-def _list_offsets(asked: Asked) -> Message:
+def _list_offsets(asked: Asked) -> Request[Message]:
     parts = [list_offsets.ListOffsetsPartition(number, timestamp=-2) for number in asked.numbers]
     return list_offsets.ListOffsetsRequest(
         -1, topics=[list_offsets.ListOffsetsTopic("wide", partitions=parts)]
     )
 
 
-def _commit(asked: Asked) -> Message:
+def _commit(asked: Asked) -> Request[Message]:
     parts = [offset_commit.OffsetCommitRequestPartition(number, 1) for number in asked.numbers]
     return offset_commit.OffsetCommitRequest(
         "g", topics=[offset_commit.OffsetCommitRequestTopic("wide", partitions=parts)]
     )
 
 
-def _txn_commit(asked: Asked) -> Message:
+def _txn_commit(asked: Asked) -> Request[Message]:
     parts = [txn_offset_commit.TxnOffsetCommitRequestPartition(number, 1) for number in asked.numbers]
     return txn_offset_commit.TxnOffsetCommitRequest(
         ID,
@@ -132,48 +132,48 @@ def _txn_commit(asked: Asked) -> Message:
     )
 
 
-def _offset_fetch(asked: Asked) -> Message:
+def _offset_fetch(asked: Asked) -> Request[Message]:
     topic = offset_fetch.OffsetFetchRequestTopics("wide", partition_indexes=asked.numbers)
     return offset_fetch.OffsetFetchRequest(groups=[offset_fetch.OffsetFetchRequestGroup("g", topics=[topic])])
 
 
-def _offset_delete(asked: Asked) -> Message:
+def _offset_delete(asked: Asked) -> Request[Message]:
     parts = [offset_delete.OffsetDeleteRequestPartition(number) for number in asked.numbers]
     return offset_delete.OffsetDeleteRequest(
         "g", [offset_delete.OffsetDeleteRequestTopic("wide", partitions=parts)]
     )
 
 
-def _epochs(asked: Asked) -> Message:
+def _epochs(asked: Asked) -> Request[Message]:
     parts = [offset_for_leader_epoch.OffsetForLeaderPartition(number) for number in asked.numbers]
     return offset_for_leader_epoch.OffsetForLeaderEpochRequest(
         topics=[offset_for_leader_epoch.OffsetForLeaderTopic("wide", parts)]
     )
 
 
-def _delete_records(asked: Asked) -> Message:
+def _delete_records(asked: Asked) -> Request[Message]:
     parts = [delete_records.DeleteRecordsPartition(number, 0) for number in asked.numbers]
     return delete_records.DeleteRecordsRequest([delete_records.DeleteRecordsTopic("wide", parts)], 1000)
 
 
-def _add_partitions(asked: Asked) -> Message:
+def _add_partitions(asked: Asked) -> Request[Message]:
     topics = [add_partitions_to_txn.AddPartitionsToTxnTopic("wide", asked.numbers)]
     return add_partitions_to_txn.AddPartitionsToTxnRequest(ID, *asked.producer, topics)
 
 
-def _markers(asked: Asked) -> Message:
+def _markers(asked: Asked) -> Request[Message]:
     topics = [write_txn_markers.WritableTxnMarkerTopic("wide", asked.numbers)]
     return write_txn_markers.WriteTxnMarkersRequest([write_txn_markers.WritableTxnMarker(7, 0, True, topics)])
 
 
-def _incremental(asked: Asked) -> Message:
+def _incremental(asked: Asked) -> Request[Message]:
     setting = incremental_alter_configs.AlterableConfig("retention.ms", 0, "1000")
     return incremental_alter_configs.IncrementalAlterConfigsRequest(
         [incremental_alter_configs.AlterConfigsResource(2, name, [setting]) for name in asked.names]
     )
 
 
-def _alter(asked: Asked) -> Message:
+def _alter(asked: Asked) -> Request[Message]:
     setting = alter_configs.AlterableConfig("retention.ms", "1000")
     return alter_configs.AlterConfigsRequest(
         [alter_configs.AlterConfigsResource(2, name, [setting]) for name in asked.names]
@@ -300,7 +300,7 @@ OF_ONE_THING: Final = {
 }
 """What the other APIs name. A request that names many things stands above."""
 
-STORED: Final[dict[str, tuple[Message, int, Callable[[str], Message]]]] = {
+STORED: Final[dict[str, tuple[Request[Message], int, Callable[[str], Request[Message]]]]] = {
     "list_groups": (
         list_groups.ListGroupsRequest(),
         8,
@@ -400,7 +400,7 @@ def longest_step(node: SimNode, api: str, count: int, batch: Callable[..., bytes
         return longest_of(node, make(asked), version, calls)
 
 
-def longest_of(node: SimNode, request: Message, version: int, calls: Calls) -> int:
+def longest_of(node: SimNode, request: Request[Message], version: int, calls: Calls) -> int:
     """The calls of the longest step until nothing is left to do."""
     node.send(request, version)
     longest = 0

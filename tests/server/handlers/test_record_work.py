@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("topic_id")
 def topic_id(node: SimNode) -> uuid.UUID:
     """The topic "flights" with two partitions."""
     request = CreateTopicsRequest([CreatableTopic("flights", 2, 1)], timeout_ms=1000)
-    return node.ask(request).topics[0].topic_id  # type: ignore[no-any-return]
+    return node.ask(request).topics[0].topic_id
 
 
 def never(result: object) -> None:

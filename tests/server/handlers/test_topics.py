@@ -44,7 +44,7 @@ def test_a_created_topic_says_what_it_is(node: SimNode) -> None:
     topic = CreatableTopic("flights", 3, 1, configs=[config])
     (made,) = node.ask(CreateTopicsRequest([topic], timeout_ms=1000)).topics
     assert (made.error_code, made.num_partitions, made.replication_factor) == (0, 3, 1)
-    shown = {config.name: (config.value, config.config_source) for config in made.configs}
+    shown = {config.name: (config.value, config.config_source) for config in made.configs or ()}
     assert shown["retention.ms"] == ("1000", 1)
     assert shown["segment.bytes"] == ("1073741824", 5)
 
@@ -185,7 +185,7 @@ def test_topic_partitions_are_described_a_page_at_a_time(node: SimNode) -> None:
     create(node, "c", partitions=2)
     first = node.ask(DescribeTopicPartitionsRequest([], response_partition_limit=4))
     assert [(topic.name, len(topic.partitions)) for topic in first.topics] == [("a", 2), ("b", 2)]
-    assert (first.next_cursor.topic_name, first.next_cursor.partition_index) == ("b", 2)
+    assert first.next_cursor == Cursor("b", 2)
     rest = node.ask(DescribeTopicPartitionsRequest([], 4, Cursor("b", 2)))
     shown = [(topic.name, [part.partition_index for part in topic.partitions]) for topic in rest.topics]
     assert shown == [("b", [2]), ("c", [0, 1])]

@@ -9,7 +9,7 @@ from odradek.testing.sim.client import CLIENT_HOST
 from odradek.testing.sim.listener import CLIENTS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 RECORDS_BYTES = 3 << 20
@@ -39,9 +39,14 @@ def fetch() -> FetchRequest:
     )
 
 
+def records_bytes(answer: FetchResponse) -> int:
+    records = answer.responses[0].partitions[0].records
+    assert records is not None
+    return len(records)
+
+
 def test_an_answer_that_lies_in_a_file_arrives_whole(node: SimNode) -> None:
-    (topic,) = node.ask(fetch(), 12).responses
-    assert len(topic.partitions[0].records) > RECORDS_BYTES
+    assert records_bytes(node.ask(fetch(), 12)) > RECORDS_BYTES
 
 
 def test_an_answer_that_lies_in_a_file_arrives_in_pieces_between_which_others_are_served(
@@ -102,7 +107,7 @@ def test_of_what_a_machine_had_not_sent_some_is_lost_with_its_power() -> None:
     assert len(seen) > 2
 
 
-def parked_fetch(node: SimNode, connection: SimConnection | None = None) -> SimRequest:
+def parked_fetch(node: SimNode, connection: SimConnection | None = None) -> SimRequest[FetchResponse]:
     """A fetch that waits at the end of the log."""
     wanted = [FetchPartition(0, fetch_offset=RECORDS_BYTES >> 19, partition_max_bytes=1000)]
     request = FetchRequest(max_wait_ms=60_000, min_bytes=1, topics=[FetchTopic("t", partitions=wanted)])
@@ -197,5 +202,5 @@ def test_a_client_that_takes_no_answers_is_not_served_further(node: SimNode) -> 
     assert served.waiting_requests == 1
     node.world.heal()
     node.settle()
-    assert len(first.answer.responses[0].partitions[0].records) > RECORDS_BYTES
+    assert records_bytes(first.answer) > RECORDS_BYTES
     assert second.answer.error_code == 0

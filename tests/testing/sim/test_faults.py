@@ -14,10 +14,15 @@ from odradek.testing.deadline import WaitTimeout
 from odradek.testing.sim import SimNode, SimRequest, World
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
-from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
 
 
-def produce(node: SimNode) -> SimRequest:
+def produce(node: SimNode) -> SimRequest[ProduceResponse]:
     builder = BatchBuilder()
     builder.append(1_700_000_000_000, None, b"value")
     data = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(builder.build()))])]

@@ -15,9 +15,10 @@ from odradek.wire.message import Message
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
-from odradek.wire.messages.stop_replica import StopReplicaRequest
+from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
 
+Order = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 ORDERS: dict[int, type[Message]] = {
     kind.API_KEY: kind for kind in (LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest)
 }
@@ -248,13 +249,14 @@ def test_a_restarted_broker_refuses_orders_for_its_old_epoch() -> None:
 @pytest.mark.parametrize(
     ("request_of", "version"), [(LeaderAndIsrRequest, 7), (StopReplicaRequest, 4), (UpdateMetadataRequest, 8)]
 )
-def test_a_client_may_not_order(request_of: Callable[..., Message], version: int) -> None:
+def test_a_client_may_not_order(request_of: Callable[..., Order], version: int) -> None:
     """The listener between brokers takes the same order that clients' listeners refuse."""
     world = World(brokers=2)
     two = world.nodes[2]
     order = request_of(controller_id=9, controller_epoch=99)
     before = describe(two)
     refused = two.ask(order, version)
+    assert isinstance(refused, LeaderAndIsrResponse | StopReplicaResponse | UpdateMetadataResponse)
     assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert describe(two) == before
     answers = ask_as_broker(two, order, version)

@@ -12,7 +12,7 @@ from odradek.wire.messages.metadata import MetadataRequest
 
 def topics_known(node: SimNode) -> set[str]:
     answer = node.ask(MetadataRequest(topics=None))
-    return {topic.name for topic in answer.topics if topic.error_code == ErrorCode.NONE}
+    return {topic.name for topic in answer.topics if topic.error_code == ErrorCode.NONE and topic.name}
 
 
 def create(node: SimNode, name: str, replicas: int) -> int:

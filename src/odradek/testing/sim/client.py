@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Generic, Protocol, cast
 
 from odradek.base.clock import Clock
 from odradek.base.ids import BrokerId
@@ -21,7 +21,7 @@ from odradek.testing.sim.streams import Place, Stream
 from odradek.timer import TimedCall, Timer
 from odradek.wire.apis import APIS
 from odradek.wire.headers import decode_response_header
-from odradek.wire.message import Message
+from odradek.wire.message import Message, Request, ResponseT
 from odradek.wire.messages.produce import ProduceRequest
 
 if TYPE_CHECKING:
@@ -185,13 +185,13 @@ def is_answered(request: Message) -> bool:
     return not (isinstance(request, ProduceRequest) and request.acks == 0)
 
 
-class SimRequest:
+class SimRequest(Generic[ResponseT]):
     """A request that a client has sent."""
 
     def __init__(
         self,
         connection: SimConnection,
-        request: Message,
+        request: Request[ResponseT],
         version: int,
         ended: Callable[[SimConnection], None] = lambda connection: None,
     ) -> None:
@@ -209,25 +209,24 @@ class SimRequest:
         self.outcome = outcome
         self._ended(self.client)
 
-    def arrive(self) -> SimRequest:
+    def arrive(self) -> SimRequest[ResponseT]:
         """Take the steps in which it reaches the node, and is handled, before any other step."""
         self.client.arrive()
         return self
 
     @property
-    def answers(self) -> list[Any]:
+    def answers(self) -> list[ResponseT]:
         """The answers so far, decoded: none or one."""
         if not isinstance(self.outcome, Answer):
             return []
         frame = bytes(self.outcome.frame)
         _, position = decode_response_header(frame, self.request.API_KEY, self.version)
-        return [APIS[self.request.API_KEY].response_class.decode(frame, self.version, position)]
+        response = APIS[self.request.API_KEY].response_class.decode(frame, self.version, position)
+        return [cast(ResponseT, response)]
 
     @property
-    def answer(self) -> Any:  # noqa: ANN401 - whatever response class the API has
-        """The answer; None for a request that is never answered."""
-        if not is_answered(self.request):
-            return None
+    def answer(self) -> ResponseT:
+        """The answer, which has come."""
         answers = self.answers
         assert answers, f"{type(self.request).__name__} is not answered"
         return answers[0]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from odradek.base.buffers import Buffer
 from odradek.base.chance import SeededChance
@@ -53,7 +53,7 @@ from odradek.testing.sim.listener import BROKERS, CLIENTS, SimListeners
 from odradek.testing.sim.staging import Staging
 from odradek.testing.sim.threads import SimThreads
 from odradek.timer import Timer
-from odradek.wire.message import Message
+from odradek.wire.message import Request, ResponseT
 
 if TYPE_CHECKING:
     from odradek.testing.sim.world import World
@@ -340,12 +340,12 @@ class SimNode:
 
     def send(
         self,
-        request: Message,
+        request: Request[ResponseT],
         version: int | None = None,
         *,
         client_id: str = "test",
         on: SimConnection | None = None,
-    ) -> SimRequest:
+    ) -> SimRequest[ResponseT]:
         """Send a request to the node as the wire's bytes, in the newest version that it serves.
 
         On a connection on which nothing else is on its way, unless one is given.
@@ -371,7 +371,9 @@ class SimNode:
                 return connection
         return None
 
-    def ask(self, request: Message, version: int | None = None, *, client_id: str = "test") -> Any:  # noqa: ANN401
+    def ask(
+        self, request: Request[ResponseT], version: int | None = None, *, client_id: str = "test"
+    ) -> ResponseT:
         """The answer to a request that is answered without time passing."""
         sent = self.send(request, version, client_id=client_id)
         self.settle()

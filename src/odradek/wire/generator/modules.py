@@ -19,7 +19,7 @@ _IMPORTABLE: Final = {
     "uuid": ("UUID",),
     "odradek.base.buffers": ("Buffer",),
     "odradek.base.ids": ("NO_TOPIC_ID",),
-    "odradek.wire.message": ("Decoder", "Encoder", "Message", "Structure"),
+    "odradek.wire.message": ("Decoder", "Encoder", "Message", "Request", "Structure"),
     "odradek.wire.versions": ("Versions", "VERSION_LIMIT"),
 }
 # Of these modules everything that begins so, or is named here, may be imported.
@@ -88,7 +88,7 @@ class _ModuleWriter:
         key = -1 if self.schema.api_key is None else self.schema.api_key
         flexible = "VERSION_LIMIT" if message.flexible_from == VERSION_LIMIT else message.flexible_from
         yield "@dataclass(slots=True, eq=False, repr=False)"
-        yield f"class {message.name}(Message):"
+        yield f"class {message.name}({self._base(message)}):"
         yield f'    """{_versions_in_words(message)}"""'
         yield ""
         yield f"    API_KEY: ClassVar[int] = {key}"
@@ -102,6 +102,14 @@ class _ModuleWriter:
         yield ""
         yield from _write_fields(message)
         yield ""
+
+    def _base(self, message: MessageSchema) -> str:
+        """The base class: of a request it names the class of the response."""
+        response = message.name.removesuffix("Request") + "Response"
+        is_asked = message.name.endswith("Request") and any(
+            one.name == response for one in self.schema.messages
+        )
+        return f'Request["{response}"]' if is_asked else "Message"
 
     def _write_codecs(self, struct: Struct, message: MessageSchema) -> Iterator[str]:
         in_arrays = any(one.is_array for one in owners_of(struct, self.schema))

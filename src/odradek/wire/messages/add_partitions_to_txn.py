@@ -25,7 +25,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -240,7 +240,7 @@ def _write_add_partitions_to_txn_request_v4(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class AddPartitionsToTxnRequest(Message):
+class AddPartitionsToTxnRequest(Request["AddPartitionsToTxnResponse"]):
     """Versions 0 to 5, flexible from 3."""
 
     API_KEY: ClassVar[int] = 24

@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -210,7 +210,7 @@ def _write_alter_configs_request_v2(out: bytearray, item: AlterConfigsRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class AlterConfigsRequest(Message):
+class AlterConfigsRequest(Request["AlterConfigsResponse"]):
     """Versions 0 to 2, flexible from 2."""
 
     API_KEY: ClassVar[int] = 33

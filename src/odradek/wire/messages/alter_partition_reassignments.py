@@ -24,7 +24,7 @@ from odradek.wire.encoding import (
     write_compact_string,
     write_int32s,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -186,7 +186,7 @@ def _write_alter_partition_reassignments_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class AlterPartitionReassignmentsRequest(Message):
+class AlterPartitionReassignmentsRequest(Request["AlterPartitionReassignmentsResponse"]):
     """Versions 0 to 1, flexible."""
 
     API_KEY: ClassVar[int] = 45

@@ -25,7 +25,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -200,7 +200,7 @@ def _write_alter_replica_log_dirs_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class AlterReplicaLogDirsRequest(Message):
+class AlterReplicaLogDirsRequest(Request["AlterReplicaLogDirsResponse"]):
     """Versions 1 to 2, flexible from 2."""
 
     API_KEY: ClassVar[int] = 34

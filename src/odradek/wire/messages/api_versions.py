@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_count,
     write_tag,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -135,7 +135,7 @@ def _write_api_versions_request_v5(out: bytearray, item: ApiVersionsRequest, pay
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ApiVersionsRequest(Message):
+class ApiVersionsRequest(Request["ApiVersionsResponse"]):
     """Versions 0 to 5, flexible from 3."""
 
     API_KEY: ClassVar[int] = 18

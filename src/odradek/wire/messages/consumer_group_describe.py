@@ -29,7 +29,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -105,7 +105,7 @@ def _write_consumer_group_describe_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ConsumerGroupDescribeRequest(Message):
+class ConsumerGroupDescribeRequest(Request["ConsumerGroupDescribeResponse"]):
     """Versions 0 to 1, flexible."""
 
     API_KEY: ClassVar[int] = 69

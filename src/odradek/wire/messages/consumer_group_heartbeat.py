@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -214,7 +214,7 @@ def _write_consumer_group_heartbeat_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ConsumerGroupHeartbeatRequest(Message):
+class ConsumerGroupHeartbeatRequest(Request["ConsumerGroupHeartbeatResponse"]):
     """Versions 0 to 1, flexible."""
 
     API_KEY: ClassVar[int] = 68

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from odradek.base.buffers import Buffer
 from odradek.wire.decoding import ElementBudget, new, read_compact_count, read_compact_string, skip_tags
 from odradek.wire.encoding import Payloads, write_compact_count, write_compact_string
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -53,7 +53,7 @@ def _write_controlled_shutdown_request_v3(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ControlledShutdownRequest(Message):
+class ControlledShutdownRequest(Request["ControlledShutdownResponse"]):
     """Version 3, flexible."""
 
     API_KEY: ClassVar[int] = 7

@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -170,7 +170,7 @@ def _write_create_acls_request_v2(out: bytearray, item: CreateAclsRequest, paylo
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class CreateAclsRequest(Message):
+class CreateAclsRequest(Request["CreateAclsResponse"]):
     """Versions 1 to 3, flexible from 2."""
 
     API_KEY: ClassVar[int] = 30

@@ -32,7 +32,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -231,7 +231,7 @@ def _write_create_partitions_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class CreatePartitionsRequest(Message):
+class CreatePartitionsRequest(Request["CreatePartitionsResponse"]):
     """Versions 0 to 3, flexible from 2."""
 
     API_KEY: ClassVar[int] = 37

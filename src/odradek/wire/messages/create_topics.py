@@ -38,7 +38,7 @@ from odradek.wire.encoding import (
     write_tag,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -306,7 +306,7 @@ def _write_create_topics_request_v5(out: bytearray, item: CreateTopicsRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class CreateTopicsRequest(Message):
+class CreateTopicsRequest(Request["CreateTopicsResponse"]):
     """Versions 2 to 7, flexible from 5."""
 
     API_KEY: ClassVar[int] = 19

@@ -29,7 +29,7 @@ from odradek.wire.encoding import (
     write_string,
     write_strings,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -89,7 +89,7 @@ def _write_delete_groups_request_v2(out: bytearray, item: DeleteGroupsRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DeleteGroupsRequest(Message):
+class DeleteGroupsRequest(Request["DeleteGroupsResponse"]):
     """Versions 0 to 3, flexible from 2."""
 
     API_KEY: ClassVar[int] = 42

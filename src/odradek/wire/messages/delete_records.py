@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_count,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -196,7 +196,7 @@ def _write_delete_records_request_v2(out: bytearray, item: DeleteRecordsRequest,
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DeleteRecordsRequest(Message):
+class DeleteRecordsRequest(Request["DeleteRecordsResponse"]):
     """Versions 0 to 2, flexible from 2."""
 
     API_KEY: ClassVar[int] = 21

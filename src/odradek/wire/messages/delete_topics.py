@@ -33,7 +33,7 @@ from odradek.wire.encoding import (
     write_strings,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -156,7 +156,7 @@ def _write_delete_topics_request_v6(out: bytearray, item: DeleteTopicsRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DeleteTopicsRequest(Message):
+class DeleteTopicsRequest(Request["DeleteTopicsResponse"]):
     """Versions 1 to 6, flexible from 4."""
 
     API_KEY: ClassVar[int] = 20

@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -121,7 +121,7 @@ def _write_describe_acls_request_v2(out: bytearray, item: DescribeAclsRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeAclsRequest(Message):
+class DescribeAclsRequest(Request["DescribeAclsResponse"]):
     """Versions 1 to 3, flexible from 2."""
 
     API_KEY: ClassVar[int] = 29

@@ -30,7 +30,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -168,7 +168,7 @@ def _write_describe_client_quotas_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeClientQuotasRequest(Message):
+class DescribeClientQuotasRequest(Request["DescribeClientQuotasResponse"]):
     """Versions 0 to 1, flexible from 1."""
 
     API_KEY: ClassVar[int] = 48

@@ -21,7 +21,7 @@ from odradek.wire.encoding import (
     write_compact_nullable_string,
     write_compact_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -124,7 +124,7 @@ def _write_describe_cluster_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeClusterRequest(Message):
+class DescribeClusterRequest(Request["DescribeClusterResponse"]):
     """Versions 0 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 60

@@ -34,7 +34,7 @@ from odradek.wire.encoding import (
     write_string,
     write_strings,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -221,7 +221,7 @@ def _write_describe_configs_request_v4(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeConfigsRequest(Message):
+class DescribeConfigsRequest(Request["DescribeConfigsResponse"]):
     """Versions 1 to 4, flexible from 4."""
 
     API_KEY: ClassVar[int] = 32

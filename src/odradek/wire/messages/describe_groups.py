@@ -35,7 +35,7 @@ from odradek.wire.encoding import (
     write_string,
     write_strings,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -135,7 +135,7 @@ def _write_describe_groups_request_v5(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeGroupsRequest(Message):
+class DescribeGroupsRequest(Request["DescribeGroupsResponse"]):
     """Versions 0 to 6, flexible from 5."""
 
     API_KEY: ClassVar[int] = 15

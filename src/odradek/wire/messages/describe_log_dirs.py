@@ -28,7 +28,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -177,7 +177,7 @@ def _write_describe_log_dirs_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeLogDirsRequest(Message):
+class DescribeLogDirsRequest(Request["DescribeLogDirsResponse"]):
     """Versions 1 to 5, flexible from 2."""
 
     API_KEY: ClassVar[int] = 35

@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_compact_string,
     write_int32s,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -115,7 +115,7 @@ def _write_describe_producers_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeProducersRequest(Message):
+class DescribeProducersRequest(Request["DescribeProducersResponse"]):
     """Version 0, flexible."""
 
     API_KEY: ClassVar[int] = 61

@@ -25,7 +25,7 @@ from odradek.wire.encoding import (
     write_compact_string,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -168,7 +168,7 @@ def _write_describe_quorum_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeQuorumRequest(Message):
+class DescribeQuorumRequest(Request["DescribeQuorumResponse"]):
     """Versions 0 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 55

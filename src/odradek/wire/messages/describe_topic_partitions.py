@@ -29,7 +29,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -163,7 +163,7 @@ def _write_describe_topic_partitions_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeTopicPartitionsRequest(Message):
+class DescribeTopicPartitionsRequest(Request["DescribeTopicPartitionsResponse"]):
     """Version 0, flexible."""
 
     API_KEY: ClassVar[int] = 75

@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_compact_strings,
     write_int32s,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -78,7 +78,7 @@ def _write_describe_transactions_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeTransactionsRequest(Message):
+class DescribeTransactionsRequest(Request["DescribeTransactionsResponse"]):
     """Version 0, flexible."""
 
     API_KEY: ClassVar[int] = 65

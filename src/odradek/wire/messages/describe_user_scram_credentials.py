@@ -22,7 +22,7 @@ from odradek.wire.encoding import (
     write_compact_nullable_string,
     write_compact_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -110,7 +110,7 @@ def _write_describe_user_scram_credentials_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class DescribeUserScramCredentialsRequest(Message):
+class DescribeUserScramCredentialsRequest(Request["DescribeUserScramCredentialsResponse"]):
     """Version 0, flexible."""
 
     API_KEY: ClassVar[int] = 50

@@ -32,7 +32,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -199,7 +199,7 @@ def _write_elect_leaders_request_v2(out: bytearray, item: ElectLeadersRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ElectLeadersRequest(Message):
+class ElectLeadersRequest(Request["ElectLeadersResponse"]):
     """Versions 0 to 2, flexible from 2."""
 
     API_KEY: ClassVar[int] = 43

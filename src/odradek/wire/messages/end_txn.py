@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from odradek.base.buffers import Buffer
 from odradek.wire.decoding import ElementBudget, new, read_compact_string, read_string, skip_tags
 from odradek.wire.encoding import Payloads, write_compact_string, write_string
-from odradek.wire.message import Decoder, Encoder, Message
+from odradek.wire.message import Decoder, Encoder, Message, Request
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -70,7 +70,7 @@ def _write_end_txn_request_v3(out: bytearray, item: EndTxnRequest, payloads: Pay
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class EndTxnRequest(Message):
+class EndTxnRequest(Request["EndTxnResponse"]):
     """Versions 0 to 5, flexible from 3."""
 
     API_KEY: ClassVar[int] = 26

@@ -42,7 +42,7 @@ from odradek.wire.encoding import (
     write_tag,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -1137,7 +1137,7 @@ def _write_fetch_request_v18(out: bytearray, item: FetchRequest, payloads: Paylo
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class FetchRequest(Message):
+class FetchRequest(Request["FetchResponse"]):
     """Versions 4 to 18, flexible from 12."""
 
     API_KEY: ClassVar[int] = 1

@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -149,7 +149,7 @@ def _write_find_coordinator_request_v4(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class FindCoordinatorRequest(Message):
+class FindCoordinatorRequest(Request["FindCoordinatorResponse"]):
     """Versions 0 to 6, flexible from 3."""
 
     API_KEY: ClassVar[int] = 10

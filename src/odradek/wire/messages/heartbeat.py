@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message
+from odradek.wire.message import Decoder, Encoder, Message, Request
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -113,7 +113,7 @@ def _write_heartbeat_request_v4(out: bytearray, item: HeartbeatRequest, payloads
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class HeartbeatRequest(Message):
+class HeartbeatRequest(Request["HeartbeatResponse"]):
     """Versions 0 to 4, flexible from 4."""
 
     API_KEY: ClassVar[int] = 12

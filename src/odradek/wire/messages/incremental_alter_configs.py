@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -222,7 +222,7 @@ def _write_incremental_alter_configs_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class IncrementalAlterConfigsRequest(Message):
+class IncrementalAlterConfigsRequest(Request["IncrementalAlterConfigsResponse"]):
     """Versions 0 to 1, flexible from 1."""
 
     API_KEY: ClassVar[int] = 44

@@ -15,7 +15,7 @@ from odradek.wire.decoding import (
     skip_tags,
 )
 from odradek.wire.encoding import Payloads, write_compact_nullable_string, write_nullable_string
-from odradek.wire.message import Decoder, Encoder, Message
+from odradek.wire.message import Decoder, Encoder, Message, Request
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -107,7 +107,7 @@ def _write_init_producer_id_request_v3(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class InitProducerIdRequest(Message):
+class InitProducerIdRequest(Request["InitProducerIdResponse"]):
     """Versions 0 to 5, flexible from 2."""
 
     API_KEY: ClassVar[int] = 22

@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -271,7 +271,7 @@ def _write_join_group_request_v8(out: bytearray, item: JoinGroupRequest, payload
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class JoinGroupRequest(Message):
+class JoinGroupRequest(Request["JoinGroupResponse"]):
     """Versions 0 to 9, flexible from 6."""
 
     API_KEY: ClassVar[int] = 11

@@ -25,7 +25,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -243,7 +243,7 @@ def _write_leader_and_isr_request_v7(out: bytearray, item: LeaderAndIsrRequest, 
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class LeaderAndIsrRequest(Message):
+class LeaderAndIsrRequest(Request["LeaderAndIsrResponse"]):
     """Version 7, flexible."""
 
     API_KEY: ClassVar[int] = 4

@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -213,7 +213,7 @@ def _write_leave_group_request_v5(out: bytearray, item: LeaveGroupRequest, paylo
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class LeaveGroupRequest(Message):
+class LeaveGroupRequest(Request["LeaveGroupResponse"]):
     """Versions 0 to 5, flexible from 4."""
 
     API_KEY: ClassVar[int] = 13

@@ -16,7 +16,7 @@ from odradek.wire.decoding import (
     skip_tags,
 )
 from odradek.wire.encoding import Payloads, write_compact_count, write_compact_string, write_int8s
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -80,7 +80,7 @@ def _write_list_config_resources_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ListConfigResourcesRequest(Message):
+class ListConfigResourcesRequest(Request["ListConfigResourcesResponse"]):
     """Versions 0 to 1, flexible."""
 
     API_KEY: ClassVar[int] = 74

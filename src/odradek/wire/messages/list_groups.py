@@ -25,7 +25,7 @@ from odradek.wire.encoding import (
     write_count,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -126,7 +126,7 @@ def _write_list_groups_request_v5(out: bytearray, item: ListGroupsRequest, paylo
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ListGroupsRequest(Message):
+class ListGroupsRequest(Request["ListGroupsResponse"]):
     """Versions 0 to 5, flexible from 3."""
 
     API_KEY: ClassVar[int] = 16

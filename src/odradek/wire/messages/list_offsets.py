@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_count,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -310,7 +310,7 @@ def _write_list_offsets_request_v10(out: bytearray, item: ListOffsetsRequest, pa
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ListOffsetsRequest(Message):
+class ListOffsetsRequest(Request["ListOffsetsResponse"]):
     """Versions 1 to 11, flexible from 6."""
 
     API_KEY: ClassVar[int] = 2

@@ -24,7 +24,7 @@ from odradek.wire.encoding import (
     write_compact_string,
     write_int32s,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -122,7 +122,7 @@ def _write_list_partition_reassignments_request_v0(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ListPartitionReassignmentsRequest(Message):
+class ListPartitionReassignmentsRequest(Request["ListPartitionReassignmentsResponse"]):
     """Version 0, flexible."""
 
     API_KEY: ClassVar[int] = 46

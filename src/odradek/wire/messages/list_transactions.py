@@ -25,7 +25,7 @@ from odradek.wire.encoding import (
     write_compact_strings,
     write_int64s,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -140,7 +140,7 @@ def _write_list_transactions_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ListTransactionsRequest(Message):
+class ListTransactionsRequest(Request["ListTransactionsResponse"]):
     """Versions 0 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 66

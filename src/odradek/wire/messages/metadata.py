@@ -36,7 +36,7 @@ from odradek.wire.encoding import (
     write_string,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -352,7 +352,7 @@ def _write_metadata_request_v11(out: bytearray, item: MetadataRequest, payloads:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class MetadataRequest(Message):
+class MetadataRequest(Request["MetadataResponse"]):
     """Versions 0 to 13, flexible from 9."""
 
     API_KEY: ClassVar[int] = 3

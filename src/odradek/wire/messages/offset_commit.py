@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_string,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -421,7 +421,7 @@ def _write_offset_commit_request_v10(out: bytearray, item: OffsetCommitRequest, 
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class OffsetCommitRequest(Message):
+class OffsetCommitRequest(Request["OffsetCommitResponse"]):
     """Versions 2 to 10, flexible from 8."""
 
     API_KEY: ClassVar[int] = 8

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from odradek.base.buffers import Buffer
 from odradek.wire.decoding import ElementBudget, new, read_count, read_string
 from odradek.wire.encoding import Payloads, write_count, write_string
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
 FIELD_TABLE: Final = """
@@ -114,7 +114,7 @@ def _write_offset_delete_request_v0(out: bytearray, item: OffsetDeleteRequest, p
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class OffsetDeleteRequest(Message):
+class OffsetDeleteRequest(Request["OffsetDeleteResponse"]):
     """Version 0."""
 
     API_KEY: ClassVar[int] = 47

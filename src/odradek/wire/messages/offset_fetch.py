@@ -36,7 +36,7 @@ from odradek.wire.encoding import (
     write_string,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -494,7 +494,7 @@ def _write_offset_fetch_request_v10(out: bytearray, item: OffsetFetchRequest, pa
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class OffsetFetchRequest(Message):
+class OffsetFetchRequest(Request["OffsetFetchResponse"]):
     """Versions 1 to 10, flexible from 6."""
 
     API_KEY: ClassVar[int] = 9

@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_count,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -225,7 +225,7 @@ def _write_offset_for_leader_epoch_request_v4(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class OffsetForLeaderEpochRequest(Message):
+class OffsetForLeaderEpochRequest(Request["OffsetForLeaderEpochResponse"]):
     """Versions 2 to 4, flexible from 4."""
 
     API_KEY: ClassVar[int] = 23

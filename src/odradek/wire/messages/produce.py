@@ -39,7 +39,7 @@ from odradek.wire.encoding import (
     write_tag,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -301,7 +301,7 @@ def _write_produce_request_v13(out: bytearray, item: ProduceRequest, payloads: P
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ProduceRequest(Message):
+class ProduceRequest(Request["ProduceResponse"]):
     """Versions 3 to 13, flexible from 9."""
 
     API_KEY: ClassVar[int] = 0

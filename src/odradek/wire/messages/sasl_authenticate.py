@@ -23,7 +23,7 @@ from odradek.wire.encoding import (
     write_compact_nullable_string,
     write_nullable_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message
+from odradek.wire.message import Decoder, Encoder, Message, Request
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -82,7 +82,7 @@ def _write_sasl_authenticate_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class SaslAuthenticateRequest(Message):
+class SaslAuthenticateRequest(Request["SaslAuthenticateResponse"]):
     """Versions 0 to 2, flexible from 2."""
 
     API_KEY: ClassVar[int] = 36

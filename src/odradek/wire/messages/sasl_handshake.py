@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 from odradek.base.buffers import Buffer
 from odradek.wire.decoding import ElementBudget, new, read_count, read_string, read_strings
 from odradek.wire.encoding import Payloads, write_count, write_string, write_strings
-from odradek.wire.message import Decoder, Encoder, Message
+from odradek.wire.message import Decoder, Encoder, Message, Request
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
 FIELD_TABLE: Final = """
@@ -41,7 +41,7 @@ def _write_sasl_handshake_request_v0(out: bytearray, item: SaslHandshakeRequest,
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class SaslHandshakeRequest(Message):
+class SaslHandshakeRequest(Request["SaslHandshakeResponse"]):
     """Versions 0 to 1."""
 
     API_KEY: ClassVar[int] = 17

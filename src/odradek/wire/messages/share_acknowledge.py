@@ -27,7 +27,7 @@ from odradek.wire.encoding import (
     write_int8s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -241,7 +241,7 @@ def _write_share_acknowledge_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ShareAcknowledgeRequest(Message):
+class ShareAcknowledgeRequest(Request["ShareAcknowledgeResponse"]):
     """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 79

@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -337,7 +337,7 @@ def _write_share_fetch_request_v2(out: bytearray, item: ShareFetchRequest, paylo
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ShareFetchRequest(Message):
+class ShareFetchRequest(Request["ShareFetchResponse"]):
     """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 78

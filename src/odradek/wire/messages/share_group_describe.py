@@ -29,7 +29,7 @@ from odradek.wire.encoding import (
     write_int32s,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -99,7 +99,7 @@ def _write_share_group_describe_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ShareGroupDescribeRequest(Message):
+class ShareGroupDescribeRequest(Request["ShareGroupDescribeResponse"]):
     """Version 1, flexible."""
 
     API_KEY: ClassVar[int] = 77

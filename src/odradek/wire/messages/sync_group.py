@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_nullable_string,
     write_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -230,7 +230,7 @@ def _write_sync_group_request_v5(out: bytearray, item: SyncGroupRequest, payload
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class SyncGroupRequest(Message):
+class SyncGroupRequest(Request["SyncGroupResponse"]):
     """Versions 0 to 5, flexible from 4."""
 
     API_KEY: ClassVar[int] = 14

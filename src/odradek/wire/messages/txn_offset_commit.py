@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_string,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -388,7 +388,7 @@ def _write_txn_offset_commit_request_v6(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class TxnOffsetCommitRequest(Message):
+class TxnOffsetCommitRequest(Request["TxnOffsetCommitResponse"]):
     """Versions 0 to 6, flexible from 3."""
 
     API_KEY: ClassVar[int] = 28

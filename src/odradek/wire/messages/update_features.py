@@ -21,7 +21,7 @@ from odradek.wire.encoding import (
     write_compact_nullable_string,
     write_compact_string,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -165,7 +165,7 @@ def _write_update_features_request_v1(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class UpdateFeaturesRequest(Message):
+class UpdateFeaturesRequest(Request["UpdateFeaturesResponse"]):
     """Versions 0 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 57

@@ -31,7 +31,7 @@ from odradek.wire.encoding import (
     write_tag,
     write_uuid,
 )
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -292,7 +292,7 @@ def _write_update_metadata_request_v8(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class UpdateMetadataRequest(Message):
+class UpdateMetadataRequest(Request["UpdateMetadataResponse"]):
     """Version 8, flexible."""
 
     API_KEY: ClassVar[int] = 6

@@ -16,7 +16,7 @@ from odradek.wire.decoding import (
     skip_tags,
 )
 from odradek.wire.encoding import Payloads, write_compact_count, write_compact_string, write_int32s
-from odradek.wire.message import Decoder, Encoder, Message, Structure
+from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
 from odradek.wire.versions import Versions
 
 FIELD_TABLE: Final = """
@@ -197,7 +197,7 @@ def _write_write_txn_markers_request_v2(
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class WriteTxnMarkersRequest(Message):
+class WriteTxnMarkersRequest(Request["WriteTxnMarkersResponse"]):
     """Versions 1 to 2, flexible."""
 
     API_KEY: ClassVar[int] = 27
