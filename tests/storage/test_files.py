@@ -275,3 +275,21 @@ def test_a_read_only_disk_refuses_every_change() -> None:
         lambda: disk.make_directory("/d"),
     ]
     assert [error_of(change) for change in changes] == [errno.EROFS] * len(changes)
+
+
+def test_of_what_was_done_to_a_directory_a_prefix_survives_a_power_cut() -> None:
+    """As on a journalling file system: never a later rename without an earlier one."""
+    kept = set[tuple[str, ...]]()
+    for seed in range(30):
+        disk = MemoryFileSystem()
+        disk.make_directory("/d")
+        for name in ("a.tmp", "b.tmp"):
+            disk.file(f"/d/{name}", create=True)
+        disk.sync_directory("/d")
+        disk.sync_directory("/")
+        disk.rename("/d/a.tmp", "/d/a")
+        disk.rename("/d/b.tmp", "/d/b")
+        disk.remove("/d/a")
+        disk.crash(SeededChance(seed))
+        kept.add(tuple(name for name, _ in disk.list_directory("/d")))
+    assert kept == {("a.tmp", "b.tmp"), ("a", "b.tmp"), ("a", "b"), ("b",)}

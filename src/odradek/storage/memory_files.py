@@ -7,8 +7,11 @@ or torn, write by write, as `chance` decides, because that is what a page cache 
     write "aa" at 0, sync, write "bb" at 2, write "cc" at 4, crash
         no chance given: "aa"          with chance: "aa", "aab", "aabb", "aa\\0\\0cc", "aabbc", ...
 
-Without chance a name that was made, renamed or removed comes back to its state at the last
-`sync_directory`; with chance each directory as a whole does, or not.
+Names that were made, renamed or removed come back to their state at the last `sync_directory`; with chance
+some of what was done to a directory since is kept, always what was done first:
+
+    rename a.tmp a, rename b.tmp b, crash
+        no chance given: a.tmp, b.tmp       with chance also: a, b.tmp, or a, b; never a.tmp, b
 """
 
 import errno
@@ -55,6 +58,24 @@ class _FileNode:
 class _DirectoryNode:
     children: "dict[str, _FileNode | _DirectoryNode]" = field(default_factory=dict)
     durable: "dict[str, _FileNode | _DirectoryNode]" = field(default_factory=dict)
+    # What was done since the last sync, in order: what each name stands for, None when it is gone.
+    unsynced: "list[dict[str, _FileNode | _DirectoryNode | None]]" = field(default_factory=list)
+
+    def change(self, names: "dict[str, _FileNode | _DirectoryNode | None]") -> None:
+        """Change what some names stand for, at once."""
+        self.unsynced.append(names)
+        _rename(self.children, names)
+
+
+def _rename(
+    children: "dict[str, _FileNode | _DirectoryNode]",
+    names: "dict[str, _FileNode | _DirectoryNode | None]",
+) -> None:
+    for name, node in names.items():
+        if node is None:
+            children.pop(name, None)
+        else:
+            children[name] = node
 
 
 def _apply(content: bytearray, position: int, data: bytes | None) -> None:
@@ -248,7 +269,10 @@ class MemoryFileSystem:
         self.check("make_directory", path)
         node = self._root
         for name in self._parts(path):
-            child = node.children.setdefault(name, _DirectoryNode())
+            child = node.children.get(name)
+            if child is None:
+                child = _DirectoryNode()
+                node.change({name: child})
             if isinstance(child, _FileNode):
                 raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
             node = child
@@ -265,8 +289,11 @@ class MemoryFileSystem:
         existing = target_parent.children.get(target_name)
         if isinstance(existing, _DirectoryNode) and existing.children:
             raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), target)
-        del source_parent.children[source_name]
-        target_parent.children[target_name] = node
+        if source_parent is target_parent:
+            source_parent.change({source_name: None, target_name: node})
+        else:
+            target_parent.change({target_name: node})
+            source_parent.change({source_name: None})
 
     def remove(self, path: str) -> None:
         """See `FileSystem.remove`."""
@@ -275,13 +302,14 @@ class MemoryFileSystem:
         self.check_writable(path)
         self.check("remove", path)
         parent, name = self._parent_of(path)
-        del parent.children[name]
+        parent.change({name: None})
 
     def sync_directory(self, path: str) -> None:
         """See `FileSystem.sync_directory`."""
         directory = self._directory(path)
         self.check("sync", path)
         directory.durable = dict(directory.children)
+        directory.unsynced.clear()
 
     def space(self, path: str) -> tuple[int, int]:
         """See `FileSystem.space`."""
@@ -331,7 +359,8 @@ class MemoryFileSystem:
             self.check_writable(path)
             self.check("create", path)
             parent, name = self._parent_of(path)
-            node = parent.children[name] = _FileNode(modified_ms=self.now_ms())
+            node = _FileNode(modified_ms=self.now_ms())
+            parent.change({name: node})
         return node
 
     def check(self, operation: str, path: str) -> None:
@@ -369,8 +398,11 @@ class MemoryFileSystem:
         return size_bytes if growth <= free else max(0, size_bytes - (growth - free))
 
     def _crash_directory(self, directory: _DirectoryNode, chance: Chance | None) -> None:
-        if chance is None or chance.below(2) == 0:
-            directory.children = dict(directory.durable)
+        directory.children = dict(directory.durable)
+        if chance is not None:
+            for names in directory.unsynced[: chance.below(len(directory.unsynced) + 1)]:
+                _rename(directory.children, names)
+        directory.unsynced.clear()
         directory.durable = dict(directory.children)
         for node in directory.children.values():
             if isinstance(node, _DirectoryNode):

@@ -258,3 +258,28 @@ def test_a_machines_clock_outlives_the_broker() -> None:
     world.kill(1)
     again = world.node(1)
     assert again.clock.wall_ms() == world.clock.wall_ms() + 60_000
+
+
+# --- power
+
+
+@pytest.mark.slow
+def test_what_was_flushed_and_acknowledged_survives_a_power_cut_at_any_operation_of_the_disk() -> None:
+    """L4, R12: whatever prefix of the renames, and of the writes, the disk has kept."""
+    cuts = 0
+    for seed in range(1, 40):
+        world = World(seed)
+        node = world.node(1, odradek_log_flush_before_ack="true")
+        with_topic(world)
+        acknowledged = 0
+        node.lose_power_within(3 * seed)
+        for _ in range(10):
+            if node.is_alive:
+                sent = produce(node)
+                world.advance(3_000)
+                acknowledged += len(sent.answers)
+        if node.is_over:
+            cuts += 1
+            again = world.node(1, odradek_log_flush_before_ack="true")
+            assert again.log("t").end_offset >= acknowledged, f"seed {seed}"
+    assert cuts > 10

@@ -300,6 +300,10 @@ class SimNode:
         self._die(power_is_lost=True)
         self.disk.crash(self.world.chance)
 
+    def lose_power_within(self, operations: int) -> None:
+        """Lose the power after so many more operations on the disk, in the midst of what is at work then."""
+        self.files.close_after(operations, self.lose_power)
+
     def begin_stop(self) -> None:
         """Begin to stop in good order; the steps to come do it."""
         assert self.is_serving, f"broker {self.broker_id} does not serve: {self.stage}"

@@ -93,6 +93,10 @@ class World:
         """See `SimNode.kill`."""
         self.nodes[broker_id].kill()
 
+    def lose_power(self, broker_id: BrokerId) -> None:
+        """See `SimNode.lose_power`."""
+        self.nodes[broker_id].lose_power()
+
     def stop(self, broker_id: BrokerId) -> None:
         """See `SimNode.stop`."""
         self.nodes[broker_id].stop()
