@@ -118,7 +118,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 async def _fault_request(request: Request) -> object:
-    """A request about faults as a document; see `fault_requests`. Raises FaultRefused.
+    """A request about faults as a document; see `server.faults.documents`. Raises FaultRefused.
 
     A web page can have a browser send a form, but no JSON, without asking first.
     """
