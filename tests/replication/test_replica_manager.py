@@ -1,6 +1,7 @@
 """The scenarios of the specification, run literally, and the replica manager's own rules."""
 
 import errno
+import gc
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.metadata.messages import StopReplica, StopReplicaPartition
 from odradek.records.work import finish
-from odradek.replication import FetchOutcome, FetchParams, PartitionFetch
+from odradek.replication import FetchOutcome, FetchParams, Partition, PartitionFetch
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.purgatories import WOKEN_PER_TURN
 from odradek.storage import Origin
@@ -378,6 +379,25 @@ def test_a_failed_directory_is_given_up_in_steps(bench: ReplicaBench) -> None:
     assert bench.effects.failed_directories == [("/data", True)]
     codes = [one.only[key].error_code for key, one in zip(partitions, waiting, strict=True)]
     assert codes == [ErrorCode.KAFKA_STORAGE_ERROR] * len(partitions)
+
+
+def test_partitions_of_a_failed_directory_are_freed_a_few_in_each_step(bench: ReplicaBench) -> None:
+    """R6: not all at once when the last one is given up."""
+    topic = "freed"
+    lead(bench, *(TopicPartition(topic, number) for number in range(3 * ITEMS_PER_STEP)))
+    gc.collect()
+
+    def alive() -> int:
+        return sum(
+            isinstance(one, Partition) and one.topic_partition.topic == topic for one in gc.get_objects()
+        )
+
+    taken: list[Steps[None]] = []
+    bench.run_steps = taken.append
+    bench.manager.directory_failed("/data", "no space left on device")
+    counts = [alive(), *(alive() for _ in taken[0])]
+    assert (counts[0], counts[-1]) == (3 * ITEMS_PER_STEP, 0)
+    assert max(before - after for before, after in pairwise(counts)) == ITEMS_PER_STEP
 
 
 @pytest.mark.parametrize("operation", ["append", "fetch", "delete"])
