@@ -6,7 +6,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.memory_log import MemoryLog
 from odradek.coordinator.runtime.partition_log import PartitionLog
 from odradek.coordinator.runtime.trampoline import Trampoline
@@ -44,7 +44,7 @@ class Bench:
         return error[0]
 
     def hold(self, text: str) -> None:
-        answer = Answer(self.left.append, text, lambda code: f"{text}: {code.name}")
+        answer = HeldAnswer(self.left.append, text, lambda code: f"{text}: {code.name}")
         self.steps.run(lambda: self.partition.answer(answer))
 
     def carry_out(self, effect: str) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.trampoline import Trampoline
 
 
@@ -26,8 +26,8 @@ def test_answers_leave_when_no_step_is_under_way() -> None:
             steps.run(lambda: seen.append("next request"))
 
     def step() -> None:
-        steps.answer(Answer(answered, "first", lambda error: error.name))
-        steps.answer(Answer(answered, "second", lambda error: error.name), ErrorCode.NOT_COORDINATOR)
+        steps.answer(HeldAnswer(answered, "first", lambda error: error.name))
+        steps.answer(HeldAnswer(answered, "second", lambda error: error.name), ErrorCode.NOT_COORDINATOR)
         seen.append("step")
 
     steps.run(step)
@@ -38,7 +38,7 @@ def test_a_long_row_of_answers_that_bring_requests_takes_no_deeper_stack() -> No
     steps, left = Trampoline(), [5_000]
 
     def ask() -> None:
-        steps.run(lambda: steps.answer(Answer(answered, None, lambda error: None)))
+        steps.run(lambda: steps.answer(HeldAnswer(answered, None, lambda error: None)))
 
     def answered(_: None) -> None:
         left[0] -= 1
@@ -58,8 +58,8 @@ def test_what_fails_keeps_nothing_else_from_being_done() -> None:
     def step() -> None:
         steps.run(fails)
         steps.run(lambda: done.append("another step"))
-        steps.answer(Answer(fails, None, lambda error: None))
-        steps.answer(Answer(done.append, "another answer", lambda error: ""))
+        steps.answer(HeldAnswer(fails, None, lambda error: None))
+        steps.answer(HeldAnswer(done.append, "another answer", lambda error: ""))
 
     with pytest.raises(ExceptionGroup) as raised:
         steps.run(step)

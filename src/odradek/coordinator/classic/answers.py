@@ -4,26 +4,28 @@ from collections.abc import Callable
 
 from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
-from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
 from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
 
-def join_answer(respond: RespondToJoin, response: JoinGroupResponse) -> Answer[JoinGroupResponse]:
+def join_answer(respond: RespondToJoin, response: JoinGroupResponse) -> HeldAnswer[JoinGroupResponse]:
     """The answer to a JoinGroup."""
     member_id = response.member_id
-    return Answer(respond, response, lambda error: refused_join(member_id, told(GROUP_ERRORS, error)))
+    return HeldAnswer(respond, response, lambda error: refused_join(member_id, told(GROUP_ERRORS, error)))
 
 
-def sync_answer(respond: RespondToSync, response: SyncGroupResponse) -> Answer[SyncGroupResponse]:
+def sync_answer(respond: RespondToSync, response: SyncGroupResponse) -> HeldAnswer[SyncGroupResponse]:
     """The answer to a SyncGroup."""
-    return Answer(respond, response, lambda error: SyncGroupResponse(error_code=told(GROUP_ERRORS, error)))
+    return HeldAnswer(
+        respond, response, lambda error: SyncGroupResponse(error_code=told(GROUP_ERRORS, error))
+    )
 
 
-def code_answer(respond: Callable[[ErrorCode], None], code: ErrorCode) -> Answer[ErrorCode]:
+def code_answer(respond: Callable[[ErrorCode], None], code: ErrorCode) -> HeldAnswer[ErrorCode]:
     """The answer to a Heartbeat."""
-    return Answer(respond, code, _told)
+    return HeldAnswer(respond, code, _told)
 
 
 def refused_join(member_id: str, code: ErrorCode) -> JoinGroupResponse:

@@ -34,7 +34,7 @@ from odradek.coordinator.classic.rebalancing import dismiss, end_join_phase, end
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.classic.syncing import sync
 from odradek.coordinator.classic.terms import Caller, Terms
-from odradek.coordinator.runtime.answers import Answer, AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer, HeldAnswer
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
 from odradek.coordinator.runtime.trampoline import Step
 from odradek.wire.messages.join_group import JoinGroupRequest
@@ -48,7 +48,7 @@ class Persistence(Protocol):
     def persist(self, group_id: str, snapshot: GroupSnapshot) -> ErrorCode:
         """Append; NONE, or the log's error: then nothing was written."""
 
-    def answer(self, answer: AnyAnswer) -> None:
+    def answer(self, answer: AnyHeldAnswer) -> None:
         """Answer when all that was appended so far is replicated."""
 
     def run(self, step: Step) -> None:
@@ -150,7 +150,7 @@ class ClassicProtocol:
 
     def _carry_out(self, effect: ClassicEffect) -> None:
         match effect:
-            case Answer():
+            case HeldAnswer():
                 self._persistence.answer(effect)
             case StartSession(member_id, timeout_ms):
                 self._start_session(member_id, timeout_ms)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.values import value
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
-from odradek.coordinator.runtime.answers import AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer
 
 
 @value
@@ -54,5 +54,7 @@ class Persist:
     then: Callable[[ErrorCode], "ClassicEffects"]
 
 
-ClassicEffect: TypeAlias = AnyAnswer | StartSession | StartPendingSession | AwaitJoins | AwaitSyncs | Persist
+ClassicEffect: TypeAlias = (
+    AnyHeldAnswer | StartSession | StartPendingSession | AwaitJoins | AwaitSyncs | Persist
+)
 ClassicEffects: TypeAlias = list[ClassicEffect]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 
@@ -13,9 +13,9 @@ RespondToHeartbeat: TypeAlias = Callable[[ConsumerGroupHeartbeatResponse], None]
 
 def heartbeat_answer(
     respond: RespondToHeartbeat, response: ConsumerGroupHeartbeatResponse
-) -> Answer[ConsumerGroupHeartbeatResponse]:
+) -> HeldAnswer[ConsumerGroupHeartbeatResponse]:
     """The answer to a ConsumerGroupHeartbeat."""
-    return Answer(respond, response, _refused)
+    return HeldAnswer(respond, response, _refused)
 
 
 def refused_heartbeat(code: ErrorCode, words: str = "") -> ConsumerGroupHeartbeatResponse:

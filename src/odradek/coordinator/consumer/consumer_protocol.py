@@ -41,7 +41,7 @@ from odradek.coordinator.consumer.member_watch import IsOpen, MemberWatch
 from odradek.coordinator.consumer.presence import Presence
 from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
-from odradek.coordinator.runtime.answers import Answer, AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer, HeldAnswer
 from odradek.coordinator.runtime.log_errors import CONSUMER_ERRORS, told
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
@@ -56,7 +56,7 @@ class ChangeLog(Protocol):
     def write_draft(self, draft: Draft) -> ErrorCode:
         """Append all that a draft holds as one batch; NONE, or the log's error: then nothing was written."""
 
-    def answer(self, answer: AnyAnswer) -> None:
+    def answer(self, answer: AnyHeldAnswer) -> None:
         """Answer when all that was appended so far is replicated."""
 
     def run(self, step: Callable[[], None]) -> None:
@@ -150,7 +150,7 @@ class ConsumerProtocol:
         if not draft.is_blank:
             classic = self._log.leave_to_classic(draft)
             if classic is not None:
-                effects = [classic, *(effect for effect in effects if isinstance(effect, Answer))]
+                effects = [classic, *(effect for effect in effects if isinstance(effect, HeldAnswer))]
             error = self._log.write_draft(draft)
             if error is not ErrorCode.NONE:
                 return error
@@ -173,7 +173,7 @@ class ConsumerProtocol:
 
     def _carry_out(self, effect: ConsumerEffect) -> None:
         match effect:
-            case Answer():
+            case HeldAnswer():
                 self._log.answer(effect)
             case StartSession(member_id, timeout_ms):
                 self._watch.start_session(member_id, timeout_ms)

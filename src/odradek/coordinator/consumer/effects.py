@@ -8,7 +8,7 @@ from typing import TypeAlias
 from odradek.base.values import value
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.consumer.member import Share
-from odradek.coordinator.runtime.answers import AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer
 
 
 @value
@@ -71,7 +71,7 @@ class BecomeClassic:
 
 
 ConsumerEffect: TypeAlias = (
-    AnyAnswer
+    AnyHeldAnswer
     | StartSession
     | AwaitRevocation
     | AwaitRejoin

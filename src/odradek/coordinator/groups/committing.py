@@ -26,7 +26,7 @@ from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import batch_builder, offset_record, offset_tombstone
 from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.shard import Shard, stamped
-from odradek.coordinator.runtime.answers import Answer, final
+from odradek.coordinator.runtime.answers import HeldAnswer, final
 from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
 
@@ -95,7 +95,7 @@ def commit(
 
     if not accepted:
         shard.forget_if_void(group)
-        shard.answer(Answer(respond, codes, refused))
+        shard.answer(HeldAnswer(respond, codes, refused))
         return
     records = [offset_record(group.group_id, key, offset) for key, offset in accepted.items()]
     group.offsets.begin_write(accepted)
@@ -103,7 +103,7 @@ def commit(
     def appended(base_offset: Offset) -> None:
         group.offsets.end_write(accepted)
         group.offsets.put_all(accepted, base_offset)
-        shard.answer(Answer(respond, codes, refused))
+        shard.answer(HeldAnswer(respond, codes, refused))
 
     def not_appended(error: ErrorCode) -> None:
         group.offsets.end_write(accepted)
@@ -177,12 +177,12 @@ def commit_prepared(
 
     if not accepted:
         shard.forget_if_void(group)
-        shard.answer(Answer(respond, codes, refused))
+        shard.answer(HeldAnswer(respond, codes, refused))
         return
     result = shard.append_batch(prepared.batch)
     if result.error is ErrorCode.NONE:
         _take(shard, group, accepted, result.base_offset, producer)
-        shard.answer(Answer(respond, codes, refused))
+        shard.answer(HeldAnswer(respond, codes, refused))
     else:
         shard.forget_if_void(group)
         shard.answer(final(respond, refused(result.error)))

@@ -19,7 +19,7 @@ from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import batch_builder, offset_tombstone
 from odradek.coordinator.groups.shard import GroupLog, Shard
-from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
 from odradek.coordinator.runtime.trampoline import Trampoline
 
@@ -40,13 +40,13 @@ class GroupDeletion:
 
     def __init__(
         self,
-        steps: Trampoline,
+        trampoline: Trampoline,
         clock: Clock,
         find: FindExisting,
         group_ids: Iterable[str],
         respond: RespondToDelete,
     ) -> None:
-        self._steps = steps
+        self._trampoline = trampoline
         self._clock = clock
         self._find = find
         self._group_ids = dict.fromkeys(group_ids)
@@ -63,7 +63,7 @@ class GroupDeletion:
             if not isinstance(found, ErrorCode) and len(found[1].offsets) > FEW_OFFSETS_MAX:
                 yield from self._delete_wide(*found)
             else:
-                self._steps.run(partial(self._delete, group_id))
+                self._trampoline.run(partial(self._delete, group_id))
             yield
 
     def _delete(self, group_id: str) -> None:
@@ -82,7 +82,7 @@ class GroupDeletion:
         for begin in range(0, len(keys), TOMBSTONES_PER_BATCH):
             some = keys[begin : begin + TOMBSTONES_PER_BATCH]
             prepared.append((some, (yield from self._tombstones(group.group_id, some))))
-        self._steps.run(partial(self._delete_prepared, shard, group, prepared))
+        self._trampoline.run(partial(self._delete_prepared, shard, group, prepared))
 
     def _tombstones(self, group_id: str, keys: list[TopicPartition]) -> Steps[Buffer]:
         builder = batch_builder()
@@ -111,9 +111,9 @@ class GroupDeletion:
 
     def _answer(self, group_id: str, code: ErrorCode, log: GroupLog | None) -> None:
         """Tell a group's code, when all that was appended to the log on which it stands is replicated."""
-        answer = Answer(partial(self._tell, group_id), code, lambda error: told(GROUP_ERRORS, error))
+        answer = HeldAnswer(partial(self._tell, group_id), code, lambda error: told(GROUP_ERRORS, error))
         if log is None:
-            self._steps.answer(answer)
+            self._trampoline.answer(answer)
         else:
             log.answer(answer)
 

@@ -17,7 +17,7 @@ from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.groups.consumer_members import take_leave
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.shard import Shard
-from odradek.coordinator.runtime.answers import Answer, final
+from odradek.coordinator.runtime.answers import HeldAnswer, final
 from odradek.coordinator.runtime.log_errors import GROUP_ERRORS, told
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.wire.messages.leave_group import MemberIdentity
@@ -34,13 +34,13 @@ class Departure:
 
     def __init__(
         self,
-        steps: Trampoline,
+        trampoline: Trampoline,
         find: Callable[[], tuple[Shard, Group] | ErrorCode],
         leaving: Sequence[MemberIdentity],
         respond: RespondToLeave,
     ) -> None:
         """`find` finds the group that the request names."""
-        self._steps = steps
+        self._trampoline = trampoline
         self._find = find
         self._leaving = leaving
         self._respond = respond
@@ -58,7 +58,7 @@ class Departure:
             if begin:
                 yield
             some = self._leaving[begin : begin + LEAVING_AT_ONCE]
-            self._steps.run(partial(self._leave, some, is_last=begin + len(some) >= len(self._leaving)))
+            self._trampoline.run(partial(self._leave, some, is_last=begin + len(some) >= len(self._leaving)))
 
     def _leave(self, some: Sequence[MemberIdentity], *, is_last: bool) -> None:
         if self._is_answered:
@@ -107,9 +107,9 @@ class Departure:
         """Answer, when what was written is replicated; with an error at once."""
         self._is_answered = True
         if self._shard is None or error is not ErrorCode.NONE:
-            self._steps.answer(final(self._tell, error))
+            self._trampoline.answer(final(self._tell, error))
         else:
-            self._shard.answer(Answer(self._tell, error, lambda error: told(GROUP_ERRORS, error)))
+            self._shard.answer(HeldAnswer(self._tell, error, lambda error: told(GROUP_ERRORS, error)))
 
     def _tell(self, error: ErrorCode) -> None:
         self._respond(error, self._codes if error is ErrorCode.NONE else [])

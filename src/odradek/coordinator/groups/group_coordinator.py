@@ -49,7 +49,7 @@ from odradek.coordinator.groups.offset_writes import OffsetWrites
 from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import GroupLog, Shard
 from odradek.coordinator.ports import PartitionReader, PartitionWriter
-from odradek.coordinator.runtime.answers import Answer, final
+from odradek.coordinator.runtime.answers import HeldAnswer, final
 from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.coordinator.runtime.partition_log import PartitionLog, answer_when_all
 from odradek.coordinator.runtime.trampoline import Trampoline
@@ -66,7 +66,7 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 MINUTE_MS: Final = 60_000
 
 R = TypeVar("R")
-Refused: TypeAlias = Callable[[ErrorCode], R]
+MakeRefusal: TypeAlias = Callable[[ErrorCode], R]
 """Makes a response of an error."""
 RespondWithCode: TypeAlias = Callable[[ErrorCode], None]
 
@@ -101,9 +101,9 @@ class GroupCoordinator:
         # The partitions led here.
         self._shards: dict[int, Shard] = {}
         self._room = Room(terms, self.purgatories, self._shards)
-        self._steps = Trampoline()
+        self._trampoline = Trampoline()
         self.offset_writes = OffsetWrites(
-            terms, self._steps, self._room, self._find, self._shard_of, topics.has_partition
+            terms, self._trampoline, self._room, self._find, self._shard_of, topics.has_partition
         )
         """Commits and deletions of offsets."""
         self._defer = defer
@@ -113,24 +113,24 @@ class GroupCoordinator:
 
     def lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
         """This broker leads a partition from now on: read it in slices, and serve its groups."""
-        self._steps.run(lambda: self._lead(partition, leader_epoch))
+        self._trampoline.run(lambda: self._lead(partition, leader_epoch))
 
     def _lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
         self._resign(partition)
         log: GroupLog = PartitionLog(
             TopicPartition(OFFSETS_TOPIC, partition),
             self._writer,
-            self._steps,
+            self._trampoline,
             lambda: self._terms.settings.offsets_commit_timeout_ms,
             _nothing,
         )
-        shard = Shard(log, leader_epoch, self._surroundings, self.purgatories, self._steps, self._defer)
+        shard = Shard(log, leader_epoch, self._surroundings, self.purgatories, self._trampoline, self._defer)
         self._shards[partition] = shard
         self._run_steps(load(shard, self._reader))
 
     def resign(self, partition: int) -> None:
         """This broker leads a partition no longer: forget its groups, in slices."""
-        self._steps.run(lambda: self._resign(partition))
+        self._trampoline.run(lambda: self._resign(partition))
 
     def _resign(self, partition: int) -> None:
         shard = self._shards.pop(partition, None)
@@ -179,12 +179,12 @@ class GroupCoordinator:
         def step() -> None:
             found = self._group_to_join(request)
             if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, refused_join(request.member_id, found)))
+                self._trampoline.answer(final(respond, refused_join(request.member_id, found)))
             else:
                 shard, group = found
                 take_join(shard, group, request, caller, respond)
 
-        self._steps.run(step)
+        self._trampoline.run(step)
 
     def _group_to_join(self, request: JoinGroupRequest) -> tuple[Shard, Group] | ErrorCode:
         settings = self._terms.settings
@@ -213,7 +213,7 @@ class GroupCoordinator:
                 # Old clients do not know that error here; they know that one, and join again.
                 found = ErrorCode.REBALANCE_IN_PROGRESS
             if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, SyncGroupResponse(error_code=found)))
+                self._trampoline.answer(final(respond, SyncGroupResponse(error_code=found)))
                 return
             shard, group = found
             if group.consumer is not None:
@@ -221,7 +221,7 @@ class GroupCoordinator:
             else:
                 group.classic.sync(request, respond)
 
-        self._steps.run(step)
+        self._trampoline.run(step)
 
     def heartbeat(self, request: HeartbeatRequest, respond: RespondWithCode) -> None:
         """Heartbeat: a member's session begins anew."""
@@ -231,7 +231,7 @@ class GroupCoordinator:
             if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                 found = ErrorCode.NONE  # its session begins when the group is loaded
             if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, found))
+                self._trampoline.answer(final(respond, found))
                 return
             shard, group = found
             if group.consumer is not None:
@@ -245,12 +245,12 @@ class GroupCoordinator:
             )
             shard.answer(code_answer(respond, code))
 
-        self._steps.run(step)
+        self._trampoline.run(step)
 
     def leave_group(self, request: LeaveGroupRequest, respond: RespondToLeave) -> Steps[None]:
         """LeaveGroup, in steps: an error of the whole, or a code for each of `request.members`."""
         find = partial(self._find_members, request.group_id)
-        return Departure(self._steps, find, request.members, respond).in_steps()
+        return Departure(self._trampoline, find, request.members, respond).in_steps()
 
     def expressions_due(self, request: ConsumerGroupHeartbeatRequest) -> list[str]:
         """The expressions that have topics to look at before this heartbeat, or none of them has."""
@@ -279,21 +279,21 @@ class GroupCoordinator:
             try:
                 validate(request, version, self._surroundings.assignors)
             except ApiError as error:
-                self._steps.answer(final(respond, refused_heartbeat(error.code, error.message)))
+                self._trampoline.answer(final(respond, refused_heartbeat(error.code, error.message)))
                 return
             shard = self._shard_of(request.group_id)
             if isinstance(shard, ErrorCode):
-                self._steps.answer(final(respond, refused_heartbeat(shard)))
+                self._trampoline.answer(final(respond, refused_heartbeat(shard)))
                 return
             if request.member_epoch == JOINING_EPOCH:
                 words = self._room.refusal(shard, request.group_id, is_newcomer=True)
                 if words is not None:
                     refused = refused_heartbeat(ErrorCode.POLICY_VIOLATION, words)
-                    self._steps.answer(final(respond, refused))
+                    self._trampoline.answer(final(respond, refused))
                     return
             hear(shard, request, caller, respond)
 
-        self._steps.run(step)
+        self._trampoline.run(step)
 
     # --- offsets
 
@@ -320,7 +320,7 @@ class GroupCoordinator:
         return fetched(found[1], partitions, require_stable=require_stable)
 
     def answer_when_replicated(
-        self, group_ids: Iterable[str], respond: Callable[[R], None], response: R, refused: Refused[R]
+        self, group_ids: Iterable[str], respond: Callable[[R], None], response: R, refused: MakeRefusal[R]
     ) -> None:
         """Answer with what was read of these groups, when all of it is replicated; or with `refused`."""
 
@@ -330,9 +330,9 @@ class GroupCoordinator:
         def step() -> None:
             found = (self._shards.get(self._partition_of(group_id)) for group_id in dict.fromkeys(group_ids))
             logs = dict.fromkeys(shard.log for shard in found if shard is not None)
-            answer_when_all(self._steps, logs, Answer(respond, response, refusal))
+            answer_when_all(self._trampoline, logs, HeldAnswer(respond, response, refusal))
 
-        self._steps.run(step)
+        self._trampoline.run(step)
 
     def _find_existing(self, group_id: str) -> tuple[Shard, Group] | ErrorCode:
         found = self._find(group_id)
@@ -358,7 +358,7 @@ class GroupCoordinator:
 
     def delete_groups(self, group_ids: Iterable[str], respond: RespondToDelete) -> Steps[None]:
         """DeleteGroups, in steps: empty groups, with all their offsets; one code for each."""
-        deletion = GroupDeletion(self._steps, self._terms.clock, self._find_existing, group_ids, respond)
+        deletion = GroupDeletion(self._trampoline, self._terms.clock, self._find_existing, group_ids, respond)
         return deletion.in_steps()
 
     def list_groups(

@@ -36,7 +36,7 @@ from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.offsets import CommittedOffset, TransactionalProducer
 from odradek.coordinator.groups.room import Room
 from odradek.coordinator.groups.shard import Shard
-from odradek.coordinator.runtime.answers import Answer, final
+from odradek.coordinator.runtime.answers import HeldAnswer, final
 from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
@@ -61,14 +61,14 @@ class OffsetWrites:
     def __init__(
         self,
         terms: Terms,
-        steps: Trampoline,
+        trampoline: Trampoline,
         room: Room,
         find: Callable[[str], Found],
         shard_of: Callable[[str], Shard | ErrorCode],
         is_known: IsKnown,
     ) -> None:
         self._terms = terms
-        self._steps = steps
+        self._trampoline = trampoline
         self._room = room
         self._find = find
         self._shard_of = shard_of
@@ -90,7 +90,7 @@ class OffsetWrites:
             # Version 1 and older could not be answered with errors here; those that are served can.
             found = self._group_to_commit_to(request.group_id, generation, version)
             if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, dict.fromkeys(partitions, found)))
+                self._trampoline.answer(final(respond, dict.fromkeys(partitions, found)))
                 return
             shard, group = found
             code = check_committer(
@@ -107,11 +107,11 @@ class OffsetWrites:
             def commit_many(shard: Shard, group: Group) -> None:
                 commit_prepared(shard, group, prepared, respond)
 
-            self._steps.run(lambda: decide(prepared.codes, commit_many))
+            self._trampoline.run(lambda: decide(prepared.codes, commit_many))
 
         if len(first) == COMMITTED_AT_ONCE:
             return rest()
-        self._steps.run(lambda: decide(few, commit_few))
+        self._trampoline.run(lambda: decide(few, commit_few))
         return None
 
     def commit_in_transaction(
@@ -135,7 +135,7 @@ class OffsetWrites:
             if group_id:
                 found = self._group_to_commit_to(group_id, generation)
             if isinstance(found, ErrorCode):
-                self._steps.answer(final(respond, dict.fromkeys(prepared.codes, found)))
+                self._trampoline.answer(final(respond, dict.fromkeys(prepared.codes, found)))
                 return
             shard, group = found
             code = ErrorCode.NONE
@@ -146,7 +146,7 @@ class OffsetWrites:
             else:
                 _refuse(shard, group, code, prepared.codes, respond)
 
-        self._steps.run(decide)
+        self._trampoline.run(decide)
 
     def prepare(
         self, group_id: str, offers: Offers, producer: TransactionalProducer | None = None
@@ -191,7 +191,7 @@ class OffsetWrites:
             found = self._find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
             code = found if isinstance(found, ErrorCode) else may_delete_offsets(found[1])
             if isinstance(found, ErrorCode) or code is not ErrorCode.NONE:
-                self._steps.answer(final(answer, (code, {})))
+                self._trampoline.answer(final(answer, (code, {})))
             else:
                 led.append(found[0])
                 delete_some(first)
@@ -205,14 +205,14 @@ class OffsetWrites:
                 else:
                     codes.update(dict.fromkeys(some, code))
                 if some is (others[-1] if others else first):
-                    shard.answer(Answer(answer, (ErrorCode.NONE, codes), refusal))
+                    shard.answer(HeldAnswer(answer, (ErrorCode.NONE, codes), refusal))
 
         def rest() -> Steps[None]:
             for some in others:
-                self._steps.run(partial(delete_some, some))
+                self._trampoline.run(partial(delete_some, some))
                 yield
 
-        self._steps.run(begin)
+        self._trampoline.run(begin)
         return rest() if others else None
 
 
@@ -226,7 +226,7 @@ def _refuse(
     """Answer an error for each partition."""
     shard.forget_if_void(group)
     shard.answer(
-        Answer(
+        HeldAnswer(
             respond,
             dict.fromkeys(partitions, code),
             lambda error: dict.fromkeys(partitions, told(OFFSET_ERRORS, error)),

@@ -36,7 +36,7 @@ from odradek.coordinator.groups.log_records import (
 )
 from odradek.coordinator.groups.migrating import downgraded, may_downgrade
 from odradek.coordinator.groups.offsets import CommittedOffset, GroupOffsets, TransactionalProducer
-from odradek.coordinator.runtime.answers import AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer
 from odradek.coordinator.runtime.partition_log import AppendResult, PartitionLog
 from odradek.coordinator.runtime.trampoline import Step, Trampoline
 
@@ -51,8 +51,8 @@ class Shard:
         "_gathered",
         "_open_transactions",
         "_purgatories",
-        "_steps",
         "_terms",
+        "_trampoline",
         "groups",
         "is_loading",
         "leader_epoch",
@@ -66,7 +66,7 @@ class Shard:
         leader_epoch: LeaderEpoch,
         surroundings: GroupSurroundings,
         purgatories: GroupPurgatories,
-        steps: Trampoline,
+        trampoline: Trampoline,
         defer: Defer,
     ) -> None:
         self.log = log
@@ -79,9 +79,9 @@ class Shard:
         self.surroundings = surroundings
         self._terms = surroundings.terms
         self._purgatories = purgatories
-        self._steps = steps
+        self._trampoline = trampoline
         # What is to be appended when this turn of the loop is over.
-        self._gathered = GatheredWrites(self._append, lambda flush: defer(lambda: steps.run(flush)))
+        self._gathered = GatheredWrites(self._append, lambda flush: defer(lambda: trampoline.run(flush)))
         # The groups with pending offsets of each producer's open transaction.
         self._open_transactions: dict[ProducerId, dict[str, None]] = {}
 
@@ -97,9 +97,9 @@ class Shard:
 
     def run(self, step: Step) -> None:
         """Run a step of one of the groups, unless the leadership is over by then."""
-        self._steps.run(lambda: None if self.is_closed else step())
+        self._trampoline.run(lambda: None if self.is_closed else step())
 
-    def answer(self, answer: AnyAnswer) -> None:
+    def answer(self, answer: AnyHeldAnswer) -> None:
         """Answer when all that was appended so far is replicated."""
         self.log.answer(answer)
 
@@ -181,7 +181,7 @@ class Shard:
     def drop_all(self) -> Steps[None]:
         """After `close`: answer NOT_COORDINATOR to the requests that wait in groups; in slices."""
         for group in list(self.groups.values()):
-            self._steps.run(partial(self.drop, group, ErrorCode.NOT_COORDINATOR))
+            self._trampoline.run(partial(self.drop, group, ErrorCode.NOT_COORDINATOR))
             yield
 
     # --- the log

@@ -8,7 +8,7 @@ from odradek.base.error_codes import ErrorCode
 R = TypeVar("R")
 
 
-class Answer(NamedTuple, Generic[R]):
+class HeldAnswer(NamedTuple, Generic[R]):
     """One answer."""
 
     respond: Callable[[R], None]
@@ -19,10 +19,10 @@ class Answer(NamedTuple, Generic[R]):
     """What is answered when that is not known, or cannot be any more: made of the log's error."""
 
 
-def final(respond: Callable[[R], None], response: R) -> Answer[R]:
+def final(respond: Callable[[R], None], response: R) -> HeldAnswer[R]:
     """An answer that builds on no record, and so is never refused."""
-    return Answer(respond, response, lambda error: response)
+    return HeldAnswer(respond, response, lambda error: response)
 
 
-AnyAnswer: TypeAlias = Answer[Any]
+AnyHeldAnswer: TypeAlias = HeldAnswer[Any]
 """An answer of any type, for code that only passes it on."""

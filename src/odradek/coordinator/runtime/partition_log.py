@@ -16,7 +16,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 from odradek.coordinator.ports import PartitionWriter
-from odradek.coordinator.runtime.answers import Answer, AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer, HeldAnswer
 from odradek.coordinator.runtime.trampoline import Trampoline
 
 E = TypeVar("E")
@@ -40,15 +40,17 @@ class _Held(Generic[E]):
     __slots__ = ("answers", "effects")
 
     def __init__(self) -> None:
-        self.answers: list[AnyAnswer] = []
+        self.answers: list[AnyHeldAnswer] = []
         self.effects: list[E] = []
 
 
-def answer_when_all(steps: Trampoline, logs: Iterable["PartitionLog[Any]"], answer: AnyAnswer) -> None:
+def answer_when_all(
+    trampoline: Trampoline, logs: Iterable["PartitionLog[Any]"], answer: AnyHeldAnswer
+) -> None:
     """Let an answer leave when all that was appended to several logs so far is replicated."""
     behind = [log for log in logs if not log.is_replicated]
     if not behind:
-        steps.answer(answer)
+        trampoline.answer(answer)
         return
     left, failure = len(behind), ErrorCode.NONE
 
@@ -56,22 +58,22 @@ def answer_when_all(steps: Trampoline, logs: Iterable["PartitionLog[Any]"], answ
         nonlocal left, failure
         left, failure = left - 1, failure or error
         if not left:
-            steps.run(lambda: steps.answer(answer, failure))
+            trampoline.run(lambda: trampoline.answer(answer, failure))
 
     for log in behind:
-        log.answer(Answer(one, ErrorCode.NONE, lambda error: error))
+        log.answer(HeldAnswer(one, ErrorCode.NONE, lambda error: error))
 
 
 class PartitionLog(Generic[E]):
     """One partition, for as long as this broker leads it in one epoch. E: effects that leave the broker."""
 
-    __slots__ = ("_carry_out", "_held", "_steps", "_timeout_ms", "_writer", "is_open", "topic_partition")
+    __slots__ = ("_carry_out", "_held", "_timeout_ms", "_trampoline", "_writer", "is_open", "topic_partition")
 
     def __init__(
         self,
         topic_partition: TopicPartition,
         writer: PartitionWriter,
-        steps: Trampoline,
+        trampoline: Trampoline,
         timeout_ms: Callable[[], int],
         carry_out: Callable[[E], None],
     ) -> None:
@@ -80,7 +82,7 @@ class PartitionLog(Generic[E]):
         self.is_open = True
         """False for good once the leadership is over; callers may hold this object longer than that."""
         self._writer = writer
-        self._steps = steps
+        self._trampoline = trampoline
         self._timeout_ms = timeout_ms
         self._carry_out = carry_out
         # By append that is not known to be replicated, oldest first.
@@ -95,7 +97,7 @@ class PartitionLog(Generic[E]):
             self.topic_partition,
             batch,
             timeout_ms=self._timeout_ms(),
-            settled=lambda code: self._steps.run(lambda: self._on_settled(held, code)),
+            settled=lambda code: self._trampoline.run(lambda: self._on_settled(held, code)),
         )
         if appended.error is ErrorCode.NONE:
             self._wait_for(held, appended.outcome)
@@ -108,16 +110,16 @@ class PartitionLog(Generic[E]):
             self.topic_partition,
             end_offset,
             timeout_ms=self._timeout_ms(),
-            settled=lambda code: self._steps.run(lambda: self._on_settled(held, code)),
+            settled=lambda code: self._trampoline.run(lambda: self._on_settled(held, code)),
         )
         self._wait_for(held, outcome)
 
-    def answer(self, answer: AnyAnswer) -> None:
+    def answer(self, answer: AnyHeldAnswer) -> None:
         """Let an answer leave when all that was appended so far is replicated."""
         if self._held:
             self._held[-1].answers.append(answer)
         else:
-            self._steps.answer(answer)
+            self._trampoline.answer(answer)
 
     def carry_out(self, effect: E) -> None:
         """Carry an effect out, in a step of its own, when all that was appended so far is replicated."""
@@ -156,12 +158,12 @@ class PartitionLog(Generic[E]):
         while done is not held:
             done = self._held.popleft()
             for answer in done.answers:
-                self._steps.answer(answer)
+                self._trampoline.answer(answer)
             for effect in done.effects:
                 self._take_step(effect)
 
     def _take_step(self, effect: E) -> None:
-        self._steps.run(lambda: self._carry_out_if_open(effect))
+        self._trampoline.run(lambda: self._carry_out_if_open(effect))
 
     def _carry_out_if_open(self, effect: E) -> None:
         if self.is_open:
@@ -169,5 +171,5 @@ class PartitionLog(Generic[E]):
 
     def _refuse(self, held: _Held[E], code: ErrorCode) -> None:
         for answer in held.answers:
-            self._steps.answer(answer, code)
+            self._trampoline.answer(answer, code)
         held.answers.clear()

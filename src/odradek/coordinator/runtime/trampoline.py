@@ -15,7 +15,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later
-from odradek.coordinator.runtime.answers import AnyAnswer
+from odradek.coordinator.runtime.answers import AnyHeldAnswer
 
 R = TypeVar("R")
 Step: TypeAlias = Callable[[], None]
@@ -31,7 +31,7 @@ class Trampoline:
         self._steps: deque[Step] = deque()
         self._is_running = False
         # Answers that are to leave, each with the error that spoils it, oldest first.
-        self._answers: deque[tuple[AnyAnswer, ErrorCode]] = deque()
+        self._answers: deque[tuple[AnyHeldAnswer, ErrorCode]] = deque()
         self._is_answering = False
 
     def run(self, step: Step) -> None:
@@ -66,7 +66,7 @@ class Trampoline:
         self.run(lambda: step(asked.on_answer))
         return asked.returned()
 
-    def answer(self, answer: AnyAnswer, error: ErrorCode = ErrorCode.NONE) -> None:
+    def answer(self, answer: AnyHeldAnswer, error: ErrorCode = ErrorCode.NONE) -> None:
         """Let an answer leave when no step is under way; with an error its refusal leaves instead."""
         self._answers.append((answer, error))
 

@@ -33,11 +33,11 @@ _SUPERSEDED: Final = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRAN
 class MarkerDelivery:
     """Ends what is prepared."""
 
-    def __init__(self, markers: MarkerWriter, clock: Clock, timer: Timer, steps: Trampoline) -> None:
+    def __init__(self, markers: MarkerWriter, clock: Clock, timer: Timer, trampoline: Trampoline) -> None:
         self._markers = markers
         self._clock = clock
         self._timer = timer
-        self._steps = steps
+        self._trampoline = trampoline
 
     def begin(self, effect: WriteMarkers) -> None:
         """Write the markers of a prepared transaction, then its Complete record."""
@@ -55,7 +55,7 @@ class MarkerDelivery:
         )
 
         def written(outcome: Mapping[TopicPartition, ErrorCode]) -> None:
-            self._steps.run(lambda: self._on_written(partition, transaction, outcome))
+            self._trampoline.run(lambda: self._on_written(partition, transaction, outcome))
 
         known = self._markers.write_markers(marker, list(unmarked), written) if unmarked else {}
         if known is not None:
@@ -89,4 +89,4 @@ class MarkerDelivery:
 
     def _retry(self, attempt: Callable[[], None]) -> None:
         deadline_ms = self._clock.monotonic_ms() + RETRY_BACKOFF_MS
-        self._timer.add(TimedCall(deadline_ms, lambda: self._steps.run(attempt)))
+        self._timer.add(TimedCall(deadline_ms, lambda: self._trampoline.run(attempt)))

@@ -101,14 +101,14 @@ class StateStore:
         writer: PartitionWriter,
         clock: Clock,
         partition_count: Callable[[], int],
-        steps: Trampoline,
+        trampoline: Trampoline,
         write_markers: Callable[[WriteMarkers], None],
     ) -> None:
         """`partition_count` is asked with every lookup; the topic may not have been made yet."""
         self._writer = writer
         self._clock = clock
         self._partition_count = partition_count
-        self._steps = steps
+        self._trampoline = trampoline
         self._write_markers = write_markers
         self._led: dict[int, StatePartition] = {}
 
@@ -118,7 +118,7 @@ class StateStore:
         log: StateLog = PartitionLog(
             TopicPartition(TRANSACTION_STATE_TOPIC, index),
             self._writer,
-            self._steps,
+            self._trampoline,
             lambda: WRITE_TIMEOUT_MS,
             self._write_markers,
         )

@@ -17,7 +17,7 @@ from odradek.base.execution import Later, RunSteps, Steps
 from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.coordinator.ports import PartitionReader, PartitionWriter
-from odradek.coordinator.runtime.answers import Answer
+from odradek.coordinator.runtime.answers import HeldAnswer
 from odradek.coordinator.runtime.bounds import Bound
 from odradek.coordinator.runtime.trampoline import Trampoline
 from odradek.coordinator.transactions import ending, initializing, membership
@@ -79,15 +79,15 @@ class TransactionCoordinator:
         self._take_producer_id = take_producer_id
         self._clock = clock
         self._run_steps = run_steps
-        self._steps = Trampoline()
+        self._trampoline = Trampoline()
         self._bound = Bound(
             "odradek.transactional.ids.max",
             "transactional ids",
             lambda: settings().odradek_transactional_ids_max,
             clock,
         )
-        delivery = MarkerDelivery(markers, clock, timer, self._steps)
-        self.store = StateStore(writer, clock, partition_count, self._steps, delivery.begin)
+        delivery = MarkerDelivery(markers, clock, timer, self._trampoline)
+        self.store = StateStore(writer, clock, partition_count, self._trampoline, delivery.begin)
         """What is known, for listings."""
 
     # --- leadership
@@ -98,11 +98,11 @@ class TransactionCoordinator:
         def begin() -> None:
             self._run_steps(load(self.store.lead(index, coordinator_epoch), self._reader))
 
-        self._steps.run(begin)
+        self._trampoline.run(begin)
 
     def resign(self, index: int) -> None:
         """It does not any more."""
-        self._steps.run(lambda: self.store.resign(index))
+        self._trampoline.run(lambda: self.store.resign(index))
 
     def resign_lost(self) -> None:
         """A log directory went offline: let go of the partitions that were in it."""
@@ -159,11 +159,11 @@ class TransactionCoordinator:
                 return
             taken: ProducerId | ErrorCode | None = NO_PRODUCER_ID
             if needed:
-                taken = self._take_producer_id(lambda late: self._steps.run(lambda: go_on(late)))
+                taken = self._take_producer_id(lambda late: self._trampoline.run(lambda: go_on(late)))
             if taken is not None:
                 go_on(taken)
 
-        self._steps.run(step)
+        self._trampoline.run(step)
 
     def _initialize(
         self,
@@ -213,7 +213,7 @@ class TransactionCoordinator:
         def step(respond: Callable[[ErrorCode], None]) -> None:
             found = self._find(transactional_id)
             if isinstance(found, ErrorCode):
-                self._steps.answer(_for_error(respond, found))
+                self._trampoline.answer(_for_error(respond, found))
                 return
             partition, transaction = found
             decided = membership.add_partitions(
@@ -224,7 +224,7 @@ class TransactionCoordinator:
             else:
                 self._store(partition, transactional_id, decided, _for_error(respond, ErrorCode.NONE))
 
-        return self._steps.ask(step, later)
+        return self._trampoline.ask(step, later)
 
     def verify_partitions(
         self,
@@ -242,13 +242,13 @@ class TransactionCoordinator:
         def step(respond: Callable[[Errors], None]) -> None:
             found = self._find(transactional_id)
             if isinstance(found, ErrorCode):
-                self._steps.answer(Answer(respond, dict.fromkeys(asked, found), refused))
+                self._trampoline.answer(HeldAnswer(respond, dict.fromkeys(asked, found), refused))
                 return
             partition, transaction = found
             verified = membership.verify_partitions(transaction, producer, asked)
-            partition.log.answer(Answer(respond, verified, refused))
+            partition.log.answer(HeldAnswer(respond, verified, refused))
 
-        return self._steps.ask(step, later)
+        return self._trampoline.ask(step, later)
 
     def end(
         self,
@@ -312,7 +312,7 @@ class TransactionCoordinator:
         partition: StatePartition,
         transactional_id: str,
         record: TransactionRecord,
-        answer: Answer[ProducerAnswer] | Answer[ErrorCode] | None,
+        answer: HeldAnswer[ProducerAnswer] | HeldAnswer[ErrorCode] | None,
     ) -> None:
         """Store a record; when it is replicated, answer, and write the markers of one that is prepared."""
         error = partition.store(transactional_id, record)
@@ -320,7 +320,7 @@ class TransactionCoordinator:
             if error is ErrorCode.NONE:
                 partition.log.answer(answer)
             else:
-                self._steps.answer(answer, error)
+                self._trampoline.answer(answer, error)
         if error is ErrorCode.NONE and record.is_prepared:
             partition.log.carry_out(WriteMarkers(partition, partition.transactions[transactional_id]))
 
@@ -330,7 +330,7 @@ class TransactionCoordinator:
         """Refuse a request; where that was decided on what a partition holds, when it is replicated."""
         answer = _for_producer(respond, ProducerAnswer(code))
         if partition is None:
-            self._steps.answer(answer)
+            self._trampoline.answer(answer)
         else:
             partition.log.answer(answer)
 
@@ -373,7 +373,7 @@ class TransactionCoordinator:
         if record.state is not TransactionState.ONGOING or now_ms - record.started_ms <= record.timeout_ms:
             return False
         fenced = ending.fence(record, Event.TIME_OUT, now_ms=now_ms)
-        self._steps.run(lambda: self._store(partition, transaction.transactional_id, fenced, None))
+        self._trampoline.run(lambda: self._store(partition, transaction.transactional_id, fenced, None))
         return True
 
     def _remove_if_expired(self, partition: StatePartition, transaction: Transaction) -> bool:
@@ -382,16 +382,16 @@ class TransactionCoordinator:
         is_unused = outcome_of(record.state, Event.EXPIRE) is TransactionState.DEAD
         if not is_unused or record.updated_ms > used_since_ms:
             return False
-        self._steps.run(lambda: _ignore(partition.store(transaction.transactional_id, None)))
+        self._trampoline.run(lambda: _ignore(partition.store(transaction.transactional_id, None)))
         return True
 
 
-def _for_producer(respond: RespondWithProducer, answer: ProducerAnswer) -> Answer[ProducerAnswer]:
-    return Answer(respond, answer, lambda error: ProducerAnswer(error_for_producers(error)))
+def _for_producer(respond: RespondWithProducer, answer: ProducerAnswer) -> HeldAnswer[ProducerAnswer]:
+    return HeldAnswer(respond, answer, lambda error: ProducerAnswer(error_for_producers(error)))
 
 
-def _for_error(respond: Callable[[ErrorCode], None], error: ErrorCode) -> Answer[ErrorCode]:
-    return Answer(respond, error, error_for_producers)
+def _for_error(respond: Callable[[ErrorCode], None], error: ErrorCode) -> HeldAnswer[ErrorCode]:
+    return HeldAnswer(respond, error, error_for_producers)
 
 
 def _next_producer(prepared: TransactionRecord) -> Producer:
