@@ -1,6 +1,5 @@
 """DescribeProducers: the producers that partitions led here remember (KIP-664)."""
 
-from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
@@ -21,6 +20,8 @@ from odradek.wire.messages.describe_producers import (
 
 SERVES: Final = Serves(61, 0, 0, kips={0: 664})
 
+PRODUCERS_PER_STEP: Final = 64
+
 
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeProducersRequest, respond: Respond
@@ -30,10 +31,11 @@ def handle(
     def in_steps() -> Steps[Response]:
         response = DescribeProducersResponse()
         for name, indexes in _once_each(request).items():
-            response.topics.append(
-                TopicResponse(name, (yield from stepwise(indexes, partial(_partition, core, name), 1)))
-            )
-            yield
+            topic = TopicResponse(name)
+            for index in indexes:
+                topic.partitions.append((yield from _partition(core, TopicPartition(name, index))))
+                yield
+            response.topics.append(topic)
         return response
 
     respond(in_steps())
@@ -57,8 +59,9 @@ def _once_each(request: DescribeProducersRequest) -> dict[str, dict[int, None]]:
     return partitions
 
 
-def _partition(core: BrokerCore, topic: str, index: int) -> PartitionResponse:
-    topic_partition = TopicPartition(topic, index)
+def _partition(core: BrokerCore, topic_partition: TopicPartition) -> Steps[PartitionResponse]:
+    """One partition, which may know a hundred thousand producers."""
+    index = topic_partition.partition
     state = core.image.partition(topic_partition)
     if state is None:
         fault = fault_in_name(topic_partition.topic)
@@ -69,7 +72,8 @@ def _partition(core: BrokerCore, topic: str, index: int) -> PartitionResponse:
     log = core.logs.get(topic_partition)
     if log is None:
         return PartitionResponse(index, ErrorCode.KAFKA_STORAGE_ERROR)
-    return PartitionResponse(index, active_producers=[_producer(entry) for entry in log.producers.entries()])
+    producers = yield from stepwise(list(log.producers.entries()), _producer, PRODUCERS_PER_STEP)
+    return PartitionResponse(index, active_producers=producers)
 
 
 def _producer(entry: ProducerEntry) -> ProducerState:
