@@ -66,7 +66,7 @@ def read(member: ClassicClient) -> int:
 
 def test_they_are_assigned_like_all_others(mixed: MixedGroup) -> None:
     assert mixed.modern.count() == 2
-    described = mixed.coordinator.describe_consumer_group("g")
+    described = exhaust(mixed.coordinator.describe_consumer_group("g"))
     assert {one.member_id: one.member_type for one in described.members} == {"m": 1, mixed.old.member_id: 0}
 
 

@@ -1,4 +1,5 @@
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.coordinator.consumer.states import MemberState
 from tests.coordinator.group_bench import GroupBench
 
@@ -102,6 +103,6 @@ def test_the_assignor_that_most_ask_for_assigns(bench: GroupBench) -> None:
     first, second = bench.consumer("a"), bench.consumer("b")
     first.join(server_assignor="range")
     second.join(server_assignor="range")
-    assert bench.coordinator.describe_consumer_group("g").assignor_name == "range"
+    assert exhaust(bench.coordinator.describe_consumer_group("g")).assignor_name == "range"
     targets = [bench.consumers().target_of(name)[bench.topics.topic_id("t")] for name in "ab"]
     assert targets == [{0, 1}, {2, 3}]

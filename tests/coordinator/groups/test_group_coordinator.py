@@ -34,7 +34,7 @@ def test_groups_of_partitions_led_elsewhere_are_not_coordinated_here(bench: Grou
     assert bench.member().join().code is ErrorCode.NOT_COORDINATOR
     assert bench.committed() is ErrorCode.NOT_COORDINATOR
     assert delete(bench, "g") == {"g": ErrorCode.NOT_COORDINATOR}
-    described = bench.coordinator.describe_group("g", absence_is_error=True)
+    described = exhaust(bench.coordinator.describe_group("g", absence_is_error=True))
     assert described.error_code == ErrorCode.NOT_COORDINATOR
 
 
@@ -202,7 +202,7 @@ def test_lists_are_filtered_by_state_and_type(bench: GroupBench) -> None:
 def test_a_group_is_described_with_its_members(bench: GroupBench) -> None:
     member = bench.member("i", protocols=(("range", b"topics"),))
     bench.stable(member)
-    group = bench.coordinator.describe_group("g", absence_is_error=True)
+    group = exhaust(bench.coordinator.describe_group("g", absence_is_error=True))
     (row,) = group.members
     assert (group.group_state, group.protocol_type, group.protocol_data) == ("Stable", "consumer", "range")
     assert (row.member_id, row.group_instance_id) == (member.member_id, "i")
@@ -213,15 +213,15 @@ def test_a_group_is_described_with_its_members(bench: GroupBench) -> None:
 def test_what_members_offered_is_not_told_during_a_rebalance(bench: GroupBench) -> None:
     bench.stable(bench.member())
     bench.member().join()
-    group = bench.coordinator.describe_group("g", absence_is_error=True)
+    group = exhaust(bench.coordinator.describe_group("g", absence_is_error=True))
     assert (group.group_state, group.protocol_data) == ("PreparingRebalance", "")
     assert [row.member_metadata for row in group.members] == [b"", b""]
 
 
 def test_a_group_that_is_not_there_is_dead_or_an_error_by_version(bench: GroupBench) -> None:
     """KIP-1043: GROUP_ID_NOT_FOUND from version 6 on."""
-    old = bench.coordinator.describe_group("x", absence_is_error=False)
-    new = bench.coordinator.describe_group("x", absence_is_error=True)
+    old = exhaust(bench.coordinator.describe_group("x", absence_is_error=False))
+    new = exhaust(bench.coordinator.describe_group("x", absence_is_error=True))
     assert (old.error_code, old.group_state) == (ErrorCode.NONE, "Dead")
     assert (new.error_code, new.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "the group x does not exist")
 

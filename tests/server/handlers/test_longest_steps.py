@@ -21,6 +21,7 @@ from odradek.wire.messages import (
     add_partitions_to_txn,
     alter_configs,
     consumer_group_describe,
+    consumer_group_heartbeat,
     create_acls,
     create_partitions,
     create_topics,
@@ -39,6 +40,7 @@ from odradek.wire.messages import (
     find_coordinator,
     incremental_alter_configs,
     init_producer_id,
+    join_group,
     leave_group,
     list_config_resources,
     list_groups,
@@ -60,6 +62,8 @@ MANY: Final = 420
 CALLS_PER_ITEM_USUAL_MAX: Final = 8
 CALLS_PER_STORED_MAX: Final = 1
 """By how much it may grow for each thing more that is stored and not named."""
+CALLS_PER_MEMBER_MAX: Final = 6
+"""The same for a member of a classic group: what is told of all members is taken in one step."""
 LONGEST_CALLS_USUAL_MAX: Final = 12_000
 """What a step may take at all: about two milliseconds."""
 CALLS_PER_ITEM_MAX: Final = {
@@ -312,6 +316,19 @@ def _produce_as(producer_id: int) -> Request[Message]:
     return produce.ProduceRequest(None, 1, 1000, [produce.TopicProduceData("t", partition_data=[part])])
 
 
+def _join_classic(name: str) -> Request[Message]:
+    """A static member, which is in its group before that has a generation."""
+    return join_group.JoinGroupRequest(
+        "classic", 60_000, 60_000, "", name, "consumer", [join_group.JoinGroupRequestProtocol("range", b"m")]
+    )
+
+
+def _join_consumers(name: str) -> Request[Message]:
+    return consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
+        "consumers", name, 0, rebalance_timeout_ms=60_000, subscribed_topic_names=["t"], topic_partitions=[]
+    )
+
+
 STORED: Final[dict[str, tuple[Request[Message], int, Callable[[str], Request[Message]]]]] = {
     "list_groups": (
         list_groups.ListGroupsRequest(),
@@ -339,6 +356,12 @@ STORED: Final[dict[str, tuple[Request[Message], int, Callable[[str], Request[Mes
         describe_producers.DescribeProducersRequest([describe_producers.TopicRequest("t", [0])]),
         9,
         lambda name: _produce_as(int(name.removeprefix("describe_producers"))),
+    ),
+    "describe_groups": (describe_groups.DescribeGroupsRequest(["classic"]), 5, _join_classic),
+    "consumer_group_describe": (
+        consumer_group_describe.ConsumerGroupDescribeRequest(["consumers"]),
+        1,
+        _join_consumers,
     ),
 }
 """What names little and lists all that is stored: the request, and what stores one thing more, with its
@@ -460,18 +483,22 @@ def test_the_longest_step_hardly_grows_with_what_is_stored(api: str) -> None:
     longest, stored = [], 0
     for count in (FEW, FEW, MANY):  # at first it is loaded or looked up
         for number in range(stored, count):
-            node.ask(one_more(f"{api}{number}"), version)
+            node.send(one_more(f"{api}{number}"), version)  # a join waits for the other members
+            node.settle()
         stored = count
         node.settle()
         longest.append(longest_of(node, listing, type(listing).VERSIONS.highest, Calls()))
     _, few, many = longest
     assert many <= LONGEST_CALLS_USUAL_MAX
-    assert (many - few) / (MANY - FEW) <= CALLS_PER_STORED_MAX, f"{few}, then {many} calls"
+    calls_max = CALLS_PER_MEMBER_MAX if api == "describe_groups" else CALLS_PER_STORED_MAX
+    assert (many - few) / (MANY - FEW) <= calls_max, f"{few}, then {many} calls"
     answer = node.ask(listing)
     listed: dict[str, Callable[[Any], list[object]]] = {
         "list_groups": lambda answer: answer.groups,
         "list_transactions": lambda answer: answer.transaction_states,
         "list_config_resources": lambda answer: answer.config_resources,
         "describe_producers": lambda answer: answer.topics[0].partitions[0].active_producers,
+        "describe_groups": lambda answer: answer.groups[0].members,
+        "consumer_group_describe": lambda answer: answer.groups[0].members,
     }
     assert len(listed[api](answer)) >= MANY

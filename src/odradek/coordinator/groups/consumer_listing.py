@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Steps, stepwise
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import in_order
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
@@ -23,12 +24,17 @@ from odradek.wire.messages.consumer_group_describe import (
     Member as ToldMember,
 )
 
+MEMBERS_PER_STEP: Final = 4
+"""Each with the topics and partitions that it reads, and those that it is to read."""
 CLASSIC_MEMBER: Final = 0
 CONSUMER_MEMBER: Final = 1
 
 
-def described_consumer(group_id: str, group: Group | None) -> DescribedGroup:
-    """One group with its members; GROUP_ID_NOT_FOUND for any that is not of this protocol."""
+def described_consumer(group_id: str, group: Group | None) -> Steps[DescribedGroup]:
+    """One group with its members, as they are now; GROUP_ID_NOT_FOUND for any that is not of this protocol.
+
+    The membership is replaced when the group changes, and so stays as it is from one step to the next.
+    """
     if group is None or group.consumer is None:
         words = "does not exist" if group is None else "speaks the classic protocol"
         return DescribedGroup(
@@ -38,17 +44,19 @@ def described_consumer(group_id: str, group: Group | None) -> DescribedGroup:
         )
     consumer = group.consumer
     members, topics = consumer.membership, consumer.surroundings.topics
-    return DescribedGroup(
+    answer = DescribedGroup(
         group_id=group_id,
         group_state=members.state.value,
         group_epoch=members.epoch,
         assignment_epoch=members.target_epoch,
         assignor_name=preferred_assignor(members, consumer.surroundings.assignors),
-        members=[
-            _member(member, members.target_of(member.member_id), topics)
-            for member in members.members.values()
-        ],
     )
+    answer.members = yield from stepwise(
+        members.members.values(),
+        lambda member: _member(member, members.target_of(member.member_id), topics),
+        MEMBERS_PER_STEP,
+    )
+    return answer
 
 
 def _member(member: Member, target: Assignment, topics: Topics) -> ToldMember:

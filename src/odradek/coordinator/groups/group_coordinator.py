@@ -369,8 +369,11 @@ class GroupCoordinator:
         code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NONE
         return code, (yield from listed(self._groups(), states, types))
 
-    def describe_group(self, group_id: str, *, absence_is_error: bool) -> DescribedGroup:
-        """DescribeGroups: one group; a missing one is dead, or an error from version 6 on (KIP-1043)."""
+    def describe_group(self, group_id: str, *, absence_is_error: bool) -> Steps[DescribedGroup]:
+        """DescribeGroups, in steps: one group.
+
+        A missing one is dead, or an error from version 6 on (KIP-1043).
+        """
         found = self._find(group_id)
         if isinstance(found, ErrorCode):
             return DescribedGroup(error_code=found, group_id=group_id)
@@ -378,14 +381,14 @@ class GroupCoordinator:
         if group is None or group.consumer is not None:
             words = "does not exist" if group is None else "speaks the consumer protocol"
             return absent(group_id, words, is_error=absence_is_error)
-        return described(group)
+        return (yield from described(group))
 
-    def describe_consumer_group(self, group_id: str) -> DescribedConsumerGroup:
-        """ConsumerGroupDescribe: one group of the consumer protocol, or why there is none."""
+    def describe_consumer_group(self, group_id: str) -> Steps[DescribedConsumerGroup]:
+        """ConsumerGroupDescribe, in steps: one group of the consumer protocol, or why there is none."""
         found = self._find(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
         if isinstance(found, ErrorCode):
             return DescribedConsumerGroup(error_code=found, group_id=group_id)
-        return described_consumer(group_id, found[1])
+        return (yield from described_consumer(group_id, found[1]))
 
     def describe(self) -> list[Mapping[str, Any]]:
         """Every group in words and numbers, by name."""

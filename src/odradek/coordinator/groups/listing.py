@@ -61,27 +61,32 @@ def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str])
     return [one for one in lines if one is not None]
 
 
-def described(group: Group) -> DescribedGroup:
-    """One group with its members; what they offered is shown only while the group is stable, as in Kafka."""
+def described(group: Group) -> Steps[DescribedGroup]:
+    """One group with its members, as they are now; what they offered is shown only while it is stable.
+
+    Kafka does so, too. What is told of the members is taken in the first step, the answer made in others.
+    """
     membership = group.membership
     protocol = membership.protocol_name if membership.state is GroupState.STABLE else None
-    return DescribedGroup(
+    told = [
+        (
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            b"" if protocol is None else member.metadata(protocol),
+            member.assignment,
+        )
+        for member in membership.members.values()
+    ]
+    answer = DescribedGroup(
         group_id=group.group_id,
         group_state=membership.state.value,
         protocol_type=membership.protocol_type or "",
         protocol_data=protocol or "",
-        members=[
-            DescribedGroupMember(
-                member.member_id,
-                member.instance_id,
-                member.client_id,
-                member.client_host,
-                b"" if protocol is None else member.metadata(protocol),
-                member.assignment,
-            )
-            for member in membership.members.values()
-        ],
     )
+    answer.members = yield from stepwise(told, lambda member: DescribedGroupMember(*member))
+    return answer
 
 
 def absent(group_id: str, words: str, *, is_error: bool) -> DescribedGroup:

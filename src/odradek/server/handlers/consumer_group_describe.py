@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
@@ -22,15 +22,18 @@ def handle(
 ) -> None:
     """Describe each group once, however often it is named."""
 
-    def describe(group_id: str) -> DescribedGroup:
-        group = core.groups.coordinator.describe_consumer_group(group_id)
+    def describe(group_id: str) -> Steps[DescribedGroup]:
+        group = yield from core.groups.coordinator.describe_consumer_group(group_id)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = GROUP_OPERATIONS
         return group
 
     def in_steps() -> Steps[Response]:
-        named = dict.fromkeys(request.group_ids)
-        return ConsumerGroupDescribeResponse(groups=(yield from stepwise(named, describe, per_step=1)))
+        response = ConsumerGroupDescribeResponse()
+        for group_id in dict.fromkeys(request.group_ids):
+            response.groups.append((yield from describe(group_id)))
+            yield
+        return response
 
     respond(in_steps())
 

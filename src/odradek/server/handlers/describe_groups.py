@@ -3,7 +3,7 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
@@ -25,15 +25,18 @@ def handle(
     """Describe each group once, however often it is named."""
     absence_is_error = context.api_version >= _FIRST_WITH_NOT_FOUND
 
-    def describe(group_id: str) -> DescribedGroup:
-        group = core.groups.coordinator.describe_group(group_id, absence_is_error=absence_is_error)
+    def describe(group_id: str) -> Steps[DescribedGroup]:
+        group = yield from core.groups.coordinator.describe_group(group_id, absence_is_error=absence_is_error)
         if request.include_authorized_operations and not group.error_code:
             group.authorized_operations = GROUP_OPERATIONS
         return group
 
     def in_steps() -> Steps[Response]:
-        named = dict.fromkeys(request.groups)
-        return DescribeGroupsResponse(groups=(yield from stepwise(named, describe, per_step=1)))
+        response = DescribeGroupsResponse()
+        for group_id in dict.fromkeys(request.groups):
+            response.groups.append((yield from describe(group_id)))
+            yield
+        return response
 
     respond(in_steps())
 
