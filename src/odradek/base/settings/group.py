@@ -28,7 +28,7 @@ class GroupConfig:
         Kind.INT,
         _SESSION,
         45_000,
-        "How long a member of the group may be silent.",
+        "How long a member of the group may send no heartbeat.",
         least=1,
         broker_names=(("group.consumer.session.timeout.ms", 1),),
     )

@@ -28,16 +28,16 @@ _INT_MAX: Final = "2147483647"
 _LONG_MAX: Final = "9223372036854775807"
 _POLICY: Final = "policies are not served yet, and every request would be allowed"
 _QUOTA: Final = "quotas are not served yet, and no client would be slowed down"
-_LIMIT: Final = "this limit is not served yet, and connections would be let in beyond it"
-_TOKENS: Final = "delegation tokens are not served yet, and clients would not be told apart by them"
-_PRINCIPALS: Final = "clients are not told apart yet, and it would never be asked"
+_LIMIT: Final = "this limit is not served yet, and connections would be accepted beyond it"
+_TOKENS: Final = "delegation tokens are not served yet, and clients would not be authenticated by them"
+_PRINCIPALS: Final = "clients are not authenticated yet, and it would never be called"
 
 PROMISES: Final = {
     "alter.config.policy.class.name": Promise(_POLICY),
     "authorizer.class.name": Promise("no authorizer is served yet, and everybody could do everything"),
     "client.quota.callback.class": Promise(_QUOTA),
     "config.providers": Promise(
-        "they are not served yet, and a value like ${file:...} would count as it stands"
+        "they are not served yet, and a value like ${file:...} would be taken literally"
     ),
     "create.topic.policy.class.name": Promise(_POLICY),
     "delegation.token.master.key": Promise(_TOKENS),
@@ -56,9 +56,7 @@ PROMISES: Final = {
     "zookeeper.connect": Promise(
         "ZooKeeper is not served yet, and this broker would be a cluster of its own"
     ),
-    "zookeeper.set.acl": Promise(
-        "ZooKeeper is not served yet, and nothing would be guarded by it", ("false",)
-    ),
+    "zookeeper.set.acl": Promise("ZooKeeper is not served yet, and it would protect nothing", ("false",)),
 }
 
 _PROMISES_OF_LISTENER: Final = {

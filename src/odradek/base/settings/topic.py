@@ -129,7 +129,7 @@ class TopicConfig:
         Kind.LONG,
         "max.compaction.lag.ms",
         LONG_MAX,
-        "After how long a record becomes due for compaction whatever the dirty ratio.",
+        "After how long a record is due for compaction whatever the dirty ratio is.",
         least=1,
         broker_names=_one("log.cleaner.max.compaction.lag.ms"),
     )
@@ -178,7 +178,7 @@ class TopicConfig:
         Kind.LONG,
         "min.compaction.lag.ms",
         0,
-        "How long a record stays uncompacted at the least.",
+        "How long a record is not compacted.",
         least=0,
         broker_names=_one("log.cleaner.min.compaction.lag.ms"),
     )
@@ -194,7 +194,7 @@ class TopicConfig:
         Kind.BOOLEAN,
         "odradek.log.flush.before.ack",
         False,
-        "Whether an acknowledgement waits until the records are on disk (one fsync for a group of them).",
+        "Whether acknowledgements wait until the records are on disk (one fsync for several requests).",
         broker_names=_one("odradek.log.flush.before.ack"),
     )
     odradek_record_validation: str = setting(
@@ -217,7 +217,7 @@ class TopicConfig:
         Kind.LONG,
         "retention.bytes",
         -1,
-        "The size above which a partition's oldest segments are dropped; -1, or less, for no limit.",
+        "The size above which a partition's oldest segments are deleted; negative for no limit.",
         broker_names=_one("log.retention.bytes"),
         least=-LONG_MAX - 1,
     )
@@ -225,7 +225,7 @@ class TopicConfig:
         Kind.LONG,
         "retention.ms",
         _WEEK_MS,
-        "The age above which segments are dropped; -1 for no limit.",
+        "The age above which segments are deleted; -1 for no limit.",
         least=-1,
         broker_names=(
             ("log.retention.ms", 1),
@@ -253,7 +253,7 @@ class TopicConfig:
         Kind.LONG,
         "segment.jitter.ms",
         0,
-        "The most that chance takes off segment.ms, so that not all segments roll at once.",
+        "The most that is taken off segment.ms at random, so that not all segments roll at once.",
         least=0,
         broker_names=(("log.roll.jitter.ms", 1), ("log.roll.jitter.hours", _HOUR_MS)),
     )

@@ -68,7 +68,7 @@ class AcceptedSettings:
         600_000,
         "How often subscriptions by expression are looked up.",
         least=10_000,
-        no_effect="expressions are looked up again whenever topics come or go",
+        no_effect="expressions are looked up again whenever a topic is created or deleted",
     )
     group_coordinator_append_linger_ms: int = setting(
         Kind.INT,
@@ -76,7 +76,7 @@ class AcceptedSettings:
         -1,
         "How long a record waits for others before it is appended.",
         least=-1,
-        no_effect="nothing lingers",
+        no_effect="records are appended at once",
     )
     group_coordinator_threads: int = setting(
         Kind.INT,
@@ -105,7 +105,7 @@ class AcceptedSettings:
         Kind.INT,
         "zookeeper.session.timeout.ms",
         18_000,
-        "The session timeout asked of ZooKeeper.",
+        "The session timeout that the broker requests from ZooKeeper.",
         no_effect="ZooKeeper is not served yet",
         least=1,
     )

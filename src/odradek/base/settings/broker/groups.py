@@ -41,7 +41,7 @@ class GroupSettings:
         Kind.LIST,
         "group.consumer.assignors",
         ("uniform", "range"),
-        "The assignors of the consumer protocol; the first one is used where members ask for none.",
+        "The assignors of the consumer protocol; the first one is used if members name none.",
         choices=("uniform", "range"),
         fault=_empty,
     )
@@ -105,11 +105,11 @@ class GroupSettings:
         Kind.INT,
         "odradek.group.members.max",
         100_000,
-        "How many members, and member ids handed out, the broker keeps in all groups together.",
+        "The most members, and member ids given out, in all groups of the broker together.",
         least=1,
     )
     odradek_groups_max: int = setting(
-        Kind.INT, "odradek.groups.max", 100_000, "How many groups the broker coordinates at most.", least=1
+        Kind.INT, "odradek.groups.max", 100_000, "The most groups that the broker coordinates.", least=1
     )
     offset_metadata_max_bytes: int = setting(
         Kind.INT,
@@ -127,13 +127,13 @@ class GroupSettings:
         5_242_880,
         "How many bytes are read at once when offsets are loaded.",
         least=1,
-        no_effect="loading reads in pieces of its own size",
+        no_effect="the size of a read is fixed",
     )
     offsets_retention_check_interval_ms: int = setting(
         Kind.LONG,
         "offsets.retention.check.interval.ms",
         600_000,
-        "How often expired offsets are looked for.",
+        "How often expired offsets are removed.",
         least=1,
     )
     offsets_retention_minutes: int = setting(

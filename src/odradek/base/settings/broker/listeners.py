@@ -11,7 +11,7 @@ class ListenerSettings:
 
     node_id: int = setting(Kind.INT, "node.id", 0, "This broker's id in the cluster.", least=0)
     broker_rack: str | None = setting(
-        Kind.STRING, "broker.rack", None, "The rack this broker stands in; replicas are spread over racks."
+        Kind.STRING, "broker.rack", None, "The rack of this broker; replicas are spread over racks."
     )
     listeners: tuple[str, ...] = setting(
         Kind.LIST,
@@ -23,7 +23,7 @@ class ListenerSettings:
         Kind.LIST,
         "advertised.listeners",
         (),
-        "What clients are told to connect to; empty: the listeners as bound, a machine's name for 0.0.0.0.",
+        "The addresses given to clients; empty: those of the listeners, 0.0.0.0 as this machine's name.",
     )
     inter_broker_listener_name: str | None = setting(
         Kind.STRING,
@@ -48,7 +48,7 @@ class ListenerSettings:
         Kind.STRING,
         "odradek.admin.host",
         "127.0.0.1",
-        "Where the admin listener listens: an address or a name of this machine, 0.0.0.0 or :: for all.",
+        "The address of the admin listener: an address or a name of this machine, 0.0.0.0 or :: for all.",
         fault=lambda host: None if host else "must name an address",
     )
     odradek_admin_port: int = setting(
@@ -63,7 +63,7 @@ class ListenerSettings:
         Kind.LIST,
         "odradek.admin.allowed.hosts",
         (),
-        "Under which names the admin listener is asked, besides localhost and addresses.",
+        "The host names that requests to the admin listener may carry, besides localhost and addresses.",
     )
     odradek_metadata_file: str | None = setting(
         Kind.STRING,
@@ -75,7 +75,7 @@ class ListenerSettings:
         Kind.LONG,
         "connections.max.idle.ms",
         600_000,
-        "After how long a connection on which nothing moves is closed; no fetch or produce waits longer. "
+        "After how long a connection without traffic is closed; no fetch or produce waits longer. "
         "Negative: never.",
         least=-1,
     )
@@ -101,7 +101,7 @@ class ListenerSettings:
         500,
         "How many requests may be in flight on all connections together.",
         least=1,
-        no_effect="each connection has one request at work",
+        no_effect="each connection has one request in flight",
     )
     socket_listen_backlog_size: int = setting(
         Kind.INT, "socket.listen.backlog.size", 50, "How many connections may wait to be accepted.", least=1
@@ -138,6 +138,6 @@ class ListenerSettings:
         Kind.INT,
         "odradek.connection.write.buffer.bytes",
         65_536,
-        "How many unsent bytes one connection may hold before its requests are no longer read.",
+        "The unsent bytes of a connection above which the broker stops reading its requests.",
         least=65_536,
     )

@@ -36,7 +36,7 @@ class LogSettings:
         Kind.INT,
         "max.request.partition.size.limit",
         2000,
-        "How many partitions one DescribeTopicPartitions answer holds.",
+        "The most partitions in one answer of DescribeTopicPartitions.",
         least=1,
     )
     log_dirs: tuple[str, ...] = setting(
@@ -65,7 +65,7 @@ class LogSettings:
         Kind.DOUBLE,
         "log.cleaner.io.max.bytes.per.second",
         1.7976931348623157e308,
-        "How fast the cleaner reads and writes, at most.",
+        "The most bytes per second that the cleaner reads and writes.",
         update=Update.CLUSTER_WIDE,
         least=1,
     )

@@ -13,7 +13,7 @@ class ProducerSettings:
         Kind.INT,
         "odradek.transactional.ids.max",
         100_000,
-        "How many transactional ids the broker coordinates at most.",
+        "The most transactional ids that the broker coordinates.",
         least=1,
     )
     producer_id_expiration_ms: int = setting(
@@ -28,7 +28,7 @@ class ProducerSettings:
         Kind.INT,
         "producer.id.expiration.check.interval.ms",
         600_000,
-        "How often forgotten producer ids are looked for.",
+        "How often expired producer ids are removed.",
         least=1,
     )
     transactional_id_expiration_ms: int = setting(
@@ -49,7 +49,7 @@ class ProducerSettings:
         Kind.INT,
         "transaction.max.timeout.ms",
         900_000,
-        "The longest timeout that a transaction may ask for.",
+        "The longest timeout of a transaction that a producer may set.",
         least=1,
     )
     transaction_partition_verification_enable: bool = setting(
@@ -72,7 +72,7 @@ class ProducerSettings:
         5_242_880,
         "How many bytes are read at once when transaction state is loaded.",
         least=1,
-        no_effect="loading reads in pieces of its own size",
+        no_effect="the size of a read is fixed",
     )
     transaction_state_log_min_isr: int = setting(
         Kind.INT,

@@ -10,13 +10,13 @@ class ReplicaSettings:
     """Fetching, by consumers and by followers, and the replicas' leadership."""
 
     fetch_max_bytes: int = setting(
-        Kind.INT, "fetch.max.bytes", 57_671_680, "The most bytes that one fetch is answered with.", least=1024
+        Kind.INT, "fetch.max.bytes", 57_671_680, "The most bytes in the answer to one fetch.", least=1024
     )
     fetch_purgatory_purge_interval_requests: int = setting(
         Kind.INT,
         "fetch.purgatory.purge.interval.requests",
         1000,
-        "From how many completed fetches on the purgatory is swept.",
+        "The number of completed fetches after which the purgatory is swept.",
         least=0,
     )
     max_incremental_fetch_session_cache_slots: int = setting(
@@ -30,14 +30,14 @@ class ReplicaSettings:
         Kind.INT,
         "producer.purgatory.purge.interval.requests",
         1000,
-        "From how many completed produces on the purgatory is swept.",
+        "The number of completed produces after which the purgatory is swept.",
         least=0,
     )
     delete_records_purgatory_purge_interval_requests: int = setting(
         Kind.INT,
         "delete.records.purgatory.purge.interval.requests",
         1,
-        "From how many completed deletions on the purgatory is swept.",
+        "The number of completed deletions after which the purgatory is swept.",
         least=0,
     )
     auto_leader_rebalance_enable: bool = setting(
@@ -51,7 +51,7 @@ class ReplicaSettings:
         Kind.INT,
         "broker.session.timeout.ms",
         9000,
-        "After how long without a sign a broker is taken for dead.",
+        "After how long without a heartbeat a broker counts as dead.",
         least=1,
         no_effect="this broker is alone in its cluster",
     )
@@ -66,7 +66,7 @@ class ReplicaSettings:
         Kind.LONG,
         "leader.imbalance.check.interval.seconds",
         300,
-        "How often preferred leaders are looked after.",
+        "How often partitions are given back to their preferred leaders.",
         least=1,
         no_effect="this broker is alone in its cluster",
     )
@@ -74,7 +74,7 @@ class ReplicaSettings:
         Kind.INT,
         "leader.imbalance.per.broker.percentage",
         10,
-        "The share of lost leaderships from which they are returned.",
+        "The share of a broker's lost leaderships from which they are given back.",
         no_effect="this broker is alone in its cluster",
         least=0,
         most=100,
