@@ -63,7 +63,7 @@ class CorruptRecord(LogError):
 
 
 class RecordError(LogError):
-    """A batch that is refused for good."""
+    """A batch that is refused, however often it is sent."""
 
     def __init__(self, message: str = "", records: tuple[tuple[int, str], ...] = ()) -> None:
         super().__init__(message)

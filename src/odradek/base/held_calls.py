@@ -3,7 +3,7 @@
 A call has two steps, as on a thread, and other things may happen between them:
 
     submit(call, done, failed)      waiting
-    run_next()                      the call has run; nobody knows yet
+    run_next()                      the call has run, and is not reported yet
     report_next()                   done(result), or failed(error)
 
 Invariant: reports come in the order in which the calls have run; nothing is called within `submit`.

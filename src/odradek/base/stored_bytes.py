@@ -21,7 +21,7 @@ class StoredBytes:
     def read_at(self, size_bytes: int, position: int) -> bytes:
         """Up to `size_bytes` from `position`, counted from the first of these bytes; raises OSError.
 
-        Fewer only at the end, or when the bytes are gone for good because their log was truncated. Any thread
+        Fewer only at the end, or when the bytes are lost because their log was truncated. Any thread
         may call it.
         """
         raise NotImplementedError

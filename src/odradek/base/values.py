@@ -1,4 +1,4 @@
-"""`@value`: plain data that nobody changes after it is made.
+"""`@value`: plain data that does not change after it is made.
 
     @value
     class Moved:
@@ -6,7 +6,7 @@
         to: int = 0
 
 A dataclass with slots: fields, defaults, `__match_args__`, `fields()` and `replace()` are those of
-`dataclasses`; equal, hashed and printed by its fields. That nobody sets a field is for the type checker to
+`dataclasses`; equal, hashed and printed by its fields. That no field is set is for the type checker to
 hold. It is not checked again at run time, for two reasons: a class takes a quarter of the time to make that
 `dataclass(frozen=True)` takes, of which a start makes a hundred, and an instance a third.
 """

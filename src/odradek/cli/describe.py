@@ -132,7 +132,7 @@ def _ask(admin: str | None, subject: str) -> list[dict[str, Any]]:
 
 
 def _reason(error: Exception) -> object:
-    """What lies behind an error of urllib, which wraps it in words for programmers."""
+    """The cause of an error of urllib, in the system's words."""
     reason = getattr(error, "reason", error)
     return (reason.strerror or str(reason)).lower() if isinstance(reason, OSError) else reason
 

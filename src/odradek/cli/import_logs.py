@@ -100,6 +100,6 @@ COMMAND = Command(
     " Kafka must be stopped, and must have had every partition on this broker."
     "\n\n"
     "The way back: stop Odradek and start Kafka on the directory. Records and commits written meanwhile are"
-    " there; topics and settings made meanwhile are not known to Kafka.",
+    " there; Kafka does not know topics and settings made meanwhile.",
     examples=("odradek import /var/lib/kafka", "odradek import /disk1/kafka /disk2/kafka --execute"),
 )

@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
             print("The broker's address is given with -b, or in a file with --config.", file=sys.stderr)
         return EXIT_FAILED
     except BrokenPipeError:
-        # Who read the output has seen enough, as `head` does. Python would complain at its end.
+        # The reader of the output has closed it, as `head` does. Python would report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

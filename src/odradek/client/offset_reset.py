@@ -54,7 +54,7 @@ Target: TypeAlias = Earliest | Latest | At | ShiftBy | AtTime
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What becomes of one partition's committed offset."""
+    """The change of one partition's committed offset."""
 
     partition: TopicPartition
     before: Offset | None

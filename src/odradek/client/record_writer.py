@@ -227,7 +227,7 @@ class RecordWriter(Closing):
                 if self._topic not in leaders.counts:
                     raise ApiError(
                         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        f"there is no topic {self._topic}, and the broker does not create it by itself",
+                        f"there is no topic {self._topic}, and the broker creates none by itself",
                     )
                 raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {self._topic} has no leader")
             time.sleep(_RETRY_S)

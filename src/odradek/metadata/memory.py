@@ -2,7 +2,7 @@
 
     store = MemoryStore()
     session = store.connect(on_event)       open at once
-    session.submit(Create("/a"))            -> 0; nothing is executed before the store is told to
+    session.submit(Create("/a"))            -> 0; nothing is executed before `deliver`
     store.deliver()                         on_event(StoreReplied(0, Created("/a")))
 
 Each session has two queues: what is on its way to the store, and the events that are on their way to its
@@ -258,7 +258,7 @@ class MemoryStore:
 
 @dataclass(slots=True, eq=False)
 class _Holder:
-    """Who opened a session."""
+    """The client that opened a session."""
 
     on_event: OnStoreEvent
     has_closed: bool = False
@@ -404,7 +404,7 @@ class MemorySession:
             self._tell(holder, Reconnected())
 
     def _take_loss(self, operation: Operation) -> bool | None:
-        """Whether this operation, whose answer gets lost, is done all the same; None for any other."""
+        """Whether this operation, whose answer gets lost, is still executed; None for any other."""
         for loss in self._losses:
             if loss[0](operation):
                 self._losses.remove(loss)

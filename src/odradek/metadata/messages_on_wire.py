@@ -2,7 +2,7 @@
 
 LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8: what brokers of Kafka 3.9 send each other under ZooKeeper.
 What these do not carry the receiver does not learn: of live brokers their epochs and log directories, of
-partitions in an UpdateMetadata what is being reassigned. A topic that is gone is told by a partition whose
+partitions in an UpdateMetadata what is being reassigned. A deleted topic is announced by a partition whose
 leader is -2.
 
     request = yield from to_request(message)        a few microseconds per partition, a hundred in each step

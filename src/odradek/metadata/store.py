@@ -323,7 +323,7 @@ class MetadataStore(Protocol):
         """
 
     def close(self) -> None:
-        """End the session in good order: its ephemeral nodes vanish now. No event follows."""
+        """Close the session: its ephemeral nodes are deleted now. No event follows."""
 
 
 @value
@@ -392,7 +392,7 @@ def run_in_session(
     def advance(result: Result | None) -> None:
         try:
             operation = next(process) if result is None else process.send(result)
-            while operation is None:  # the end of a step: nobody is to be served in between
+            while operation is None:  # the end of a step: nothing else is served in between
                 operation = next(process)
         except StopIteration as stop:
             end(stop.value)

@@ -143,4 +143,4 @@ class HostedSession:
 
 
 def _warn(error: Exception) -> None:
-    _log.warning("the session with the metadata store did not end in good order: %s", error)
+    _log.warning("the session with the metadata store could not be closed: %s", error)

@@ -1,12 +1,12 @@
 """Polling the sockets without sleeping for a moment after a request, while requests come close together.
 
-A loop that sleeps pays for its waking up: the system schedules the thread anew, and its caches are cold. A
+A loop that sleeps pays for its waking up: the system has to schedule the thread, and its caches are cold. A
 client that sends its next request as soon as it has the last answer makes the loop pay that for every
 request. So the loop keeps turning for `spin_max_ns` after a request, if requests have lately come closer
 together than that:
 
     gaps of 60 us, limit 150 us       it polls for 60 us after each request and never sleeps between them
-    gaps of 5 ms                      it never polls: it would sleep in the end all the same
+    gaps of 5 ms                      it never polls: it would sleep in the end anyway
     the client stops                  it polls for 150 us once, and sleeps
     a turn takes 1 ms                 another process had the processor: no polling for the next 100 ms
     requests wait for their turn      the loop does not sleep anyway: nothing is polled for its own sake

@@ -3,7 +3,7 @@
 Decompression is bounded in bytes and in work, whatever sizes the compressed bytes state:
 
 - Nothing above the caller's bound is written.
-- Every format is a row of blocks (gzip: members), and a block that holds nothing takes time all the same.
+- Every format is a row of blocks (gzip: members), and an empty block takes time too.
   They are counted: at most BLOCKS_MAX, and one more for each KB of input.
 - gzip is decompressed in pieces, and refused when a piece has brought next to nothing: 1 MB of empty deflate
   blocks takes some decoders 3 s.
@@ -11,7 +11,7 @@ Decompression is bounded in bytes and in work, whatever sizes the compressed byt
 Everything slow in here releases the interpreter lock (docs/decisions/0003-record-validation.md).
 
 The snappy of Java and librdkafka clients comes in the xerial framing, a header and blocks of their own length
-each; others send one plain block, told apart by the header's first bytes. lz4 blocks are written independent
+each; others send one plain block; the header's first bytes tell which. lz4 blocks are written independent
 of each other, the only kind that Kafka's Java client reads.
 """
 

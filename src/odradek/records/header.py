@@ -178,7 +178,7 @@ def blank_header() -> BatchHeader:
 
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at `position`; that the batch lies whole in `buffer` is the caller's to check.
+    """The header at `position`; the caller checks that the whole batch is in `buffer`.
 
     CorruptRecord when fewer than 61 bytes are left, the length is below a header's or the magic is none that
     exists; InvalidRecord for the message formats 0 and 1, which Kafka 4 has given up too (KIP-724).

@@ -25,7 +25,7 @@ def assign_offsets(
 ) -> None:
     """Give the batches, in place, dense offsets from `first_offset`, and `leader_epoch`.
 
-    `log_append_time_ms`, where given, becomes the timestamp of every record, and the CRC is computed anew.
+    `log_append_time_ms`, where given, becomes the timestamp of every record, and the CRC is computed again.
     Bytes and headers agree afterwards.
     """
     position = 0

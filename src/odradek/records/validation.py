@@ -55,7 +55,7 @@ from odradek.records.work import Away, RecordSteps, finish
 
 # How many records of a batch an error names.
 RECORDS_BLAMED_MAX = 100
-# What is compressed anew where it stands; more goes to another thread.
+# Up to this size a batch is recompressed on this thread; larger ones go to another thread.
 RECOMPRESSED_HERE_BYTES_MAX = 4 << 10
 
 FaultOf: TypeAlias = Callable[[RecordOutline], str | None]

@@ -115,7 +115,7 @@ class Appender:
             if isinstance(batches, LogError):
                 raise batches
             if isinstance(batches, CheckedRecords):
-                if batches.log is not found.log:  # deleted meanwhile, and made anew
+                if batches.log is not found.log:  # deleted meanwhile, and created again
                     return _refused(topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
                 info = found.append(batches.records, origin, self._clock.wall_ms())
             else:

@@ -6,7 +6,7 @@ second) nor of the log. With max bytes 220 over all and 120 for each partition, 
     p1  holds 160   limit 120   → 120   one batch and half of the next (L3); what is left: 100
     p2  holds 80    limit 100   → 80    what is left: 20
     p3  holds 80    limit 20    → 0     not the first data of the answer: the limit holds
-    p4  ...         limit 20    → 0     its HW is answered all the same
+    p4  ...         limit 20    → 0     its HW is answered nevertheless
 
 The first batch of the answer is given whole even when it is above every limit, or else a reader could never
 get past it (KIP-74).

@@ -1,7 +1,7 @@
 """Long work as generators of steps: what they are, small ways to write them, and their one exhauster.
 
 A step ends at a `yield`. It takes well below a millisecond, and leaves the state whole: what is served
-between two steps may look at everything. It may also change it: work looks again at what it relies on.
+between two steps may read all state. It may also change it: work checks again what it relies on.
 
     yield                    there is more to do: others may be served
     body = yield question    what the work needs: a call on another thread, a store operation
@@ -52,7 +52,7 @@ def stepwise(items: Iterable[T], make: Callable[[T], R], per_step: int = ITEMS_P
 def exhaust(steps: Asking[Any, Any, T], answer: Callable[[Any], Any] | None = None) -> T:
     """Run all steps now, and return what they return; raises what they raise.
 
-    `answer` is called with each question; the work is told what that raises.
+    `answer` is called with each question; what that raises is raised in the work.
     """
     given: Any = None
     error: Exception | None = None

@@ -194,7 +194,7 @@ class SettingLayers:
         return TopicConfig(**values)
 
     def broker_settings(self) -> BrokerSettings:
-        """All settings that the layers give now, computed anew; see `in_force`."""
+        """All settings that the layers give now, computed again; see `in_force`."""
         values: dict[str, Any] = {attribute_of(name): self.broker(name).value for name in BROKER_SETTINGS}
         return BrokerSettings(**values)
 

@@ -18,7 +18,7 @@ from odradek.base.settings.names import name_below_listener
 class Promise(NamedTuple):
     """What a setting promises that is not served."""
 
-    # What would happen without a word if the setting were ignored.
+    # What would happen silently if the setting were ignored.
     instead: str
     # The texts that ask for nothing, besides an empty one.
     idle: tuple[str, ...] = ()

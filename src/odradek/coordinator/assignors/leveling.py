@@ -42,7 +42,7 @@ class _Shares:
         self._holders: Final = placing.holders
         self._topic_of: Final = placing.topic_of
         self._load: Final = [holder.had_count for holder in placing.holders]
-        # Who reads a topic, by place.
+        # The members that read a topic, by place.
         self._readers: Final[list[list[int]]] = [[] for _ in range(placing.topic_count)]
         # By topic, the members that hold partitions of it, and which, rising.
         self._held: Final[list[dict[int, list[int]]]] = [{} for _ in range(placing.topic_count)]
@@ -120,7 +120,7 @@ class _Shares:
 
 
 def _least_loaded(order: list[int], load: list[int]) -> Iterator[int]:
-    """Who takes next, without end: those with the least load in turn; the caller raises each one's load."""
+    """The next members to take, without end: the least loaded in turn; the caller raises their load."""
     reach = 1
     while True:
         while reach < len(order) and load[order[reach]] <= load[order[0]]:
@@ -130,7 +130,7 @@ def _least_loaded(order: list[int], load: list[int]) -> Iterator[int]:
 
 
 def _most_loaded(order: list[int], load: list[int], held: Mapping[int, list[int]]) -> Iterator[int]:
-    """Who gives next: those with the most load in turn, from the end of `order`.
+    """The next members to give: those with the most load in turn, from the end of `order`.
 
     The caller lowers each one's load. Members that hold nothing are swapped to the end and passed over from
     then on.

@@ -63,7 +63,7 @@ class ClassicMembership:
     generation: int = 0
     """How many join phases have ended; never falls."""
     leader_id: str | None = None
-    """Who assigns; a key of `members`, or None when there are none."""
+    """The group's leader, which assigns; a key of `members`, or None when there are none."""
     members: dict[str, Member] = field(default_factory=dict)
     """By member id, in the order in which they joined."""
     static_members: dict[str, str] = field(default_factory=dict)

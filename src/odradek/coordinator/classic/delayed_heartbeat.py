@@ -53,7 +53,7 @@ class DelayedHeartbeat(DelayedOperation):
             member.watched_until_ms = None
 
     def on_expiration(self) -> None:
-        """See `DelayedOperation.on_expiration`; a member that waits for us has nothing to say meanwhile."""
+        """See `DelayedOperation.on_expiration`; a member that waits for an answer sends nothing meanwhile."""
         if not self._is_satisfied():
             self._expired(self._member_id)
 

@@ -7,7 +7,7 @@ A first join phase, with a delay of 3 s and a rebalance timeout of 10 s:
     3 s   the delay is over, and B has come meanwhile: wait for min(3, 7) s, 4 s left
     5 s   C joins
     6 s   C has come meanwhile: wait for min(3, 4) s, 1 s left
-    9 s   nobody came: the join phase ends, with three members and one rebalance
+    9 s   no member came: the join phase ends, with three members and one rebalance
 """
 
 from collections.abc import Callable

@@ -129,7 +129,7 @@ def _join_again(
 ) -> ClassicEffects:
     """A member that is known: it takes part in a rebalance, begins one, or gets the current generation."""
     has_news = member.protocols != _protocols(request)
-    # A leader that joins a stable group wants to assign anew: it has seen a topic change.
+    # A leader that joins a stable group wants to assign again: it has seen a topic change.
     assigns_anew = member.member_id == group.leader_id and group.state is GroupState.STABLE
     event = GroupEvent.JOINS if has_news or assigns_anew else GroupEvent.JOINS_AGAIN
     code = group.may(event)

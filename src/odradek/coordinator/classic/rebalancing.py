@@ -82,7 +82,7 @@ def end_sync_phase(group: ClassicMembership, generation: int) -> ClassicEffects:
 
 
 def drop(group: ClassicMembership, member: Member) -> ClassicEffects:
-    """A member left or expired: remove it, and share its work out anew."""
+    """A member left or expired: remove it, and assign its partitions to others."""
     return remove(group, member) + rebalance(group, GroupEvent.MEMBER_GONE)
 
 

@@ -9,8 +9,8 @@ validating            what a heartbeat must hold
 subscribing           what a group reads: names, expressions, topics that come and go
 expression_lookup     the topics that expressions match, looked up once for all groups
 membership            the member that a request is for, and epochs that do not fit
-targeting             which member is to have which partitions, at which epoch
-reconciling           from what a member has to what it is to have, without two owners at a time
+targeting             the target assignment: the partitions of each member, and its epoch
+reconciling           from a member's partitions to its target, without two owners at a time
 heartbeats, leaving   one request each
 classic_members       members that speak the classic protocol in the midst of it
 embedded              what those put into their protocol

@@ -32,7 +32,7 @@ class TargetEpochChanged(NamedTuple):
 
 
 class TargetChanged(NamedTuple):
-    """What a member is to have; None: it is gone."""
+    """A member's target assignment; None: it is gone."""
 
     member_id: str
     assignment: Assignment | None

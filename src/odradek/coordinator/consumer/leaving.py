@@ -1,4 +1,4 @@
-"""How members go: by themselves, for good or for a while, or because their session ended.
+"""How members leave: by request, for ever or for a while, or because their session ended.
 
 epoch -1            gone: its partitions are free for others
 epoch -2            a static member that will be back: everything stays as it is, for its session's time
@@ -29,7 +29,7 @@ def leave(
     member = find(draft.group, request.member_id, request.instance_id)
     if request.member_epoch == AWAY_EPOCH:
         share = member.share
-        # It reads nothing meanwhile, and so has nothing left to give back.
+        # It reads nothing meanwhile, and so has no partitions to revoke.
         away = Share(AWAY_EPOCH, share.previous_epoch, assigned=share.assigned)
         draft.put(ShareChanged(member.member_id, away))
     else:

@@ -1,4 +1,4 @@
-"""From what a member has to what it is to have, so that no partition ever has two owners.
+"""From a member's partitions to its target assignment, so that no partition ever has two owners.
 
 Pure functions: a member's next share follows from its share, the target, what it says that it owns, and what
 the other members own.
@@ -6,7 +6,7 @@ the other members own.
 Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of epoch 2 gives it t-2 and t-3:
 
     b joins            its target is a's still: UNRELEASED_PARTITIONS at 2, with nothing
-    a's heartbeat      UNREVOKED_PARTITIONS at 1, keeps t-0 t-1, is told so, has to give back t-2 t-3
+    a's heartbeat      UNREVOKED_PARTITIONS at 1, keeps t-0 t-1, has to revoke t-2 t-3
     a owns t-0 t-1     STABLE at 2
     b's heartbeat      STABLE at 2, with t-2 t-3
 """

@@ -73,6 +73,6 @@ class GroupState(Enum):
     RECONCILING = "Reconciling"
     """Members are on their way to the target."""
     STABLE = "Stable"
-    """Every member has what it is to have."""
+    """Every member has its target assignment."""
     DEAD = "Dead"
     """Deleted, or coordinated elsewhere."""

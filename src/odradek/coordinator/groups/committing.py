@@ -52,7 +52,7 @@ def check_committer(
     version: int = 0,
     is_transactional: bool = False,
 ) -> ErrorCode:
-    """Why this member may not commit, or NONE; a classic member's session begins anew by that."""
+    """Why this member may not commit, or NONE; it restarts a classic member's session."""
     if group.consumer is not None:
         members_now = group.consumer.membership
         return refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional)

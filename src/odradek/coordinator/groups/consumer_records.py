@@ -5,8 +5,8 @@
     4   group                  its topics, until 4.0; left alone, taken back       none
     5   group, member          what the member sent about itself                   MemberChanged
     6   group                  the epoch of the target                             TargetEpochChanged
-    7   group, member          what the member is to have                          TargetChanged
-    8   group, member          what it has, and what it has to give back           ShareChanged
+    7   group, member          the member's target assignment                      TargetChanged
+    8   group, member          its partitions, and those that it has to revoke     ShareChanged
     16  group, expression      the topics that a regular expression matched        ExpressionChanged
 
 A key without a value is a tombstone: a change to None. Encodes and decodes changes, nothing else. Fields

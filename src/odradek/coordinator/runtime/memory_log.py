@@ -26,7 +26,7 @@ class _Partition:
     end: Offset = 0
     high_watermark: Offset = 0
     pending: list[tuple[Offset, Settled]] = field(default_factory=list)
-    """Who waits for HW, and at which offset; oldest first."""
+    """The calls that wait for HW, and at which offset; oldest first."""
 
 
 class MemoryLog:

@@ -4,7 +4,7 @@ append(a), HW is there at once    hold(answer)      → it leaves
 append(b), followers are behind   hold(answer of b) → held at b
 a heartbeat, nothing to append    hold(its answer)  → held at b too: it was decided on what b says
 HW reaches b                      both leave, in that order
-or b's time is over               both are refused, and b counts all the same: HW may reach it yet
+or b's time is over               both are refused, and b still counts: HW may reach it yet
 or the leadership is over         both are refused, and what b says is forgotten with everything else
 """
 
@@ -80,7 +80,7 @@ class PartitionLog(Generic[E]):
         """`timeout_ms` says how long answers wait; `carry_out` is called with effects that may leave."""
         self.topic_partition = topic_partition
         self.is_open = True
-        """False for good once the leadership is over; callers may hold this object longer than that."""
+        """False for ever once the leadership has ended; callers may hold this object longer than that."""
         self._writer = writer
         self._trampoline = trampoline
         self._timeout_ms = timeout_ms

@@ -91,7 +91,7 @@ def _may_be(expected: Producer, record: TransactionRecord) -> bool:
 def _next_producer(
     record: TransactionRecord, expected: Producer, new_producer_id: ProducerId
 ) -> tuple[Producer, int] | ErrorCode:
-    """Who comes next, and the epoch in which it may ask once more."""
+    """The next producer, and the epoch in which it may ask once more."""
     goes_on = expected != NO_PRODUCER
     if record.is_epoch_exhausted and (not goes_on or expected.epoch == record.producer_epoch):
         assert new_producer_id != NO_PRODUCER_ID, "an epoch that is used up needs another producer id"

@@ -2,7 +2,7 @@
 
 The last record of each transactional id is what holds; a tombstone takes it away. What was loaded may not be
 on every in-sync replica yet: answers that build on it wait for that, as for what is appended. A record or
-batch that cannot be understood is left out and logged: one producer that has to begin anew is better than
+batch that cannot be understood is left out and logged: one producer that has to start again is better than
 fifty that find no coordinator.
 """
 

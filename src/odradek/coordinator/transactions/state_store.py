@@ -71,7 +71,7 @@ class StatePartition:
 
     @property
     def is_led(self) -> bool:
-        """False for good once the leadership has ended."""
+        """False for ever once the leadership has ended."""
         return self.log.is_open
 
     def store(self, transactional_id: str, record: TransactionRecord | None) -> ErrorCode:

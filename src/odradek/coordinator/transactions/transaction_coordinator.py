@@ -46,7 +46,7 @@ class ProducerAnswer(NamedTuple):
 
     error: ErrorCode
     producer: Producer = NO_PRODUCER
-    """Who the producer is from now on; NO_PRODUCER with an error."""
+    """The producer from now on; NO_PRODUCER with an error."""
 
 
 RespondWithProducer: TypeAlias = Callable[[ProducerAnswer], None]
@@ -395,7 +395,7 @@ def _for_error(respond: Callable[[ErrorCode], None], error: ErrorCode) -> HeldAn
 
 
 def _next_producer(prepared: TransactionRecord) -> Producer:
-    """Who the producer is when the prepared transaction has ended."""
+    """The producer when the prepared transaction has ended."""
     if prepared.next_producer_id == NO_PRODUCER_ID:
         return prepared.producer
     return Producer(prepared.next_producer_id, _FIRST_EPOCH)

@@ -32,7 +32,7 @@ from odradek.metadata.store import (
 
 
 class ActiveController:
-    """The elected controller; created anew at every election that this broker wins."""
+    """The elected controller; a new one for every election that this broker wins."""
 
     def __init__(self, cluster: ControlledCluster, settings: ControllerSettings, chance: Chance) -> None:
         self._cluster = cluster
@@ -121,8 +121,8 @@ class ActiveController:
     def _admit(self, broker: BrokerImage) -> StoreSteps[None]:
         """R15: before a newly registered broker counts, take back what it may have lost.
 
-        What lay in a log directory that it misses is found out partition by partition: told to lead or follow
-        it, the broker answers KAFKA_STORAGE_ERROR.
+        Which partitions were in a log directory that it misses is found out one by one: ordered to lead or
+        follow one of them, the broker answers KAFKA_STORAGE_ERROR.
         """
         path = paths.known_log_dirs(broker.broker_id)
         known = yield from read_document(path, codec.decode_log_dirs)

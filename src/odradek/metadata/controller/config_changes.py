@@ -77,7 +77,7 @@ class _Resource(NamedTuple):
     settings: Mapping[str, Setting]
     # The node that keeps its overrides.
     path: str
-    # For a broker: its id, or None for all brokers; topics and groups are told by their settings.
+    # For a broker: its id, or None for all brokers. None for topics and groups too.
     broker_id: BrokerId | None = None
 
 

@@ -216,7 +216,7 @@ class Controller:
         yield from self._compete(broker_id)
 
     def _reconnected(self) -> StoreSteps[None]:
-        """What watches would have told may be lost, and what was under way may have failed."""
+        """Events of watches may be lost, and operations in flight may have failed: read everything again."""
         if self.broker is None:
             if self._registration is not None:
                 yield from self._join(self._registration, self._session)

@@ -3,7 +3,7 @@
 Replicas 1 2 3, leader 1, ISR {1, 2}, leader epoch 4:
 
     broker 1 dies                        offline               -> leader 2, ISR {2}, epoch 5
-    broker 1 stops in good order         controlled shutdown   -> leader 2, ISR {2}, epoch 5
+    broker 1 stops cleanly               controlled shutdown   -> leader 2, ISR {2}, epoch 5
     brokers 1 and 2 die                  offline               -> no leader, ISR {1, 2}, epoch 5
     the same, unclean elections allowed  unclean               -> leader 3, ISR {3}, epoch 5: records are lost
     1 is back in the ISR {2, 1}          preferred             -> leader 1, ISR {2, 1}, epoch 6
@@ -82,7 +82,7 @@ def settle(partition: PartitionImage, online: Container[BrokerId], *, unclean: b
 
 
 def distrust(partition: PartitionImage, replica: BrokerId) -> PartitionImage | None:
-    """R15: a replica came back from an unclean stop on a machine started anew; None for no change.
+    """R15: a replica came back from an unclean stop on a restarted machine; None for no change.
 
     It leaves an ISR that has another member. As the last member it may lead again.
     """

@@ -134,7 +134,7 @@ class FaultRules:
 
     def add(self, rule: Rule) -> None:
         """Let a rule hold; it comes after those that hold already."""
-        assert len(self._rules) < RULES_MAX, "whoever adds rules sees to their number"
+        assert len(self._rules) < RULES_MAX, "the caller that adds a rule checks their number"
         self._rules[rule.number] = rule
 
     def remove(self, number: int) -> bool:

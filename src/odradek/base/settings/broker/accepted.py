@@ -40,7 +40,7 @@ class AcceptedSettings:
         Kind.CLASS,
         "authorizer.class.name",
         "",
-        "Who decides what clients may do; none: everything is allowed.",
+        "The class that decides what clients may do; none: everything is allowed.",
     )
     controller_listener_names: tuple[str, ...] = setting(
         Kind.LIST,
