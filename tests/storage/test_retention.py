@@ -2,6 +2,7 @@
 
 from odradek.base.settings import TopicConfig
 from odradek.storage import Log
+from odradek.storage.retention import BELOW_START, BY_AGE, BY_SIZE, Retired
 from tests.storage.log_bench import LogBench
 
 DAY_MS = 24 * 3_600_000
@@ -110,3 +111,25 @@ def test_a_negative_size_is_no_limit(bench: LogBench) -> None:
     """L5: as in Kafka, whichever negative number it is; it once was a reason to drop everything."""
     log = segmented(bench, TopicConfig(retention_ms=-1, retention_bytes=-5), [9, 8, 6, 1])
     assert log.delete_old_segments(bench.clock.wall_ms()) == 0
+
+
+def test_what_went_is_told_with_the_reason(bench: LogBench) -> None:
+    """L5"""
+    log = segmented(bench, TopicConfig(retention_ms=7 * DAY_MS), [9, 8, 6, 1])
+    sizes = {path.base_offset: path.size_bytes for path in log._segments}
+    retired = log.retire(bench.clock.wall_ms())
+    assert retired == Retired(log.topic_partition, 2, 0, 4, sizes[0] + sizes[2], (BY_AGE,))
+    assert log.retire(bench.clock.wall_ms()) is None
+
+
+def test_each_reason_is_told_once(bench: LogBench) -> None:
+    """L5"""
+    log = segmented(bench, TopicConfig(retention_ms=7 * DAY_MS), [1, 9, 9, 1])
+    log.advance_log_start(2)
+    retired = log.retire(bench.clock.wall_ms())
+    assert retired is not None
+    assert (retired.segments, retired.reasons) == (3, (BELOW_START, BY_AGE))
+    log.update_config(TopicConfig(retention_bytes=0))
+    retired = log.retire(bench.clock.wall_ms())
+    assert retired is not None
+    assert (retired.first_offset, retired.end_offset, retired.reasons) == (6, 8, (BY_SIZE,))

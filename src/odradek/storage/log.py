@@ -32,7 +32,7 @@ from odradek.storage.positions import EpochEnd, LogPosition, TimestampOffset
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.reads import HOLDS_ALL, LogRead, read_log
 from odradek.storage.recovery import LoadedLog
-from odradek.storage.retention import delete_old_segments
+from odradek.storage.retention import Retired, retire
 from odradek.storage.rolling import draw_jitter, roll
 from odradek.storage.segment import Segment
 from odradek.storage.swapping import swap_in
@@ -288,10 +288,15 @@ class Log:
         """L2: begin a new segment at LEO, unless the active one is empty; its base offset."""
         return roll(self._parts)
 
-    @on_disk
     def delete_old_segments(self, now_ms: int) -> int:
-        """L5: drop the segments that retention no longer keeps; how many were dropped."""
-        return delete_old_segments(self._parts, now_ms)
+        """See `retire`; how many segments were dropped."""
+        retired = self.retire(now_ms)
+        return 0 if retired is None else retired.segments
+
+    @on_disk
+    def retire(self, now_ms: int) -> Retired | None:
+        """L5: drop the segments that retention no longer keeps; None where it keeps all."""
+        return retire(self.topic_partition, self._parts, now_ms)
 
     @on_disk
     def swap_in(self, cleaned: "CleanedSegment", truncations: int) -> bool:

@@ -31,6 +31,7 @@ from odradek.storage.log_checkpoints import LogCheckpoints
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.opening import make_log, open_directories
 from odradek.storage.opening_report import OpeningReport
+from odradek.storage.retention import Retired
 
 
 class LogManager:
@@ -185,9 +186,18 @@ class LogManager:
         """What `replication-offset-checkpoint` held at start, 0 when absent (R12)."""
         return self._high_watermarks.get(topic_partition, 0)
 
-    def delete_old_segments(self, now_ms: int) -> Steps[int]:
-        """Apply retention to every log (L5); how many segments were dropped."""
-        return self._sum_over_logs(lambda log: log.delete_old_segments(now_ms))
+    def retire(self, now_ms: int) -> Steps[list[Retired]]:
+        """Apply retention to every log (L5); what it took."""
+        found: list[Retired] = []
+
+        def retire(log: Log) -> int:
+            retired = log.retire(now_ms)
+            if retired is not None:
+                found.append(retired)
+            return 0
+
+        yield from self._sum_over_logs(retire)
+        return found
 
     def expire_producers(self, now_ms: int) -> Steps[int]:
         """Forget producers without a write for `producer.id.expiration.ms`; how many."""

@@ -11,20 +11,36 @@ The active segment may go too, once all before it have; the log then begins a ne
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from odradek.base.ids import Offset
+from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.storage.log_parts import LogParts
 from odradek.storage.rolling import roll
 from odradek.storage.segment import Segment
 
 UNLIMITED = -1
+BELOW_START, BY_SIZE, BY_AGE = "log start offset", "retention.bytes", "retention.ms"
 
 
-def delete_old_segments(parts: LogParts, now_ms: int) -> int:
-    """Drop the segments that retention no longer keeps; returns how many. Raises OSError."""
+class Retired(NamedTuple):
+    """What retention took from one log."""
+
+    partition: TopicPartition
+    segments: int
+    first_offset: Offset
+    end_offset: Offset
+    """The offset after the last one that went."""
+    size_bytes: int
+    """Of their records."""
+    reasons: tuple[str, ...]
+    """Each of BELOW_START, BY_SIZE, BY_AGE that took a segment, once, in the order of the segments."""
+
+
+def retire(partition: TopicPartition, parts: LogParts, now_ms: int) -> Retired | None:
+    """Drop the segments that retention no longer keeps; None where it keeps all. Raises OSError."""
     segments, offsets = list(parts.segments), parts.offsets
-    count = count_expendable(
+    reasons = expendable(
         segments,
         parts.config,
         log_start_offset=offsets.log_start,
@@ -32,18 +48,23 @@ def delete_old_segments(parts: LogParts, now_ms: int) -> int:
         log_end_offset=offsets.end,
         now_ms=now_ms,
     )
-    if count == len(segments):
+    if not reasons:
+        return None
+    dropped = segments[: len(reasons)]
+    first_offset, size_bytes = segments[0].base_offset, sum(one.size_bytes for one in dropped)
+    if len(dropped) == len(segments):
         roll(parts)
-    for segment in segments[:count]:
+    for segment in dropped:
         parts.segments.discard(segment)
-    if count:
-        first = parts.segments.first.base_offset
-        parts.relocate(first)
-        parts.raise_log_start(first)
-    return count
+    end_offset = parts.segments.first.base_offset
+    parts.relocate(end_offset)
+    parts.raise_log_start(end_offset)
+    return Retired(
+        partition, len(dropped), first_offset, end_offset, size_bytes, tuple(dict.fromkeys(reasons))
+    )
 
 
-def count_expendable(
+def expendable(
     segments: Sequence[Segment],
     config: TopicConfig,
     *,
@@ -51,17 +72,17 @@ def count_expendable(
     high_watermark: Offset,
     log_end_offset: Offset,
     now_ms: int,
-) -> int:
-    """How many of the oldest segments may go."""
+) -> list[str]:
+    """For each of the oldest segments that may go the reason: BELOW_START, BY_SIZE or BY_AGE."""
     ends = [segment.base_offset for segment in segments[1:]] + [log_end_offset]
     deletes = "delete" in config.cleanup_policy
     surplus_bytes = -1
     if deletes and config.retention_bytes >= 0:
         surplus_bytes = sum(segment.size_bytes for segment in segments) - config.retention_bytes
     expires = deletes and config.retention_ms != UNLIMITED
-    expendable = 0
+    reasons: list[str] = []
     for segment, end in zip(segments, ends, strict=True):
-        is_active = expendable == len(segments) - 1
+        is_active = len(reasons) == len(segments) - 1
         if end > high_watermark or (is_active and segment.size_bytes == 0):
             break
         before_start = end <= log_start_offset and not is_active
@@ -70,8 +91,8 @@ def count_expendable(
         if not (before_start or too_large or too_old):
             break
         surplus_bytes -= segment.size_bytes
-        expendable += 1
-    return expendable
+        reasons.append(BELOW_START if before_start else BY_SIZE if too_large else BY_AGE)
+    return reasons
 
 
 def _youngest_ms(segment: Segment) -> int:

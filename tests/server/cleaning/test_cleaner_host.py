@@ -1,6 +1,7 @@
 """Compaction as a broker runs it, with a runner and a loop that the test holds."""
 
 import errno
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -138,6 +139,21 @@ def test_a_log_that_is_due_is_cleaned_and_the_checkpoint_written(bench: Cleaning
     bench.host.look()
     assert bench.runner.jobs == [], "there is nothing left to do"
     assert bench.waits() == {"facts-0": "the active segment, from offset 3 on, to be rolled"}
+
+
+def test_a_cleaning_is_logged_with_what_it_did(
+    bench: CleaningBench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "odradek.server.cleaning")
+    bench.log()
+    bench.host.look()
+    bench.runner.work()
+    bench.turn()
+    (said,) = caplog.records
+    assert said.message == (
+        "compacted facts-0: cleaned up to offset 3: 1 of 3 records kept, 3 segments became 1"
+    )
+    assert (vars(said)["topic"], vars(said)["partition"]) == ("facts", 0)
 
 
 def test_it_says_how_far_a_cleaning_is(bench: CleaningBench) -> None:

@@ -90,7 +90,13 @@ def test_retention_deletes_old_segments_and_their_files_follow(
     node.log("t").roll()
     node.advance(400_000)
     assert node.log("t").log_start_offset >= 1
-    assert [one for one in caplog.messages if one.startswith("retention deleted ")]
+    retired = [one for one in caplog.records if one.getMessage().startswith("retention deleted ")]
+    size_bytes = vars(retired[0])["bytes"]
+    assert retired[0].getMessage() == (
+        f"retention deleted 2 segments of t-0: offsets 0 to 1, {size_bytes} bytes (retention.ms)"
+    )
+    assert size_bytes > 2_000
+    assert (vars(retired[0])["topic"], vars(retired[0])["reasons"]) == ("t", ["retention.ms"])
     assert not [name for name, _ in node.disk.list_directory("/data/t-0") if name.endswith(".deleted")]
 
 

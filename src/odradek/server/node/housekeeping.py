@@ -14,6 +14,7 @@ from odradek.server.node.core import BrokerCore
 from odradek.server.node.schedule import Schedule
 from odradek.storage import LogManager
 from odradek.storage.finding import Finding, FindingKind
+from odradek.storage.retention import Retired
 
 REMOVAL_INTERVAL_MS: Final = 5_000
 REPAIR_REPORT_INTERVAL_MS: Final = 5_000
@@ -65,9 +66,8 @@ def _schedule_log_tasks(
     every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
 
     def apply_retention() -> Steps[None]:
-        segments = yield from logs.delete_old_segments(clock.wall_ms())
-        if segments:
-            _log.info("retention deleted %d segments", segments, extra={"segments": segments})
+        for retired in (yield from logs.retire(clock.wall_ms())):
+            _report_retention(retired)
         core.replicas.notice_failed_directories()
 
     def flush_what_is_due() -> Steps[None]:
@@ -95,6 +95,27 @@ def _schedule_log_tasks(
     )
     every(REMOVAL_INTERVAL_MS, "file-deletion", lambda: _remove_files(logs, background))
     every(REPAIR_REPORT_INTERVAL_MS, "index-repair-report", lambda: _report_repairs(logs, on_finding))
+
+
+def _report_retention(retired: Retired) -> None:
+    _log.info(
+        "retention deleted %s of %s: offsets %d to %d, %d bytes (%s)",
+        "1 segment" if retired.segments == 1 else f"{retired.segments} segments",
+        retired.partition,
+        retired.first_offset,
+        retired.end_offset - 1,
+        retired.size_bytes,
+        ", ".join(retired.reasons),
+        extra={
+            "topic": retired.partition.topic,
+            "partition": retired.partition.partition,
+            "segments": retired.segments,
+            "first_offset": retired.first_offset,
+            "last_offset": retired.end_offset - 1,
+            "bytes": retired.size_bytes,
+            "reasons": list(retired.reasons),
+        },
+    )
 
 
 def _schedule_checkpoints(core: BrokerCore, schedule: Schedule) -> None:
