@@ -1,4 +1,4 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 
@@ -28,7 +28,7 @@ class Connection:
 
 
 def table(**limits: int) -> ConnectionTable:
-    return ConnectionTable(lambda: ConnectionLimits(**limits))
+    return ConnectionTable(lambda: replace(ConnectionLimits(), **limits))  # type: ignore[arg-type]
 
 
 def test_no_more_connections_than_allowed_in_all_and_per_host() -> None:
@@ -36,10 +36,10 @@ def test_no_more_connections_than_allowed_in_all_and_per_host() -> None:
     first = Connection()
     assert connections.admit(first) is None
     assert connections.admit(Connection()) is None
-    assert connections.admit(Connection()) == "max.connections.per.ip of 2 is reached by 10.0.0.1"
+    assert connections.admit(Connection()) == "2 of 10.0.0.1 are open; max.connections.per.ip allows 2"
     assert connections.admit(Connection("10.0.0.2")) is None
     refused = connections.admit(Connection("10.0.0.3"))
-    assert refused == "3 are open, as many as max.connections or open files allow"
+    assert refused == "3 are open; max.connections allows 3"
     connections.forget(first)
     assert connections.admit(Connection()) is None
     assert (len(connections), connections.opened, connections.refused) == (3, 4, 2)

@@ -65,6 +65,7 @@ class Recorder:
         self.frames: list[bytes] = []
         self.refused: list[str] = []
         self.lost = 0
+        self.waiting_answers: list[str] = []
         self.admits = True
         # With an echo every request is answered at once with its own bytes.
         self.echoes = False
@@ -82,6 +83,12 @@ class Recorder:
 
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         self.refused.append(reason)
+
+    def answer_waits(self, connection: ServerConnection) -> None:
+        self.waiting_answers.append("waits")
+
+    def answer_taken(self, connection: ServerConnection) -> None:
+        self.waiting_answers.append("taken")
 
 
 class Turns:
@@ -544,3 +551,38 @@ def test_what_becomes_of_a_piece_that_is_being_read(ends: str) -> None:
         "cut": ("aborted", False),
         "closed": ("closed", True),
     }[ends]
+
+
+def test_an_answer_waits_until_the_peer_has_taken_it() -> None:
+    """What fits the write buffer does not wait."""
+    client, transport = streaming()
+    client.send(frames(b"A", b"B"))
+    client.connection.answer([b"small"])
+    assert client.handler.waiting_answers == []
+    client.turns.turn_all()
+    client.connection.answer([b"x" * (transport.high + 1)])
+    assert client.handler.waiting_answers == ["waits"]
+    transport.drain()
+    assert client.handler.waiting_answers == ["waits", "taken"]
+
+
+def test_an_answer_from_files_waits_once() -> None:
+    client, transport = streaming()
+    client.send(frames(b"A"))
+    client.connection.answer([b"header", Stored(bytes(3 * PIECE_BYTES))])
+    client.turns.turn_all()
+    transport.drain()
+    client.turns.turn_all()
+    assert client.handler.waiting_answers == ["waits"]
+    while transport.unsent > transport.high:
+        transport.drain()
+        client.turns.turn_all()
+    assert client.handler.waiting_answers == ["waits", "taken"]
+
+
+def test_an_answer_to_a_lost_connection_does_not_wait_any_more() -> None:
+    client, transport = streaming()
+    client.send(frames(b"A"))
+    client.connection.answer([b"x" * (transport.high + 1)])
+    client.connection.connection_lost(None)
+    assert client.handler.waiting_answers == ["waits", "taken"]

@@ -61,6 +61,12 @@ class Broker:
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         self.refused.append(reason)
 
+    def answer_waits(self, connection: ServerConnection) -> None:
+        """Not of interest here."""
+
+    def answer_taken(self, connection: ServerConnection) -> None:
+        """Not of interest here."""
+
 
 class Client:
     """What has arrived at the client."""
@@ -194,6 +200,12 @@ class InWorld(Client):
 
             def frame_refused(self, connection: ServerConnection, reason: str) -> None:
                 broker.frame_refused(connection, reason)
+
+            def answer_waits(self, connection: ServerConnection) -> None:
+                """Not of interest here."""
+
+            def answer_taken(self, connection: ServerConnection) -> None:
+                """Not of interest here."""
 
         node.listeners = Listeners(node)
         node.listeners.admitted.add(CLIENTS)

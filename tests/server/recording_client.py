@@ -16,6 +16,7 @@ class RecordingClient:
     peer_port: int = 4000
     client_id: str = ""
     queued_ns: int = 0
+    last_api_key: int = -1
     is_closed: bool = False
     answers: list[bytes | None] = field(default_factory=list)
     """None for an answer of nothing."""

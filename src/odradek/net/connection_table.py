@@ -22,6 +22,8 @@ class ConnectionLimits:
 
     connections_max: int = UNLIMITED
     connections_per_host_max: int = UNLIMITED
+    connections_max_because: str = "max.connections"
+    """What sets `connections_max`, for the sentence about a connection that is refused."""
     idle_ms_max: int = 600_000
     """Negative: no connection is closed for idleness."""
 
@@ -90,10 +92,13 @@ class ConnectionTable:
         limits = self._limits()
         if len(self._open) >= limits.connections_max:
             self.refused += 1
-            return f"{limits.connections_max} are open, as many as max.connections or open files allow"
+            because, most = limits.connections_max_because, limits.connections_max
+            return f"{len(self._open)} are open; {because} allows {most}"
         if here >= limits.connections_per_host_max:
             self.refused += 1
-            return f"max.connections.per.ip of {limits.connections_per_host_max} is reached by {host}"
+            return (
+                f"{here} of {host} are open; max.connections.per.ip allows {limits.connections_per_host_max}"
+            )
         self.opened += 1
         self._per_host[host] = here + 1
         self._open[connection] = None

@@ -103,6 +103,12 @@ class FrameHandler(Protocol):
     def frame_refused(self, connection: "ServerConnection", reason: str) -> None:
         """The connection is being closed: the peer breaks the protocol, or its answer cannot be sent."""
 
+    def answer_waits(self, connection: "ServerConnection") -> None:
+        """The last answer waits for the peer to take it, or to be read from files; `answer_taken` follows."""
+
+    def answer_taken(self, connection: "ServerConnection") -> None:
+        """The write buffer has room for what is left of the answer, or the connection is gone."""
+
 
 NAME_CHARACTERS_MAX = 250
 """What is kept of a client's names for itself."""
@@ -113,6 +119,7 @@ class ServerConnection:
 
     __slots__ = (
         "_abandon",
+        "_answer_waits",
         "_background",
         "_choked",
         "_fetching",
@@ -132,6 +139,7 @@ class ServerConnection:
         "bytes_out",
         "client_id",
         "idle_since_ms",
+        "last_api_key",
         "listener",
         "peer_host",
         "peer_port",
@@ -163,6 +171,8 @@ class ServerConnection:
         """The client's library and its version (KIP-511), likewise."""
         self.queued_ns = 0
         """When it was queued for the turn of its request, by the ready queue's clock; 0 where it was not."""
+        self.last_api_key = -1
+        """What the handler says of its last frame; the connection does not look at it."""
         self.requests = 0
         """How many frames were handed to the handler."""
         self.bytes_in = 0
@@ -191,6 +201,8 @@ class ServerConnection:
         self._waiting: list[Buffer] = []
         # The write buffer is above its limit.
         self._choked = False
+        # The handler was told that an answer waits, and not yet that it was taken.
+        self._answer_waits = False
         # No more frames are handled; the transport closes when nothing is left to send.
         self._is_closing = False
         # It waits in the ready queue, or `serve_next` is further up the stack and its result tells the queue.
@@ -218,6 +230,9 @@ class ServerConnection:
         if self._abandon is not None:
             abandon, self._abandon = self._abandon, None
             abandon()
+        if self._answer_waits:
+            self._answer_waits = False
+            self._handler.answer_taken(self)
         self._handler.connection_lost(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -254,12 +269,14 @@ class ServerConnection:
     def pause_writing(self) -> None:
         """The peer does not take its answers."""
         self._choked = True
+        self._note_waiting_answer()
         self._adjust_reading()
 
     def resume_writing(self) -> None:
         """The peer has taken nearly all of its answers."""
         self._choked = False
         self.was_active = True
+        self._note_taken_answer()
         self._wait_for_turn()
         self._adjust_reading()
 
@@ -388,6 +405,16 @@ class ServerConnection:
             self._is_queued = True
             self._ready.add(self)
 
+    def _note_waiting_answer(self) -> None:
+        if not self._answer_waits:
+            self._answer_waits = True
+            self._handler.answer_waits(self)
+
+    def _note_taken_answer(self) -> None:
+        if self._answer_waits and not self._sending and not self._choked:
+            self._answer_waits = False
+            self._handler.answer_taken(self)
+
     def _begin_sending(self, transport: Transport, parts: Sequence[Part]) -> None:
         """Send what comes before the first part in a file; the rest is sent in this connection's turns."""
         payload_bytes = sum(map(len, parts))
@@ -397,6 +424,7 @@ class ServerConnection:
         self._sending = list(parts[held:])
         self._sending.reverse()
         self._sent_bytes = 0
+        self._note_waiting_answer()
         transport.writelines(framed_as(payload_bytes, cast(Sequence[Buffer], parts[:held])))
 
     def _send_piece(self) -> None:
@@ -456,6 +484,7 @@ class ServerConnection:
 
     def _end_if_sent(self) -> None:
         """Close once the last answer is sent, if that was asked for."""
+        self._note_taken_answer()
         if self._transport is None:
             return
         if self._is_closing and not self._sending:

@@ -1,8 +1,10 @@
 import logging
 import struct
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
+from pathlib import Path
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -143,6 +145,39 @@ def test_a_request_that_waited_for_its_turn_is_not_quick(
     short_clock.now_ns = 2_001_000
     dispatcher.dispatch(fake_client, frame(4))
     assert durations(dispatcher)[:2] == (0, [2_000_000, 2_000_000, 0])
+
+
+def test_the_time_that_a_client_takes_for_an_answer_is_counted_for_its_api(
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient, short_clock: ShortClock
+) -> None:
+    handled.answers_first = True
+    dispatcher.dispatch(fake_client, frame(4))
+    dispatcher.answer_waits(fake_client)
+    short_clock.now_ns += 60_000_000
+    dispatcher.answer_taken(fake_client)
+    assert dispatcher.latencies[INIT_PRODUCER_ID].send.sum_ns == 60_000_000
+    assert list(dispatcher.latencies) == [INIT_PRODUCER_ID]
+
+
+def test_an_answer_that_is_taken_at_once_costs_no_call(
+    dispatcher: Dispatcher[Any], handled: Handled, fake_client: RecordingClient
+) -> None:
+    """A quick request is counted by two additions."""
+    handled.answers_first = True
+    called: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called.append(Path(frame.f_code.co_filename).stem)
+
+    dispatcher.dispatch(fake_client, frame(4))
+    sys.setprofile(note)
+    try:
+        dispatcher.dispatch(fake_client, frame(4))
+    finally:
+        sys.setprofile(None)
+    assert "dispatch" in called
+    assert "latencies" not in called
 
 
 def test_a_connection_that_is_closed_is_named_by_address_and_client_id(

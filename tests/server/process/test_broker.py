@@ -262,7 +262,7 @@ def test_connections_over_the_limit_are_closed(tmp_path: Path, caplog: pytest.Lo
             socket.create_connection(address_of(broker), 10) as second,
         ):
             assert second.recv(1) == b""
-        assert "max.connections.per.ip of 1 is reached by 127.0.0.1" in caplog.text
+        assert "1 of 127.0.0.1 are open; max.connections.per.ip allows 1" in caplog.text
     finally:
         broker.stop()
 

@@ -40,6 +40,7 @@ _PHASES: Final = {
     "total": ("odradek_request_seconds", "From when a request could be served until it was answered"),
     "queue": ("odradek_request_queue_seconds", "Of that: until its turn came"),
     "remote": ("odradek_request_remote_seconds", "Of that: from the end of its first turn until its answer"),
+    "send": ("odradek_request_send_seconds", "After that: until the client had taken the answer"),
 }
 """Metric and meaning of each of `latencies.PHASES`."""
 GROUP_LAGS_MAX: Final = 1_000

@@ -25,7 +25,7 @@ from odradek.base.errors import MalformedRequest, OdradekError, code_of
 from odradek.base.execution import Slices, Steps
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import Client, RequestContext, Respond, Response, log_fields, named
-from odradek.server.edge.latencies import QUICK_NS, Latencies
+from odradek.server.edge.latencies import QUICK_NS, Latencies, Sends
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.headers import FIXED_BYTES, decode_client_id, decode_fixed, encode_response_header
@@ -39,6 +39,8 @@ class Answerable(Client, Protocol):
 
     queued_ns: int
     """When the turn that its request has was asked for, on the short clock; 0 where it had one at once."""
+    last_api_key: int
+    """Of its last request; set by the dispatcher."""
 
     def answer(self, parts: list[Buffer]) -> None:
         """Send an answer."""
@@ -52,6 +54,12 @@ class FrameDispatcher(Protocol):
 
     def dispatch(self, client: Answerable, frame: Buffer) -> None:
         """Serve one request. Never raises."""
+
+    def answer_waits(self, client: Answerable) -> None:
+        """The answer to the client's last request waits for the client to take it."""
+
+    def answer_taken(self, client: Answerable) -> None:
+        """It was taken, or the client is gone."""
 
 
 class Sliced(Protocol):
@@ -125,6 +133,7 @@ class Dispatcher(Generic[S]):
         self._complaints = Complaints(_log, core.clock)
         self.latencies = Latencies()
         """How long requests took."""
+        self._sends = Sends(self.latencies, self._now_ns)
         self.interposed: Interposed | None = None
         """None but in tests, while there are faults for requests."""
 
@@ -146,6 +155,14 @@ class Dispatcher(Generic[S]):
             cause = f"{frame_words(frame)} from {client.peer_host}" if slices.cause is None else slices.cause
             self._stalls.note(elapsed_ns, str(cause))
         slices.cause = None
+
+    def answer_waits(self, client: Answerable) -> None:
+        """See `FrameDispatcher.answer_waits`."""
+        self._sends.began(client, client.last_api_key)
+
+    def answer_taken(self, client: Answerable) -> None:
+        """See `FrameDispatcher.answer_taken`."""
+        self._sends.ended(client)
 
     def _note_turn(self, client: Answerable, context: RequestContext, began_ns: int, ended_ns: int) -> None:
         """Count a request that is answered and was not quick; remember of any other how far it is."""
@@ -170,6 +187,7 @@ class Dispatcher(Generic[S]):
         if handler is None:
             self._close(client, f"an API that is not served here: key {api_key}, version {api_version}")
             return None
+        client.last_api_key = api_key
         if not handler.lowest_version <= api_version <= handler.highest_version:
             if api_key == API_VERSIONS:
                 header = encode_response_header(api_key, 0, correlation_id)

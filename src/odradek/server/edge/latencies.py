@@ -4,23 +4,23 @@
     queue     of that: until its turn came, because other connections had theirs
     remote    of that: from the end of its own first turn until the answer: acks, data, a rebalance, the next
               slices of long work, another thread (Kafka's RemoteTimeMs, "purgatory")
-
-What is given to the connection may still be on its way: an answer of records that lie in files is read and
-sent as its client takes it.
+    send      after that: until the client had taken all of the answer but what the connection's write buffer
+              holds. An answer of records that lie in files is read and sent as its client takes it.
 
 Most requests are answered within their turn, which they had at once. One of those that took less than the
 first bound costs two additions: it is counted as `quick`, and put into the first bucket of each histogram
-when they are read.
+when they are read. An answer for which the write buffer has room is not timed at all.
 """
 
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Final
 
 BOUNDS_MS: Final = (0.25, 1, 5, 25, 100, 500, 2_500, 10_000)
 BOUNDS_NS: Final = tuple(int(bound * 1_000_000) for bound in BOUNDS_MS)
 QUICK_NS: Final = BOUNDS_NS[0]
-PHASES: Final = ("total", "queue", "remote")
+PHASES: Final = ("total", "queue", "remote", "send")
 
 
 class Histogram:
@@ -53,17 +53,20 @@ class Histogram:
 class ApiLatencies:
     """The durations of one API's requests."""
 
-    __slots__ = ("queue", "quick", "quick_ns", "remote", "total")
+    __slots__ = ("queue", "quick", "quick_ns", "remote", "send", "sending", "total")
 
     def __init__(self) -> None:
         self.quick = 0
         """Requests that were answered in their turn, within QUICK_NS, and had not waited for it."""
         self.quick_ns = 0
         """What these took together."""
-        # The others; what was zero is in none of the last two.
+        # The others; what was zero is in none of the last three.
         self.total = Histogram()
         self.queue = Histogram()
         self.remote = Histogram()
+        self.send = Histogram()
+        self.sending = 0
+        """How many answers wait for their clients now; `send` will have them."""
 
     def note(self, queue_ns: int, turn_ns: int, remote_ns: int) -> None:
         """Count a request that was not quick."""
@@ -74,11 +77,15 @@ class ApiLatencies:
             self.remote.note(remote_ns)
 
     def phase(self, name: str) -> tuple[list[int], float]:
-        """See `Histogram.cumulative`; every phase has counted as many requests as `total`."""
+        """See `Histogram.cumulative`.
+
+        Every phase has counted as many requests as `total`, `send` without those whose answers still wait.
+        """
         if name == "total":
             return self.total.cumulative(self.quick, self.quick_ns)
         histogram: Histogram = getattr(self, name)
-        return histogram.cumulative(self.quick + sum(self.total.counts) - sum(histogram.counts))
+        waiting = self.sending if name == "send" else 0
+        return histogram.cumulative(self.quick + sum(self.total.counts) - sum(histogram.counts) - waiting)
 
 
 class Latencies(defaultdict[int, ApiLatencies]):
@@ -86,3 +93,27 @@ class Latencies(defaultdict[int, ApiLatencies]):
 
     def __init__(self) -> None:
         super().__init__(ApiLatencies)
+
+
+class Sends:
+    """The answers that wait for their clients, and since when."""
+
+    __slots__ = ("_latencies", "_now_ns", "_waiting")
+
+    def __init__(self, latencies: Latencies, now_ns: Callable[[], int]) -> None:
+        self._latencies = latencies
+        self._now_ns = now_ns
+        # By connection: the API of its last request, and when its answer began to wait.
+        self._waiting: dict[object, tuple[int, int]] = {}
+
+    def began(self, connection: object, api_key: int) -> None:
+        """The answer to the connection's last request waits for the client."""
+        self._waiting[connection] = api_key, self._now_ns()
+        self._latencies[api_key].sending += 1
+
+    def ended(self, connection: object) -> None:
+        """It was taken, or nobody is left to take it."""
+        api_key, began_ns = self._waiting.pop(connection)
+        latencies = self._latencies[api_key]
+        latencies.sending -= 1
+        latencies.send.note(self._now_ns() - began_ns)

@@ -28,7 +28,7 @@ from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, 
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import log_fields, named
 from odradek.server.edge.dispatch import FrameDispatcher
-from odradek.server.edge.open_files import connections_affordable
+from odradek.server.edge.open_files import connections_affordable, open_files
 from odradek.wire.headers import FIXED_BYTES
 
 _log = logging.getLogger(__name__)
@@ -59,9 +59,13 @@ def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
 
 def limits_of(settings: BrokerSettings) -> ConnectionLimits:
     """What the settings and this process's open files allow."""
+    affordable = connections_affordable()
+    is_by_files = affordable < settings.max_connections
+    because = f"the limit of {open_files()} open files (ulimit -n)" if is_by_files else "max.connections"
     return ConnectionLimits(
-        min(settings.max_connections, connections_affordable()),
+        min(settings.max_connections, affordable),
         settings.max_connections_per_ip,
+        because,
         settings.connections_max_idle_ms,
     )
 
@@ -227,6 +231,16 @@ class Listeners:
         self.table.forget(connection)
         if _log.isEnabledFor(logging.DEBUG):
             _log.debug("the connection of %s is closed", named(connection), extra=log_fields(connection))
+
+    def answer_waits(self, connection: ServerConnection) -> None:
+        """See `FrameHandler.answer_waits`."""
+        assert self._dispatcher is not None, "an answer before anybody was let in"
+        self._dispatcher.answer_waits(connection)
+
+    def answer_taken(self, connection: ServerConnection) -> None:
+        """See `FrameHandler.answer_taken`."""
+        assert self._dispatcher is not None, "an answer before anybody was let in"
+        self._dispatcher.answer_taken(connection)
 
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         """See `FrameHandler.frame_refused`."""

@@ -32,14 +32,15 @@ def raise_limit() -> None:
 
 def connections_affordable() -> int:
     """How many connections of clients may be open at once."""
-    return _open_files() // CONNECTIONS_SHARE - admin_connections_affordable()
+    return open_files() // CONNECTIONS_SHARE - admin_connections_affordable()
 
 
 def admin_connections_affordable() -> int:
     """How many connections of the admin listener may be open at once."""
-    return min(ADMIN_CONNECTIONS_MAX, _open_files() // ADMIN_SHARE)
+    return min(ADMIN_CONNECTIONS_MAX, open_files() // ADMIN_SHARE)
 
 
-def _open_files() -> int:
+def open_files() -> int:
+    """How many files this process may have open."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return OPEN_FILES_MAX if limit == resource.RLIM_INFINITY else min(limit, OPEN_FILES_MAX)

@@ -147,7 +147,7 @@ class _PassedOn:
     def __init__(self, client: Answerable) -> None:
         self._client = client
         self.listener, self.peer_host, self.peer_port = client.listener, client.peer_host, client.peer_port
-        self.client_id, self.queued_ns = client.client_id, 0
+        self.client_id, self.queued_ns, self.last_api_key = client.client_id, 0, client.last_api_key
 
     def close(self) -> None:
         self._client.close()

@@ -87,16 +87,24 @@ class _Over(Exception):
 class _LivingDispatcher:
     """A `FrameDispatcher` that the dead do not have."""
 
-    __slots__ = ("_dispatch", "_life")
+    __slots__ = ("_dispatch", "_dispatcher", "_life")
 
     def __init__(self, dispatcher: FrameDispatcher, life: Life) -> None:
-        self._dispatch = dispatcher.dispatch
+        self._dispatch, self._dispatcher = dispatcher.dispatch, dispatcher
         self._life = life
 
     def dispatch(self, client: Answerable, frame: Buffer) -> None:
         """See `FrameDispatcher.dispatch`."""
         if not self._life.is_over:
             self._dispatch(client, frame)
+
+    def answer_waits(self, client: Answerable) -> None:
+        """See `FrameDispatcher.answer_waits`."""
+        self._dispatcher.answer_waits(client)
+
+    def answer_taken(self, client: Answerable) -> None:
+        """See `FrameDispatcher.answer_taken`."""
+        self._dispatcher.answer_taken(client)
 
 
 class _LivingBackground:

@@ -111,3 +111,9 @@ class SimListeners:
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         """See `FrameHandler.frame_refused`."""
         self._node.world.record(f"{self._node.broker_id} closes a connection: {reason}")
+
+    def answer_waits(self, connection: ServerConnection) -> None:
+        """See `FrameHandler.answer_waits`; nobody reads the times of a simulated broker's sends."""
+
+    def answer_taken(self, connection: ServerConnection) -> None:
+        """See `FrameHandler.answer_taken`."""
