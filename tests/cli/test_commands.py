@@ -1,12 +1,14 @@
 """The commands as a person types them, against a broker in this process."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -140,6 +142,8 @@ def test_a_log_is_dumped_from_its_files(
         (["groups", "describe", "\udcff"], 2, "an argument is not UTF-8: '\\udcff'"),
         (["configs", "set", "topic", "nowhere", "a=1"], 1, "there is no topic nowhere"),
         (["consume", "nowhere"], 1, "nowhere"),
+        (["consume", "no good"], 1, "odradek: the topic name 'no good' has characters other than"),
+        (["produce", "no good", "--file", "/dev/null"], 1, "odradek: the topic name 'no good' has"),
         (["bogus"], 2, "odradek has no command 'bogus'"),
     ],
 )
@@ -148,6 +152,32 @@ def test_what_cannot_be_done_is_one_sentence_and_a_code(
 ) -> None:
     assert run(arguments) == code
     assert sentence in capsys.readouterr().err
+
+
+def test_a_wrong_command_line_is_named_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", "list", "--nonsense"]) == 2
+    assert capsys.readouterr().err == (
+        "odradek topics list has no option --nonsense; see odradek topics list --help\n"
+    )
+
+
+def test_a_directory_without_a_log_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["log", "dump", str(tmp_path)]) == 1
+    assert "is no partition's directory: it has no .log file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_help_of_every_command_fits_and_cuts_no_option(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for name in MODULES:
+        module = import_module(f"odradek.cli.{MODULES[name][0]}")
+        group = getattr(module, "GROUP", None)
+        for words in [[name], *([name, one.name] for one in (group.commands if group else ()))]:
+            text = output_of(capsys, *words, "--help").partition("\nExamples:")[0]
+            assert max(map(len, text.splitlines()[1:])) <= columns, (words, text)
+            assert not re.search(r"--?[a-z-]+-$", text, re.MULTILINE), (words, text)
 
 
 def test_a_setting_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -252,8 +282,9 @@ def test_records_are_deleted_when_that_is_to_be_executed(
         {"partition": 0, "log_start_offset": 0, "new_start_offset": 2}
     ]
     assert json.loads(output_of(capsys, *cut, "--execute")) == [{"partition": 0, "log_start_offset": 2}]
-    assert run(["topics", "delete-records", "cut", "--before", "9", "--execute"]) == 1
-    assert capsys.readouterr().err == "odradek: cut-0 ends before offset 9\n"
+    for execute in ([], ["--execute"]):
+        assert run(["topics", "delete-records", "cut", "--before", "9", *execute]) == 1
+        assert capsys.readouterr().err == "odradek: cut-0 ends before offset 9\n"
 
 
 def test_every_file_of_a_log_is_shown_as_a_table_and_as_json(

@@ -124,7 +124,7 @@ def number(lowest: int = 0, highest: int = (1 << 63) - 1) -> Callable[[str], int
     def read(text: str) -> int:
         plain = re.sub(r"(?<=\d)[,_](?=\d{3}\b)", "", text)
         if not re.fullmatch(r"-?[0-9]{1,19}", plain) or not lowest <= int(plain) <= highest:
-            limits = f"of at least {lowest}" if highest >= 1 << 31 else f"from {lowest} to {highest}"
+            limits = f"of at least {lowest:,}" if highest >= 1 << 31 else f"from {lowest:,} to {highest:,}"
             raise ValueError(f"a whole number {limits}")
         return int(plain)
 
@@ -280,21 +280,24 @@ def _width() -> int:
     return max(60, min(HELP_WIDTH_MAX, shutil.get_terminal_size((HELP_WIDTH_MAX, 24)).columns))
 
 
-def _paragraphs(text: str) -> list[str]:
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """The lines of a text; an option's name is never cut."""
     import textwrap
 
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _paragraphs(text: str) -> list[str]:
     lines: list[str] = []
     for paragraph in text.split("\n\n"):
-        lines += ["", *textwrap.wrap(paragraph, _width() - 2, initial_indent="  ", subsequent_indent="  ")]
+        lines += ["", *_wrapped(paragraph, _width() - 2, "  ")]
     return lines[1:]
 
 
 def _rows(rows: Sequence[tuple[str, str]], column: int = _HELP_COLUMN) -> list[str]:
-    import textwrap
-
     lines: list[str] = []
     for name, text in rows:
-        wrapped = textwrap.wrap(text, _width() - column - 2)
+        wrapped = _wrapped(text, _width() - column - 2)
         if len(name) + 4 > column:
             lines.append(f"  {name}")
         else:

@@ -142,7 +142,8 @@ def _check_text(arguments: Sequence[str]) -> None:
 def _complain(error: OdradekError) -> None:
     from odradek.base.visible import visible
 
-    print(f"odradek: {visible(str(error))}", file=sys.stderr)
+    said = visible(str(error))
+    print(said if said.startswith("odradek ") else f"odradek: {said}", file=sys.stderr)
 
 
 if __name__ == "__main__":

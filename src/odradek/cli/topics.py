@@ -138,6 +138,9 @@ def delete_topic_records(options: Options) -> None:
     below = dict.fromkeys(wanted, TO_THE_END if options.before == "latest" else options.before)
     if not options.execute:
         figures = figures_of(config, [options.topic])
+        for one, offset in below.items():
+            if one in figures and offset > figures[one].log_end_offset:
+                raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{one} ends before offset {offset:,}")
         rows = [
             {
                 "partition": one.partition,

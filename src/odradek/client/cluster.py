@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import OdradekError
+from odradek.base.errors import ApiError, OdradekError
 from odradek.base.ids import TopicId, TopicPartition
+from odradek.base.topic_names import fault_in_name
 from odradek.client.bootstrap import Address
 from odradek.client.configuration import ISOLATION_LEVELS, ClientConfig
 from odradek.client.refusal import known_code, raise_for
@@ -31,7 +32,7 @@ MAX_TIMESTAMP = -3
 Connect = Callable[[Address], BrokerConnection]
 _DEFAULTS = ClientConfig()
 # Of a topic that waiting does not help.
-_NEVER = {ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+_NEVER = {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 # An offset for each of some partitions.
 Offsets = dict[TopicPartition, int]
 
@@ -63,7 +64,10 @@ def fetch_leaders(
     brokers = {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
     leaders = Leaders({}, {})
     for topic in answer.topics:
-        if known_code(topic.error_code) in _NEVER:
+        code = known_code(topic.error_code)
+        if code is ErrorCode.INVALID_TOPIC_EXCEPTION:
+            raise ApiError(code, fault_in_name(topic.name or "") or f"topic {topic.name} is refused")
+        if code in _NEVER:
             raise_for(topic.error_code, about=f"topic {topic.name}")
         if topic.error_code != ErrorCode.NONE or topic.name is None:
             continue

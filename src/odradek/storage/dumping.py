@@ -37,7 +37,10 @@ def rows_of(path: Path, *, with_records: bool = False, start_offset: int = 0) ->
     Raises OdradekError for a file that is none of these or is damaged, OSError when it cannot be read.
     """
     if path.is_dir():
-        yield from _batches(PartitionFiles(str(path)), with_records, start_offset, None)
+        files = PartitionFiles(str(path))
+        if not files.segments():
+            raise OdradekError(f"{path} is no partition's directory: it has no .log file")
+        yield from _batches(files, with_records, start_offset, None)
         return
     disk = OsFileSystem(read_only=True)
     if path.name == file_names.LEADER_EPOCHS:
