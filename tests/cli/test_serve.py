@@ -43,7 +43,7 @@ def test_a_port_is_that_of_the_first_listener_for_clients() -> None:
     ("arguments", "sentence"),
     [
         (["--set", "novalue"], "--set takes name=value, not 'novalue'"),
-        (["--port", "70000"], "--port is a whole number from 0 to 65535, not '70000'"),
+        (["--port", "70000"], "--port is a whole number from 0 to 65,535, not '70000'"),
         (["--config", "no/such/file"], "cannot read the settings file"),
     ],
 )
