@@ -2,7 +2,14 @@ from collections.abc import Callable
 
 from odradek.base.execution import TurnTime
 from odradek.net.ready_queue import ReadyQueue
-from odradek.net.spin import HOLD_OFF_NS, PREEMPTED_NS, Spin
+from odradek.net.spin import (
+    BUSY_HOLD_OFF_NS,
+    HOLD_OFF_NS,
+    PREEMPTED_NS,
+    WAIT_LOOK_NS,
+    WAIT_SHARE,
+    Spin,
+)
 
 US = 1_000
 LIMIT_NS = 150 * US
@@ -17,7 +24,8 @@ class Loop:
         self.due: list[Callable[[], None]] = []
         self.turns = 0
         self.queued_ns = 0
-        self.spin = Spin(self.due.append, lambda: self.now_ns, LIMIT_NS)
+        self.waited_ns = 0
+        self.spin = Spin(self.due.append, lambda: self.now_ns, LIMIT_NS, lambda: self.waited_ns)
         self.queue = ReadyQueue(self.due.append, TurnTime(lambda: self.now_ns), spin=self.spin)
 
     def serve_next(self) -> bool:
@@ -87,6 +95,22 @@ def test_a_processor_that_others_want_is_left_to_them() -> None:
     loop.wait(HOLD_OFF_NS)
     loop.requests(20, 60 * US)
     assert loop.requests(1, 60 * US) == 12
+
+
+def test_it_holds_off_while_the_thread_waits_for_a_processor() -> None:
+    """With as many threads as processors, polling takes the processor from the clients that it waits for."""
+    loop = Loop()
+    loop.requests(20, 60 * US)
+    assert loop.spin._until_ns
+    loop.waited_ns += 2 * WAIT_LOOK_NS // WAIT_SHARE
+    loop.requests(WAIT_LOOK_NS // (90 * US), 60 * US)
+    assert loop.requests(100, 60 * US) == 0
+    while loop.now_ns < 1_000_000_000 + 3 * BUSY_HOLD_OFF_NS:
+        loop.waited_ns += 10 * US
+        loop.requests(1, 60 * US)
+    assert loop.requests(100, 60 * US) == 0, "the wait goes on, also without polling"
+    loop.requests(2 * BUSY_HOLD_OFF_NS // (90 * US), 60 * US)
+    assert loop.requests(100, 60 * US) == 100 * 12, "the others are gone"
 
 
 def test_what_it_costs_is_counted() -> None:

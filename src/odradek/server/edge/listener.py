@@ -81,8 +81,12 @@ class Listeners:
         time: TurnTime,
         *,
         own_host: Callable[[], str] = own_host,
+        processor_wait_ns: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`settings` are those in force; `own_host` says how others reach this machine, where they do not."""
+        """`settings` are those in force; `own_host` says how others reach this machine, where they do not.
+
+        `processor_wait_ns` is how long the loop's thread has waited for a processor so far.
+        """
         self.table = ConnectionTable(lambda: limits_of(settings()))
         self._settings = settings
         self._background = background
@@ -90,6 +94,7 @@ class Listeners:
         self._complaints = Complaints(_log, clock)
         self._servers: list[asyncio.Server] = []
         self._own_host = own_host
+        self._processor_wait_ns = processor_wait_ns
         self.bound: list[ListenerAddress] = []
         """As bound, in the order of the setting: what port 0 became."""
         self.advertised: list[ListenerAddress] = []
@@ -110,7 +115,7 @@ class Listeners:
         call_soon, now_ns = asyncio.get_running_loop().call_soon, self._time.now_ns
         spin_us = self._settings().odradek_loop_spin_max_us
         if spin_us and cpus_usable() > 1:
-            self.spin = Spin(call_soon, now_ns, spin_us * 1000)
+            self.spin = Spin(call_soon, now_ns, spin_us * 1000, self._processor_wait_ns)
         self._ready = ReadyQueue(call_soon, self._time, spin=self.spin)
         plan = plan_listeners(self._settings())
         for name in plan.for_controllers:

@@ -71,7 +71,13 @@ class Shell:
         self.driver = TimerDriver(loop, self.clock, self.stalls)
         self.turn_time = TurnTime(machine_short_clock())
         """How long requests and other work may hold one turn of the loop."""
-        self.listeners = Listeners(lambda: layers.in_force, self.clock, self.executor, self.turn_time)
+        self.listeners = Listeners(
+            lambda: layers.in_force,
+            self.clock,
+            self.executor,
+            self.turn_time,
+            processor_wait_ns=processor_wait_ns,
+        )
         self.handlers = Handlers(load_code=self.stalls.load)
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
