@@ -43,6 +43,14 @@ def test_the_lag_of_a_group_is_what_it_has_not_committed(broker: Broker) -> None
     assert samples(broker, "odradek_group_lags_left_out") == {(): 0}
 
 
+def test_a_name_that_a_client_chose_shows_its_control_characters(broker: Broker) -> None:
+    topic = broker.create_topic()
+    with GroupAdmin(broker.bootstrap_servers) as admin:
+        admin.commit("red\x1b[31m\r\u202e", {TopicPartition(topic, 0): 0})
+    groups = {labels[0] for labels in samples(broker, "odradek_group_lag")}
+    assert r"red\x1b[31m\r\u202e" in groups
+
+
 def test_every_phase_of_a_request_is_a_histogram(broker: Broker) -> None:
     broker.create_topic()
     for phase in ("", "_queue", "_remote", "_send"):

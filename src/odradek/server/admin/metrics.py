@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 
 from odradek import __version__
 from odradek.base.execution import Steps
+from odradek.base.visible import visible
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.latencies import BOUNDS_MS, PHASES
 from odradek.storage import Log
@@ -297,7 +298,7 @@ def _groups(broker: BrokerView) -> Iterator[Family | None]:
             yield part
             part = new_part()
         behind = max(0, partition.log.high_watermark.offset - offset)
-        part.add_metric([group, named.topic, str(named.partition)], behind)
+        part.add_metric([visible(group), named.topic, str(named.partition)], behind)
         shown += 1
     yield part
     yield GaugeMetricFamily(
