@@ -7,7 +7,7 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.handlers.metadata import CREATION_WAIT_MAX_MS
-from odradek.testing.sim import CountedTime, SimNode
+from odradek.testing.sim import CountedTime, SimNode, World
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -89,6 +89,24 @@ def test_topics_are_deleted_by_name(node: SimNode, version: int) -> None:
     assert codes == ["NONE", "UNKNOWN_TOPIC_OR_PARTITION"]
     assert node.core.image.topics == {}
     assert list(node.core.logs.logs()) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_when_a_deletion_is_answered_the_records_are_gone_and_the_name_is_free(seed: int) -> None:
+    """G3: clients delete a topic and make it again at once, as Apache Kafka lets them."""
+    world = World(seed)
+    node = world.node(0)
+    names = ["flights", "trains"]
+    create(node, *names, partitions=3)
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in names], timeout_ms=1000)
+    sent = node.send(request)
+    while not sent.answers:
+        assert world.step()
+    assert [deleted.error_code for deleted in sent.answer.responses] == [0, 0]
+    assert list(node.core.logs.logs()) == []
+    made = node.send(CreateTopicsRequest([CreatableTopic(name, 1, 1) for name in names], timeout_ms=1000))
+    world.settle()
+    assert [topic.error_code for topic in made.answer.topics] == [0, 0]
 
 
 def test_topics_are_deleted_by_id(node: SimNode) -> None:

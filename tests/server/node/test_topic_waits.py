@@ -80,10 +80,16 @@ def test_growth_waits_for_the_leaders_of_as_many_partitions_as_asked_for(bench: 
 def test_a_deletion_waits_until_nothing_is_known_of_the_topic(bench: Bench) -> None:
     """G3"""
     bench.image.apply(TopicCreated("flights", FLIGHTS, {0: LED}))
-    operation = DelayedDeleteTopics(1000, bench.image, {"flights": FLIGHTS}, bench.late.append)
+    deleting = {"flights"}
+    operation = DelayedDeleteTopics(
+        1000, bench.image, {"flights": FLIGHTS}, bench.late.append, deleting.__contains__
+    )
     assert not bench.purgatory.try_complete_else_watch(operation, ["flights"])
     assert operation.waits_for() == "the last partition of flights to be gone"
     bench.change(TopicDeleted("flights"), "flights")
+    assert bench.late == [], "its replicas are still there, and its name is taken"
+    deleting.clear()
+    bench.purgatory.check_and_complete("flights")
     assert bench.late == [set()]
 
 

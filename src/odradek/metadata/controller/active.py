@@ -43,6 +43,10 @@ class ActiveController:
         """Decide a request and carry the decisions out. Raises ApiError to refuse it as a whole."""
         return self._answering.answer(request)
 
+    def is_deleting(self, topic: str) -> bool:
+        """See `TopicDeletions.is_under_way`."""
+        return self._deletions.is_under_way(topic)
+
     def take_over(self) -> StoreSteps[None]:
         """Give every partition a valid leader after an election, and send every broker the whole state."""
         for broker in list(self._cluster.image.brokers.values()):

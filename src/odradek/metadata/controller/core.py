@@ -103,6 +103,13 @@ class Controller:
         """Whether this broker is the controller, as far as it knows."""
         return self._active is not None
 
+    def is_deleting(self, topic: str) -> bool:
+        """Whether a topic is being deleted, and its brokers live: its name will be free in a moment.
+
+        False where this broker is not the controller.
+        """
+        return self._active is not None and self._active.is_deleting(topic)
+
     def on_event(self, event: ControllerEvent) -> list[Effect]:
         """Take one event; the effects are to be carried out in order."""
         match event:

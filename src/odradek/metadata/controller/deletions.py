@@ -32,6 +32,11 @@ class TopicDeletions:
         # By topic: the same names as in `image.deleting`, but for one just marked.
         self._deletions: dict[str, TopicDeletion] = {}
 
+    def is_under_way(self, name: str) -> bool:
+        """Whether a topic will soon be deleted everywhere: no broker that holds it up is dead."""
+        deletion = self._deletions.get(name)
+        return deletion is not None and not deletion.is_held_up
+
     def start(self, name: str) -> StoreSteps[None]:
         """Begin to delete a topic that is marked; every broker removes it from its image now."""
         self._deletions[name] = TopicDeletion(replicas_of(self._cluster.image.topics[name]))

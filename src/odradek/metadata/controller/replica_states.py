@@ -110,6 +110,11 @@ class TopicDeletion:
                 self.move(replica, ReplicaState.DELETION_INELIGIBLE)
 
     @property
+    def is_held_up(self) -> bool:
+        """Whether it waits for a broker that is dead, or that could not delete its replica."""
+        return ReplicaState.DELETION_INELIGIBLE in self._states.values()
+
+    @property
     def is_done(self) -> bool:
         """Whether every replica is deleted."""
         return all(state is ReplicaState.DELETION_SUCCESSFUL for state in self._states.values())

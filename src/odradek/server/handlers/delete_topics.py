@@ -78,5 +78,7 @@ def _wait(core: BrokerCore, outcomes: tuple[TopicOutcome, ...], timeout_ms: int,
     elif timeout_ms <= 0:
         answered(deleted.keys())
     else:
-        operation = DelayedDeleteTopics(core.clock.monotonic_ms() + timeout_ms, core.image, deleted, answered)
+        deadline_ms = core.clock.monotonic_ms() + timeout_ms
+        is_deleting = core.controller.is_deleting
+        operation = DelayedDeleteTopics(deadline_ms, core.image, deleted, answered, is_deleting)
         core.topic_purgatory.try_complete_else_watch(operation, list(deleted))

@@ -8,11 +8,13 @@ from odradek.base.ids import BrokerId
 from odradek.base.settings import SettingLayers
 from odradek.metadata.image import (
     BrokerConfigChanged,
+    BrokerGone,
     Change,
     ClusterImage,
     ClusterNamed,
     GroupConfigChanged,
     TopicConfigChanged,
+    TopicDeleted,
 )
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
@@ -20,6 +22,7 @@ from odradek.server.edge.complaints import Complaints
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.storage import LogManager
+from odradek.timer import Purgatory
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +38,7 @@ class CommandedBroker:
         logs: LogManager,
         orders: ReceivedOrders,
         controller: ControllerHost,
+        topic_purgatory: Purgatory[str],
         slices: Slices,
         clock: Clock,
     ) -> None:
@@ -45,6 +49,7 @@ class CommandedBroker:
         self._logs = logs
         self._orders = orders
         self._controller = controller
+        self._topic_purgatory = topic_purgatory
         self._slices = slices
         self._remarks = Complaints(_log, clock, "%d more remarks about changed settings")
         """Remarks about settings that change, limited in number because clients cause them."""
@@ -76,9 +81,17 @@ class CommandedBroker:
         self._orders.receive(order, done)
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
-        """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata."""
+        """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata.
+
+        What ends a deletion is told to those who wait for it (G3): its last step, or the loss of a broker.
+        """
         for change in changes:
             match change:
+                case TopicDeleted(topic):
+                    self._topic_purgatory.check_and_complete(topic)
+                case BrokerGone():
+                    for topic in list(self._topic_purgatory.watched_keys):
+                        self._topic_purgatory.check_and_complete(topic)
                 case ClusterNamed() | GroupConfigChanged():
                     self._image.apply(change)
                 case TopicConfigChanged(topic, overrides):

@@ -112,6 +112,10 @@ class ControllerHost:
         """Whether this broker is the controller."""
         return self._controller.is_active
 
+    def is_deleting(self, topic: str) -> bool:
+        """See `Controller.is_deleting`."""
+        return self._controller.is_deleting(topic)
+
     def start(
         self,
         registration: BrokerImage,

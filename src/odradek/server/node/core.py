@@ -84,6 +84,7 @@ class BrokerCore:
             logs,
             self.received_orders,
             self.controller,
+            self.topic_purgatory,
             self.slices,
             self.clock,
         )

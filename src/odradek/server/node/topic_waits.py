@@ -1,8 +1,8 @@
 """Topic operations that wait until this broker sees them done (G3).
 
 The controller has decided and written; what is left is that every partition has a leader known here, or that
-no partition is known any more. At the deadline the topics still open answer REQUEST_TIMED_OUT, and come (or
-go) all the same. A deadline that has passed already answers at once.
+no partition is known any more and the name is free. At the deadline the topics still open answer
+REQUEST_TIMED_OUT, and come (or go) all the same. A deadline that has passed already answers at once.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -98,11 +98,28 @@ class DelayedCreatePartitions(DelayedTopicOperation[int]):
 
 
 class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
-    """Waits until deleted topics, by their ids, are gone from this broker's image."""
+    """Waits until deleted topics, by their ids, are gone from this broker's image, and from the cluster.
 
-    __slots__ = ()
+    The image forgets a topic first, then brokers delete its replicas, then its name is free. A client that
+    was answered in between could still read and write the topic, and could not make another of that name. A
+    dead broker holds up the last two, and the answer does not wait for it.
+    """
+
+    __slots__ = ("_is_deleting",)
 
     kind: ClassVar[str] = "delete-topics"
+
+    def __init__(
+        self,
+        deadline_ms: int,
+        image: ClusterImage,
+        topics: Mapping[str, TopicId],
+        answered: Answered,
+        is_deleting: Callable[[str], bool],
+    ) -> None:
+        """`is_deleting` says whether the controller, if it is here, still deletes a topic."""
+        super().__init__(deadline_ms, image, topics, answered)
+        self._is_deleting = is_deleting
 
     def waits_for(self) -> str:
         """See `DelayedOperation.waits_for`."""
@@ -110,4 +127,4 @@ class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
 
     def _is_done(self, name: str, goal: TopicId) -> bool:
         topic = self._image.topics.get(name)
-        return topic is None or topic.topic_id != goal
+        return (topic is None or topic.topic_id != goal) and not self._is_deleting(name)
