@@ -1,0 +1,425 @@
+"""One fetcher: all partitions that one broker leads and that hash to one number (X1).
+
+It sends nothing. Its owner asks for the next request, sends it, gives the answer back, and calls again at
+`wakes_at_ms`:
+
+    ask = fetcher.next_ask()       FetchAsk(...), and nothing more before it is answered
+    fetcher.on_fetched(answer)     steps: append, truncate, delay, ...
+    fetcher.next_ask()             None: all partitions are delayed
+    fetcher.wakes_at_ms()          when the first of them goes on
+
+Invariants: what is applied was asked under the partition's present epoch, in its present state and at its
+present offset; anything else is dropped. Nothing that befalls one partition keeps another from being asked
+for (X5).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from odradek.base.clock import Clock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import CorruptRecord, FileUnavailable, OdradekError, RecordError
+from odradek.base.execution import Steps
+from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
+from odradek.replication.fetcher.asks import (
+    Ask,
+    EpochAsk,
+    EpochEndAnswer,
+    EpochEndsAsk,
+    FetchAnswer,
+    FetchAsk,
+    OffsetAnswer,
+    OffsetAsk,
+    OffsetsAsk,
+    PartitionAnswer,
+    PartitionAsk,
+)
+from odradek.replication.fetcher.fetcher_ports import FollowedLog, FollowerLogs, Note, NoteKind, Notes
+from odradek.replication.fetcher.followed_partition import Event, FollowedPartition, State
+from odradek.replication.fetcher.leader_session import SESSION_ERRORS
+from odradek.replication.fetcher.partition_queues import PartitionQueues
+from odradek.replication.fetcher.portions import Portion, portions_of
+from odradek.replication.fetcher.truncation import cut_for
+from odradek.storage import EpochEnd
+
+NAMED_MAX: Final = 1_000
+"""How many partitions an OffsetForLeaderEpoch or a ListOffsets names."""
+_PASSING: Final = (CorruptRecord, RecordError, FileUnavailable)
+"""What a log raises when another attempt may succeed."""
+
+
+class Fetcher:
+    """Follows partitions that one broker leads; at most one request is under way."""
+
+    def __init__(
+        self,
+        source: BrokerId,
+        number: int,
+        logs: FollowerLogs,
+        clock: Clock,
+        backoff_ms: Callable[[], int],
+        notes: Notes,
+    ) -> None:
+        """`backoff_ms` returns `replica.fetch.backoff.ms`."""
+        self.source = source
+        """The broker that leads."""
+        self.number = number
+        """Its number among the fetchers of that broker."""
+        self.partitions = PartitionQueues()
+        """What is followed, and in which state."""
+        self._logs = logs
+        self._clock = clock
+        self._backoff_ms = backoff_ms
+        self._notes = notes
+        self._in_flight: Ask | None = None
+        """What was sent and is not answered, or whose answer is being applied."""
+        self._rests_until_ms = 0
+        """After a request without an answer: nothing is sent before."""
+        self.unreachable_because = ""
+        """Why the latest request was not answered; "" when it was."""
+        self._lost_sessions = 0
+        """Sessions lost one after another, without a fetch that was answered in between."""
+        self.fetched_bytes = 0
+        """Bytes of records appended, those of partitions that have left too."""
+        self.stale_answers = 0
+        """Partitions' answers that were dropped, because the partition was followed otherwise by then."""
+
+    # --- what is followed
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a request is under way, or its answer is being applied."""
+        return self._in_flight is not None
+
+    def follow(self, topic_partition: TopicPartition, topic_id: TopicId, leader_epoch: LeaderEpoch) -> None:
+        """R5c: follow from now on under this epoch; what was known under an earlier one is forgotten."""
+        followed = self.partitions.add(topic_partition, topic_id, leader_epoch, self._clock.monotonic_ms())
+        if topic_id == NO_TOPIC_ID:
+            self._fail(followed, "its topic has no id, by which a fetch would name it")
+
+    def unfollow(self, topic_partition: TopicPartition) -> bool:
+        """Follow no longer (R5b, R5d); False when it was not followed here."""
+        return self.partitions.remove(topic_partition)
+
+    # --- what to ask next
+
+    def next_ask(self) -> Ask | None:
+        """The request to send now, which is under way then; None when there is none, or one is."""
+        now_ms = self._clock.monotonic_ms()
+        if self._in_flight is not None or now_ms < self._rests_until_ms:
+            return None
+        self.partitions.resume(now_ms)
+        self._in_flight = self._epoch_ends_ask() or self._offsets_ask() or self._fetch_ask()
+        return self._in_flight
+
+    def wakes_at_ms(self) -> int | None:
+        """When `next_ask` has next to be called; None while only an answer or a role can change anything."""
+        if self._in_flight is not None:
+            return None
+        if self.partitions.has_work:
+            return self._rests_until_ms
+        resumption_ms = self.partitions.next_resumption_ms()
+        return None if resumption_ms is None else max(resumption_ms, self._rests_until_ms)
+
+    def _epoch_ends_ask(self) -> Ask | None:
+        asks = []
+        for followed, log in self._first_with_logs(State.TRUNCATING):
+            if log.latest_epoch == NO_EPOCH:  # nothing to ask about: mostly an empty log
+                self._cut(followed, log, log.high_watermark.offset)
+            else:
+                asks.append(EpochAsk(followed.topic_partition, followed.leader_epoch, log.latest_epoch))
+        return EpochEndsAsk(asks) if asks else None
+
+    def _offsets_ask(self) -> Ask | None:
+        asks = [
+            OffsetAsk(followed.topic_partition, followed.leader_epoch, followed.asks_earliest)
+            for followed, _ in self._first_with_logs(State.LOCATING)
+        ]
+        return OffsetsAsk(asks) if asks else None
+
+    def _fetch_ask(self) -> Ask | None:
+        session = self.partitions.session
+        return session.request() if len(session) else None
+
+    def _first_with_logs(self, state: State) -> Iterator[tuple[FollowedPartition, FollowedLog]]:
+        for followed in self.partitions.first_in(state, NAMED_MAX):
+            log = self._logs.log(followed.topic_partition)
+            if log is None:
+                self._delay(followed, _NO_LOG)
+            else:
+                yield followed, log
+
+    # --- what the leader answers
+
+    def on_unanswered(self, reason: str) -> None:
+        """The request under way has no answer, or none that could be applied: rest, then a new session."""
+        self._in_flight = None
+        self._rest(reason)
+
+    def on_epoch_ends(self, answers: Iterable[EpochEndAnswer]) -> Steps[None]:
+        """X4: apply the answer to an EpochEndsAsk, a few partitions in each step."""
+        ask = self._in_flight
+        assert isinstance(ask, EpochEndsAsk), f"no OffsetForLeaderEpoch is under way, but {ask}"
+        asked = {one.topic_partition: one for one in ask.asks}
+        portion = Portion()
+        try:
+            self.unreachable_because = ""
+            for answer in answers:
+                one = asked.pop(answer.topic_partition, None)
+                followed = self._current(one, State.TRUNCATING)
+                if followed is not None and one is not None:
+                    self._on_epoch_end(followed, one.epoch, answer)
+                if portion.is_full_after(partitions=1):
+                    yield
+            self._delay_unanswered(asked.values(), State.TRUNCATING)
+        finally:
+            self._in_flight = None
+
+    def on_offsets(self, answers: Iterable[OffsetAnswer]) -> Steps[None]:
+        """X3: apply the answer to an OffsetsAsk, a few partitions in each step."""
+        ask = self._in_flight
+        assert isinstance(ask, OffsetsAsk), f"no ListOffsets is under way, but {ask}"
+        asked = {one.topic_partition: one for one in ask.asks}
+        portion = Portion()
+        try:
+            self.unreachable_because = ""
+            for answer in answers:
+                followed = self._current(asked.pop(answer.topic_partition, None), State.LOCATING)
+                if followed is not None:
+                    self._on_offset(followed, answer)
+                if portion.is_full_after(partitions=1):
+                    yield
+            self._delay_unanswered(asked.values(), State.LOCATING)
+        finally:
+            self._in_flight = None
+
+    def on_fetched(self, answer: FetchAnswer) -> Steps[None]:
+        """Apply the answer to a FetchAsk, a few partitions or some bytes in each step."""
+        ask = self._in_flight
+        assert isinstance(ask, FetchAsk), f"no Fetch is under way, but {ask}"
+        session, portion = self.partitions.session, Portion()
+        try:
+            if not session.on_answer(answer.session_id, answer.error_code):
+                self._on_lost_session(answer.error_code)
+                return
+            self.unreachable_because = ""
+            self._lost_sessions = 0
+            for part in answer.partitions:
+                asked = session.asked(part.topic_partition)
+                followed = self._current(asked, State.FETCHING)
+                if followed is None or asked is None or asked.fetch_offset != followed.fetch_offset:
+                    session.tell_anew(part.topic_partition)
+                elif part.error_code is not ErrorCode.NONE:
+                    self._on_error(followed, part.error_code)
+                elif part.diverging is not None:
+                    self._on_diverging(followed, asked.last_fetched_epoch, part.diverging)
+                else:
+                    yield from self._append(followed, part, portion)
+                if portion.is_full_after(partitions=1):
+                    yield
+        finally:
+            self._in_flight = None
+
+    def _current(
+        self, asked: PartitionAsk | EpochAsk | OffsetAsk | None, state: State
+    ) -> FollowedPartition | None:
+        """The partition that was asked for, unless it is followed otherwise by now."""
+        followed = None if asked is None else self.partitions.get(asked.topic_partition)
+        if (
+            followed is None
+            or asked is None
+            or followed.leader_epoch != asked.leader_epoch
+            or followed.state is not state
+        ):
+            self.stale_answers += 1
+            return None
+        return followed
+
+    # --- what becomes of a partition
+
+    def _on_epoch_end(self, followed: FollowedPartition, epoch: LeaderEpoch, answer: EpochEndAnswer) -> None:
+        log = self._logs.log(followed.topic_partition)
+        if answer.error_code is not ErrorCode.NONE:
+            self._on_error(followed, answer.error_code)
+        elif log is None:
+            self._delay(followed, _NO_LOG)
+        else:
+            cut = cut_for(log, epoch, answer.end)
+            self._cut(followed, log, cut.offset, is_agreed=cut.is_agreed)
+
+    def _on_diverging(self, followed: FollowedPartition, epoch: LeaderEpoch, end: EpochEnd) -> None:
+        log = self._logs.log(followed.topic_partition)
+        if log is None:
+            self._delay(followed, _NO_LOG)
+        else:
+            cut = cut_for(log, epoch, end)
+            self._cut(followed, log, cut.offset, is_agreed=cut.is_agreed)
+
+    def _cut(
+        self, followed: FollowedPartition, log: FollowedLog, offset: Offset, *, is_agreed: bool = True
+    ) -> None:
+        """X4, X6: cut the log, also where it ends at `offset`: an epoch without records may begin there."""
+        end_before, high_watermark_before = log.end_offset, log.high_watermark.offset
+        try:
+            self._logs.truncate(followed.topic_partition, offset)
+        except Exception as error:
+            self._on_raised(followed, error)
+            return
+        if log.end_offset < end_before:
+            words = f"cut from {end_before} to {log.end_offset}"
+            if log.end_offset < high_watermark_before:
+                words += f", below the high watermark {high_watermark_before}"
+            self._note(NoteKind.TRUNCATED, followed, words)
+        is_settled = is_agreed or log.latest_epoch == NO_EPOCH
+        if followed.state is State.FETCHING:
+            self._move(followed, Event.CUT if is_settled else Event.DIVERGED)
+        elif followed.state is State.TRUNCATING:
+            self._move(followed, Event.AGREED if is_settled else Event.ASK_AGAIN)
+        else:
+            self._move(followed, Event.LOCATED)
+        if followed.state is State.FETCHING:
+            self.partitions.want(followed, log)
+
+    def _on_offset(self, followed: FollowedPartition, answer: OffsetAnswer) -> None:
+        """X3: the leader's end, and then its start."""
+        log = self._logs.log(followed.topic_partition)
+        if answer.error_code is not ErrorCode.NONE:
+            self._on_error(followed, answer.error_code)
+        elif answer.offset < 0 or log is None:
+            self._delay(followed, _NO_LOG if log is None else "the leader does not tell its offsets")
+        elif not followed.asks_earliest:
+            self._on_leader_end(followed, log, answer.offset)
+        elif answer.offset > log.end_offset:
+            self._start_anew(followed, log, answer.offset)
+        else:
+            self._delay(followed, f"the leader refused offset {log.end_offset}, which it has")
+
+    def _on_leader_end(self, followed: FollowedPartition, log: FollowedLog, leader_end: Offset) -> None:
+        if leader_end >= log.end_offset:
+            followed.asks_earliest = True
+            self._move(followed, Event.END_KNOWN)
+        elif log.config.unclean_leader_election_enable:
+            self._cut(followed, log, leader_end)
+        else:
+            self._fail(
+                followed,
+                f"the leader ends at {leader_end}, below the log end {log.end_offset} here, and "
+                "unclean.leader.election.enable does not allow to drop what it lacks",
+            )
+
+    def _start_anew(self, followed: FollowedPartition, log: FollowedLog, offset: Offset) -> None:
+        before = f"{log.log_start_offset} to {log.end_offset}"
+        try:
+            self._logs.start_anew(followed.topic_partition, offset)
+        except Exception as error:
+            self._on_raised(followed, error)
+            return
+        self._note(NoteKind.STARTED_ANEW, followed, f"dropped {before}: the leader begins at {offset}")
+        self._move(followed, Event.LOCATED)
+        self.partitions.want(followed, log)
+
+    def _append(self, followed: FollowedPartition, part: PartitionAnswer, portion: Portion) -> Steps[None]:
+        """X2, R11: append a portion in each step, and follow the leader's HW and log start."""
+        key = followed.topic_partition
+        log = self._logs.log(key)
+        if log is None:
+            self._delay(followed, _NO_LOG)
+            return
+        if log.end_offset != followed.fetch_offset:
+            self._fail(
+                followed, f"offset {followed.fetch_offset} was fetched, the log ends at {log.end_offset}"
+            )
+            return
+        try:
+            for batches in portions_of(part.records):
+                self._logs.apply(key, batches, part.high_watermark, part.log_start_offset)
+                self._on_appended(followed, log, len(batches), part.high_watermark)
+                if portion.is_full_after(size_bytes=len(batches)):
+                    yield
+                    if self._has_changed(followed, log):
+                        self.partitions.session.tell_anew(key)
+                        return
+        except Exception as error:
+            self._on_raised(followed, error)
+
+    def _on_appended(
+        self, followed: FollowedPartition, log: FollowedLog, size_bytes: int, high_watermark: Offset
+    ) -> None:
+        now_ms = self._clock.monotonic_ms()
+        self.partitions.move(followed, Event.ADVANCED, now_ms)
+        self.partitions.want(followed, log)
+        followed.fetched_bytes += size_bytes
+        self.fetched_bytes += size_bytes
+        followed.note_lag(high_watermark, now_ms)
+
+    def _has_changed(self, followed: FollowedPartition, log: FollowedLog) -> bool:
+        """Whether the partition is followed otherwise, or no more, since the step before."""
+        key = followed.topic_partition
+        return self.partitions.get(key) is not followed or self._logs.log(key) is not log
+
+    # --- errors
+
+    def _on_error(self, followed: FollowedPartition, error_code: ErrorCode) -> None:
+        """X3, X5: what the leader answers for one partition."""
+        match error_code:
+            case ErrorCode.OFFSET_OUT_OF_RANGE if followed.state is State.FETCHING:
+                followed.asks_earliest = False
+                self._move(followed, Event.OUT_OF_RANGE)
+            case ErrorCode.FENCED_LEADER_EPOCH:
+                self._fail(
+                    followed, f"leader epoch {followed.leader_epoch} is over, the next is not known here"
+                )
+            case _:
+                self._delay(followed, f"the leader answered {error_code.name}")
+
+    def _on_raised(self, followed: FollowedPartition, error: Exception) -> None:
+        """X5: what the log here raised."""
+        if isinstance(error, _PASSING):
+            self._delay(followed, str(error))
+        elif isinstance(error, OdradekError):
+            self._fail(followed, str(error))
+        else:
+            self._fail(followed, f"a mistake of this broker's own: {error!r}", error)
+
+    def _on_lost_session(self, error_code: ErrorCode) -> None:
+        """A lost session is opened again at once; where that did not help, and after other errors, rest."""
+        self._lost_sessions += 1
+        if error_code in SESSION_ERRORS and self._lost_sessions == 1:
+            self._note(NoteKind.SESSION_LOST, None, f"the leader answered {error_code.name}")
+        else:
+            self._rest(f"the leader answered {error_code.name}")
+
+    def _rest(self, reason: str) -> None:
+        """Send nothing for the backoff: what failed was no single partition."""
+        self.partitions.session.on_lost()
+        self._rests_until_ms = self._clock.monotonic_ms() + self._backoff_ms()
+        if not self.unreachable_because:
+            self._note(NoteKind.SOURCE_LOST, None, reason)
+        self.unreachable_because = reason
+
+    def _delay_unanswered(self, asked: Iterable[EpochAsk | OffsetAsk], state: State) -> None:
+        for one in asked:
+            followed = self._current(one, state)
+            if followed is not None:
+                self._delay(followed, "the leader did not answer about it")
+
+    def _delay(self, followed: FollowedPartition, reason: str) -> None:
+        followed.delayed_until_ms = self._clock.monotonic_ms() + self._backoff_ms()
+        self._move(followed, Event.DELAYED_BY, reason)
+        self._note(NoteKind.DELAYED, followed, reason)
+
+    def _fail(self, followed: FollowedPartition, reason: str, error: Exception | None = None) -> None:
+        self._move(followed, Event.FAILED_BY, reason)
+        self._note(NoteKind.FAILED, followed, reason, error)
+
+    def _move(self, followed: FollowedPartition, event: Event, reason: str = "") -> None:
+        self.partitions.move(followed, event, self._clock.monotonic_ms(), reason)
+
+    def _note(
+        self, kind: NoteKind, followed: FollowedPartition | None, words: str, error: Exception | None = None
+    ) -> None:
+        named = None if followed is None else followed.topic_partition
+        self._notes(Note(kind, self.source, named, words, error))
+
+
+_NO_LOG: Final = "no log of it follows here"

@@ -1,0 +1,158 @@
+"""All fetchers of one broker, and which partition belongs to which (X1).
+
+A partition belongs to the fetcher of its leader that its name hashes to. So all changes of one partition
+meet one fetcher while its leader stays, whatever order the partitions came in:
+
+    num.replica.fetchers=2     orders-0 → n, orders-1 → 1 - n, orders-2 → n, ...
+
+A fetcher is made for the first partition of its leader and number, and dropped with the last.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from crc32c import crc32c
+
+from odradek.base.clock import Clock
+from odradek.base.execution import ITEMS_PER_STEP, Steps
+from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, TopicId, TopicPartition
+from odradek.replication.fetcher.describe import describe_fetchers
+from odradek.replication.fetcher.fetcher import Fetcher
+from odradek.replication.fetcher.fetcher_ports import FollowerLogs, Notes
+from odradek.replication.fetcher.followed_partition import FollowedPartition, State
+
+
+def fetcher_number(topic_partition: TopicPartition, fetchers: int) -> int:
+    """Which of a leader's fetchers a partition belongs to; neighbours in a topic belong to different ones."""
+    topic, partition = topic_partition
+    return (crc32c(topic.encode()) + partition) % fetchers
+
+
+class FetcherManager:
+    """The fetchers by source broker and number."""
+
+    def __init__(
+        self,
+        logs: FollowerLogs,
+        clock: Clock,
+        per_source: Callable[[], int],
+        backoff_ms: Callable[[], int],
+        notes: Notes,
+    ) -> None:
+        """`per_source` returns `num.replica.fetchers`, and `backoff_ms` `replica.fetch.backoff.ms`."""
+        self._logs = logs
+        self._clock = clock
+        self._wanted_per_source = per_source
+        self._backoff_ms = backoff_ms
+        self._notes = notes
+        self._fetchers: dict[tuple[BrokerId, int], Fetcher] = {}
+        """None of them is without partitions."""
+        self._fetcher_of: dict[TopicPartition, Fetcher] = {}
+        """Of each partition that has a leader."""
+        self._leaderless: dict[TopicPartition, int] = {}
+        """Partitions that follow nobody, as there is no leader, and since when."""
+        self.per_source = per_source()
+        """How many fetchers of one source partitions are spread over; see `spread`."""
+        self._bytes_of_gone = 0
+        """What fetchers appended that are gone."""
+
+    def __len__(self) -> int:
+        """How many partitions are followed, those without a leader too."""
+        return len(self._fetcher_of) + len(self._leaderless)
+
+    def fetchers(self) -> Iterable[Fetcher]:
+        """All fetchers, in the order of their making."""
+        return self._fetchers.values()
+
+    def is_current(self, fetcher: Fetcher) -> bool:
+        """Whether the fetcher still has partitions; one that has not asks nothing any more."""
+        return self._fetchers.get((fetcher.source, fetcher.number)) is fetcher
+
+    def partition(self, topic_partition: TopicPartition) -> FollowedPartition | None:
+        """A partition as its fetcher follows it; None where there is no leader, or it is not followed."""
+        fetcher = self._fetcher_of.get(topic_partition)
+        return None if fetcher is None else fetcher.partitions.get(topic_partition)
+
+    # --- roles
+
+    def follow(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: TopicId,
+        leader_id: BrokerId,
+        leader_epoch: LeaderEpoch,
+    ) -> Fetcher | None:
+        """R5c: follow this leader from now on; returns the fetcher that may have something to ask now."""
+        key = (leader_id, fetcher_number(topic_partition, self.per_source))
+        fetcher = self._fetchers.get(key)
+        if fetcher is None or self._fetcher_of.get(topic_partition) is not fetcher:
+            self.unfollow(topic_partition)
+        if leader_id == NO_BROKER:
+            self._leaderless[topic_partition] = self._clock.monotonic_ms()
+            return None
+        if fetcher is None:
+            fetcher = self._fetchers[key] = Fetcher(
+                *key, self._logs, self._clock, self._backoff_ms, self._notes
+            )
+        fetcher.follow(topic_partition, topic_id, leader_epoch)
+        self._fetcher_of[topic_partition] = fetcher
+        return fetcher
+
+    def unfollow(self, topic_partition: TopicPartition) -> None:
+        """R5b, R5d: follow no longer; does nothing for one that is not followed."""
+        self._leaderless.pop(topic_partition, None)
+        fetcher = self._fetcher_of.pop(topic_partition, None)
+        if fetcher is None:
+            return
+        fetcher.unfollow(topic_partition)
+        if not len(fetcher.partitions):
+            self._bytes_of_gone += fetcher.fetched_bytes
+            del self._fetchers[fetcher.source, fetcher.number]
+
+    @property
+    def is_to_be_spread(self) -> bool:
+        """Whether `num.replica.fetchers` has changed since the partitions were spread."""
+        return self.per_source != self._wanted_per_source()
+
+    def spread(self) -> Steps[list[Fetcher]]:
+        """Spread all partitions over as many fetchers as are wanted now; returns those that got some.
+
+        One that changes its fetcher begins there with the comparison of epochs.
+        """
+        self.per_source = self._wanted_per_source()
+        changed: dict[Fetcher, None] = {}
+        for number, (key, fetcher) in enumerate(list(self._fetcher_of.items()), 1):
+            followed = fetcher.partitions.get(key)
+            if (
+                followed is not None
+                and self._fetcher_of.get(key) is fetcher
+                and fetcher_number(key, self.per_source) != fetcher.number
+            ):
+                moved = self.follow(key, followed.topic_id, fetcher.source, followed.leader_epoch)
+                if moved is not None:
+                    changed[moved] = None
+            if number % ITEMS_PER_STEP == 0:
+                yield
+        return list(changed)
+
+    # --- for people and metrics
+
+    def count(self, state: State) -> int:
+        """How many partitions are in a state."""
+        return sum(fetcher.partitions.count(state) for fetcher in self._fetchers.values())
+
+    @property
+    def fetched_bytes(self) -> int:
+        """Bytes of records appended since the start; only rises."""
+        return self._bytes_of_gone + sum(fetcher.fetched_bytes for fetcher in self._fetchers.values())
+
+    def lags(self) -> Iterable[tuple[TopicPartition, int]]:
+        """X2: the partitions whose lag is known, with it."""
+        for key, fetcher in self._fetcher_of.items():
+            followed = fetcher.partitions.get(key)
+            if followed is not None and followed.lag is not None:
+                yield key, followed.lag
+
+    def describe(self) -> Mapping[str, Any]:
+        """Returns the fetchers and who is behind, for a person."""
+        return describe_fetchers(self._fetchers.values(), self._leaderless, self._clock.monotonic_ms())

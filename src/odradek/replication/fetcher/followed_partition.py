@@ -1,0 +1,126 @@
+"""One partition as its fetcher follows it: a state, and what happens next (X1 to X5).
+
+The states and what leads from one to another are the table TRANSITIONS. What it does not have is a mistake of
+ours: `move` asserts it.
+
+                    ┌─ ASK_AGAIN ─┐
+    begun ──► TRUNCATING ◄────────┘   asks where its last epoch ends in the leader's log (X4)
+                │ AGREED ▲  ▲
+                ▼        │  └─ RESUMED ── DELAYED ◄── DELAYED_BY ── any of the three that ask
+              FETCHING ──┘ DIVERGED       rests until a deadline (X5)
+                │ ▲  └ ADVANCED, CUT: stays
+    OUT_OF_RANGE│ │ LOCATED
+                ▼ │
+              LOCATING                    asks where the leader's log ends and begins (X3)
+
+    FAILED      from any other, for good: only a LeaderAndIsr with another epoch begins anew
+
+A partition is followed under one leader epoch. With the next epoch it is another object, so that an answer
+to what was asked before never meets it.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicId, TopicPartition
+
+
+class State(Enum):
+    """What a followed partition does; the values are words for a person."""
+
+    TRUNCATING = "compares epochs with the leader"
+    FETCHING = "fetches"
+    LOCATING = "asks for the leader's offsets"
+    DELAYED = "waits after an error"
+    FAILED = "failed"
+
+
+class Event(Enum):
+    """What may happen to a followed partition."""
+
+    ASK_AGAIN = "the leader does not know the epoch asked for: an older one is asked for"
+    AGREED = "the log is a prefix of the leader's, or as much of it as can be known"
+    ADVANCED = "an answer was applied"
+    CUT = "a diverging epoch in an answer was settled at once"
+    DIVERGED = "a diverging epoch in an answer has to be asked about"
+    OUT_OF_RANGE = "the leader does not have the offset"
+    END_KNOWN = "the leader's end is known, and its start is asked for"
+    LOCATED = "the log begins or ends where the leader's does"
+    DELAYED_BY = "an error that may pass"
+    RESUMED = "the delay is over"
+    FAILED_BY = "an error that does not pass"
+
+
+TRANSITIONS: Final[dict[tuple[State, Event], State]] = {
+    (State.TRUNCATING, Event.ASK_AGAIN): State.TRUNCATING,
+    (State.TRUNCATING, Event.AGREED): State.FETCHING,
+    (State.TRUNCATING, Event.DELAYED_BY): State.DELAYED,
+    (State.TRUNCATING, Event.FAILED_BY): State.FAILED,
+    (State.FETCHING, Event.ADVANCED): State.FETCHING,
+    (State.FETCHING, Event.CUT): State.FETCHING,
+    (State.FETCHING, Event.DIVERGED): State.TRUNCATING,
+    (State.FETCHING, Event.OUT_OF_RANGE): State.LOCATING,
+    (State.FETCHING, Event.DELAYED_BY): State.DELAYED,
+    (State.FETCHING, Event.FAILED_BY): State.FAILED,
+    (State.LOCATING, Event.END_KNOWN): State.LOCATING,
+    (State.LOCATING, Event.LOCATED): State.FETCHING,
+    (State.LOCATING, Event.DELAYED_BY): State.DELAYED,
+    (State.LOCATING, Event.FAILED_BY): State.FAILED,
+    # Whatever has happened during the delay, the epochs are compared before anything is appended.
+    (State.DELAYED, Event.RESUMED): State.TRUNCATING,
+    (State.DELAYED, Event.FAILED_BY): State.FAILED,
+}
+
+
+@dataclass(slots=True, eq=False)
+class FollowedPartition:
+    """One partition under one leader epoch. Times are on the monotonic clock."""
+
+    topic_partition: TopicPartition
+    topic_id: TopicId
+    """Never zero: Fetch names topics by their ids."""
+    leader_epoch: LeaderEpoch
+    """The epoch of the LeaderAndIsr that made this broker a follower; never changes."""
+    begun_ms: int
+    """When that came."""
+    state: State = State.TRUNCATING
+    state_since_ms: int = 0
+    """When it came into that state from another."""
+    reason: str = ""
+    """Why it is delayed or failed; "" in any other state."""
+    delayed_until_ms: int = 0
+    """While it is delayed: when it goes on."""
+    fetch_offset: Offset = NO_OFFSET
+    """While it fetches: the next offset, which is the log's LEO (X2); -1 before."""
+    last_fetched_epoch: LeaderEpoch = NO_EPOCH
+    """While it fetches: the epoch of the log's last record; -1 where there is none."""
+    asks_earliest: bool = False
+    """While it locates: whether the leader's end is known, and not below LEO (X3)."""
+    lag: int | None = None
+    """X2: the leader's HW less the next offset, at least 0; None before the first answer."""
+    behind_since_ms: int | None = 0
+    """When it was last known to lag by nothing, or began; None while it lags by nothing."""
+    fetched_bytes: int = 0
+    """Bytes of records appended."""
+
+    def __post_init__(self) -> None:
+        self.state_since_ms = self.begun_ms
+        self.behind_since_ms = self.begun_ms
+
+    def move(self, event: Event, now_ms: int, reason: str = "") -> None:
+        """Take the transition of an event; `reason` is for the states that have one."""
+        after = TRANSITIONS.get((self.state, event))
+        assert after is not None, f"{self.topic_partition}: {event.name} while it {self.state.value}"
+        if after is not self.state:
+            self.state_since_ms = now_ms
+        self.state = after
+        self.reason = reason
+
+    def note_lag(self, high_watermark: Offset, now_ms: int) -> None:
+        """X2: the leader has said its HW."""
+        self.lag = max(0, high_watermark - self.fetch_offset)
+        if not self.lag:
+            self.behind_since_ms = None
+        elif self.behind_since_ms is None:
+            self.behind_since_ms = now_ms

@@ -1,0 +1,222 @@
+"""The worked examples of KIP-101 and KIP-279, and others of that kind: logs are equal below HW afterwards."""
+
+import pytest
+
+from odradek.base.settings import TopicConfig
+from odradek.replication.fetcher import EpochEndsAsk, NoteKind, State
+from tests.replication.fetcher.brokers import Brokers
+
+UNCLEAN = TopicConfig(unclean_leader_election_enable=True)
+
+
+def both(brokers: Brokers) -> tuple[int, int]:
+    return brokers[1].log().end_offset, brokers[2].log().end_offset
+
+
+def epochs_asked(brokers: Brokers, broker_id: int) -> list[int]:
+    return [one.epoch for ask in brokers[broker_id].asks if isinstance(ask, EpochEndsAsk) for one in ask.asks]
+
+
+def test_a_follower_that_restarts_keeps_what_its_leader_has() -> None:
+    """KIP-101, first scenario; X4: it has m2, its HW does not know; the leader dies after it has asked."""
+    brokers = Brokers((1, 2))
+    brokers.elect(2, isr=(1, 2))
+    brokers[2].produce()
+    brokers.settle()
+    brokers[1].write_checkpoints()
+    brokers[2].produce()
+    brokers.round()
+    assert (both(brokers), brokers[1].log().high_watermark.offset) == ((2, 2), 1)
+    brokers[1].kill()
+    brokers[1].start()
+    brokers.elect(2, isr=(1, 2))
+    brokers.round()
+    assert brokers[1].log().end_offset == 2, "cut to HW"
+    brokers[2].kill()
+    brokers.elect(1, isr=(1,))
+    assert brokers[1].log().high_watermark.offset == 2
+    brokers[2].start()
+    brokers.elect(1, isr=(1,))
+    brokers.settle()
+    assert both(brokers) == (2, 2)
+    brokers.check_logs()
+
+
+def test_a_follower_that_restarts_and_is_elected_keeps_what_it_has() -> None:
+    """KIP-101, first scenario, as it is when the leader is gone before anybody could be asked."""
+    brokers = Brokers((1, 2))
+    brokers.elect(2, isr=(1, 2))
+    brokers[2].produce(2)
+    brokers.round()
+    brokers.round()
+    assert (both(brokers), brokers[1].log().high_watermark.offset) == ((2, 2), 0)
+    brokers[2].kill()
+    brokers[1].kill()
+    brokers[1].start()
+    brokers.elect(1, isr=(1, 2))
+    assert brokers[1].log().end_offset == 2
+    brokers[2].start()
+    brokers.elect(1, isr=(1, 2))
+    brokers.settle()
+    assert both(brokers) == (2, 2)
+    assert brokers[1].log().high_watermark.offset == 2
+    brokers.check_logs()
+
+
+def test_replicas_that_lost_power_do_not_diverge() -> None:
+    """KIP-101, second scenario; X4, X6: 2 lost one of two records, came back first and wrote another."""
+    brokers = Brokers((1, 2))
+    brokers.elect(1, isr=(1, 2))
+    brokers[1].produce()
+    brokers.settle()
+    brokers[2].log().flush()
+    brokers[2].write_checkpoints()
+    brokers[1].produce()
+    brokers.settle()
+    assert both(brokers) == (2, 2)
+    brokers[1].log().flush()
+    brokers[1].write_checkpoints()
+    brokers[1].lose_power()
+    brokers[2].lose_power()
+    brokers[2].start()
+    brokers.elect(2, isr=(2,))
+    assert brokers[2].log().end_offset == 1
+    brokers[2].produce()
+    brokers[1].start()
+    brokers.elect(2, isr=(2,))
+    brokers.settle()
+    assert both(brokers)[0] == both(brokers)[1]
+    assert brokers[1].noted(NoteKind.TRUNCATED) == ["cut from 2 to 1, below the high watermark 2"]
+    brokers.check_logs()
+    assert brokers[1].log().epoch_of(1) == brokers[2].log().epoch_of(1)
+
+
+def test_a_fast_fail_over_does_not_leave_another_leaders_records() -> None:
+    """KIP-279, KAFKA-6361; X4: 2 led epoch 1 alone, and the leader of epoch 2 has never heard of that."""
+    brokers = Brokers((1, 2))
+    brokers.elect(1, isr=(1, 2))
+    brokers[1].produce(10)
+    brokers.settle()
+    brokers.elect(2, isr=(1, 2), only=(2,))
+    brokers[2].produce(5)
+    brokers.elect(1, isr=(1, 2))
+    brokers[1].produce(10)
+    brokers[2].asks.clear()
+    brokers.settle()
+    assert both(brokers) == (20, 20)
+    assert epochs_asked(brokers, 2) == [1, 0]
+    assert brokers[2].noted(NoteKind.TRUNCATED) == ["cut from 15 to 10"]
+    brokers.check_logs()
+
+
+def test_records_of_an_epoch_between_those_of_the_leader_are_found() -> None:
+    """KIP-279, the example that needs more than one question; X4.
+
+    leader      epoch 1: 0-4     epoch 2: 5-19      epoch 4: 20-
+    follower    epoch 1: 0-9     epoch 3: 10-19
+    """
+    brokers = Brokers((1, 2), config=UNCLEAN)
+    brokers.elect(2, isr=(1, 2))
+    brokers.elect(2, isr=(1, 2))
+    brokers[2].produce(5)
+    brokers.settle()
+    brokers[2].produce(5)
+    brokers[2].is_reachable = False
+    assert brokers.elect(1, isr=(1,), only=(1,)) == 2
+    brokers[1].produce(15)
+    assert brokers.elect(2, isr=(2,), only=(2,)) == 3
+    brokers[2].produce(10)
+    assert (brokers[1].log().end_offset, brokers[2].log().end_offset) == (20, 20)
+    brokers[2].asks.clear()
+    brokers.elect(1, isr=(1,))
+    brokers[1].produce()
+    brokers.settle()
+    assert epochs_asked(brokers, 2) == [3, 1]
+    assert both(brokers) == (21, 21)
+    brokers.check_logs()
+    assert [brokers[2].log().epoch_of(offset) for offset in (4, 5, 19, 20)] == [1, 2, 2, 4]
+
+
+def test_a_leader_that_was_cut_meanwhile_is_compared_again_under_each_epoch() -> None:
+    """KAFKA-7164; X4: 3 missed the epoch in which 1, its leader before and after, was cut."""
+    brokers = Brokers((1, 2, 3), config=UNCLEAN)
+    brokers.elect(1, isr=(1, 3))
+    brokers[1].produce()
+    brokers[2].is_reachable = True
+    brokers.all[2].fetchers.unfollow(next(iter(brokers.epochs)))
+    brokers.settle()
+    assert [broker.log().end_offset for broker in brokers.all.values()] == [1, 0, 1]
+    brokers.elect(2, isr=(2,), only=(1, 2))
+    brokers.round()
+    brokers.round()
+    assert brokers[1].log().end_offset == 0
+    brokers[2].kill()
+    brokers.elect(1, isr=(1,), only=(1,))
+    brokers[1].produce()
+    brokers.elect(1, isr=(1,), only=(1, 3))
+    brokers.settle()
+    assert brokers[3].log().end_offset == 1
+    brokers.check_logs()
+
+
+def test_a_follower_that_is_ahead_of_an_unclean_leader_is_cut_to_it() -> None:
+    """X4: three replicas, the one elected has least."""
+    brokers = Brokers((1, 2, 3), config=UNCLEAN)
+    brokers.elect(1, isr=(1, 2, 3))
+    brokers[1].produce(3)
+    brokers.settle()
+    brokers[3].fetchers.unfollow(next(iter(brokers.epochs)))
+    brokers.elect(1, isr=(1, 2), only=(1, 2))
+    brokers[1].produce(4)
+    brokers.settle()
+    brokers[1].kill()
+    brokers.elect(3, isr=(3,))
+    brokers[3].produce(2)
+    brokers[1].start()
+    brokers.elect(3, isr=(3,))
+    brokers.settle()
+    assert [broker.log().end_offset for broker in brokers.all.values()] == [5, 5, 5]
+    brokers.check_logs()
+    assert brokers[2].noted(NoteKind.TRUNCATED) == ["cut from 7 to 3, below the high watermark 7"]
+
+
+def test_an_epoch_that_wrote_nothing_is_cut_too() -> None:
+    """X6: one who led without writing would answer a wrong end for it, were it elected again."""
+    brokers = Brokers((1, 2))
+    brokers.elect(1, isr=(1, 2))
+    brokers[1].produce(2)
+    brokers.settle()
+    brokers.elect(2, isr=(1, 2), only=(2,))
+    assert brokers[2].log().latest_epoch == 1
+    brokers.elect(1, isr=(1, 2))
+    brokers.round()
+    assert (brokers[2].log().latest_epoch, brokers[2].state()) == (0, State.TRUNCATING)
+    brokers[1].produce()
+    brokers.settle()
+    assert [brokers[2].log().epoch_of(offset) for offset in range(3)] == [0, 0, 2]
+    brokers.check_logs()
+
+
+@pytest.mark.parametrize("is_flushed", [True, False])
+def test_a_cut_is_on_disk_before_anything_is_appended_behind_it(is_flushed: bool) -> None:
+    """X6: power is lost after the append; what was cut does not come back beside it."""
+    brokers = Brokers((1, 2))
+    brokers.elect(2, isr=(1, 2))
+    brokers[2].produce(6)
+    brokers[2].log().flush()
+    brokers[2].write_checkpoints()
+    brokers.elect(1, isr=(1,))
+    brokers[1].produce(3)
+    brokers[2].flushes.clear()
+    brokers.settle()
+    assert both(brokers) == (3, 3)
+    assert brokers[2].flushes, "the disk is not asked in the background"
+    if is_flushed:
+        brokers[2].log().flush()
+    brokers[2].lose_power()
+    brokers[2].start()
+    brokers.elect(1, isr=(1,))
+    assert brokers[2].log().end_offset == (3 if is_flushed else 0)
+    brokers.settle()
+    assert both(brokers) == (3, 3)
+    brokers.check_logs()
