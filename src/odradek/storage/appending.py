@@ -120,16 +120,20 @@ class LogAppender:
             self._write(batch, [header], now_ms)
 
     def _bring_cut_to_disk(self) -> None:
-        """X6: a truncation is on disk, recovery point included, before anything is appended behind it."""
+        """X6: a truncation is on disk, recovery point included, before anything is appended behind it.
+
+        A flush in the background may have done the first part by now, never the second.
+        """
         self._flusher.flush()
         self.place.write_recovery_points()
+        self._flushes.is_cut = False
 
     def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
         """Write batches that have their offsets, remember what they say; True when a segment was begun."""
         last = headers[-1]
         last_offset = last.base_offset + last.last_offset_delta
         flushes = self._flushes
-        if flushes.names_synced < flushes.cut_at_name:
+        if flushes.is_cut:
             self._bring_cut_to_disk()
         active, parts, offsets = self._segments.active, self._parts, self._offsets
         rolled = must_roll(

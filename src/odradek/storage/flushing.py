@@ -71,7 +71,7 @@ class PendingFlush:
 class FlushState:
     """How much of a log is on disk."""
 
-    __slots__ = ("cut_at_name", "flushed_offset", "generation", "last_flush_ms", "names_made", "names_synced")
+    __slots__ = ("flushed_offset", "generation", "is_cut", "last_flush_ms", "names_made", "names_synced")
 
     def __init__(self, flushed_offset: Offset, now_ms: int, *, names_are_synced: bool) -> None:
         self.flushed_offset = flushed_offset  # all records below are on disk: the recovery point
@@ -79,7 +79,8 @@ class FlushState:
         self.generation = 0  # truncations so far
         self.names_made = 1  # files made or replaced, the log's own directory counted as the first
         self.names_synced = int(names_are_synced)  # those of them whose names are on disk
-        self.cut_at_name = 0  # `names_made` at the last truncation
+        # The log was truncated, and neither that nor the recovery point is known to be on disk (X6).
+        self.is_cut = False
 
     @property
     def has_new_names(self) -> bool:
@@ -140,7 +141,7 @@ class FlushState:
         self.generation += 1
         self.names_made += 1
         self.flushed_offset = min(self.flushed_offset, offset)
-        self.cut_at_name = self.names_made
+        self.is_cut = True
 
 
 _SMALL_FILES = (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA, file_names.TRANSACTION_SUMS)

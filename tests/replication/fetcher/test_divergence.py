@@ -4,7 +4,9 @@ import pytest
 
 from odradek.base.settings import TopicConfig
 from odradek.replication.fetcher import EpochEndsAsk, NoteKind, State
-from tests.replication.fetcher.brokers import Brokers
+from odradek.storage.checkpoint import read_offsets
+from odradek.storage.file_names import RECOVERY_POINTS
+from tests.replication.fetcher.brokers import Brokers, P
 
 UNCLEAN = TopicConfig(unclean_leader_election_enable=True)
 
@@ -220,3 +222,21 @@ def test_a_cut_is_on_disk_before_anything_is_appended_behind_it(is_flushed: bool
     brokers.settle()
     assert both(brokers) == (3, 3)
     brokers.check_logs()
+
+
+def test_the_recovery_point_is_cut_before_the_append_also_where_the_disk_was_faster() -> None:
+    """X6: what a flush in the background has brought to disk does not include the checkpoint."""
+    brokers = Brokers((1, 2))
+    brokers.elect(2, isr=(1, 2))
+    brokers[2].produce(6)
+    brokers[2].log().flush()
+    brokers[2].write_checkpoints()
+    brokers.elect(1, isr=(1,))
+    brokers.round()
+    assert brokers[2].log().end_offset == 0
+    brokers[2].log().flush()
+    brokers[1].produce(9)
+    brokers.settle()
+    assert brokers[2].log().end_offset == 9
+    points, damage = read_offsets(brokers[2].disk, f"/data/{RECOVERY_POINTS}")
+    assert (points[P], damage) == (0, None)
