@@ -1,4 +1,4 @@
-"""Brokers of one cluster, each with its replicas and fetchers over a disk in memory, and no wire between them.
+"""Brokers of one cluster, each with replicas and fetchers over a disk in memory, and no wire between.
 
 brokers = Brokers()
 brokers.elect(1, isr=(1, 2))      roles for all that are alive, under the next epoch

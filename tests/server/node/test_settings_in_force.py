@@ -9,11 +9,13 @@ import logging
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import NamedTuple
+from uuid import UUID
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
+from odradek.base.ids import TopicPartition
 from odradek.base.settings import BROKER_SETTINGS, GROUP_SETTINGS, Update
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import HEADER_BYTES, BatchHeader, iter_headers, read_header
@@ -273,6 +275,18 @@ def takes_writes_without_its_follower(node: SimNode) -> bool:
     return produced(node, batch_of(), "pair").error_code == 0
 
 
+def fetchers_of_one_leader(node: SimNode) -> int:
+    """Over how many the partitions are spread that one broker leads."""
+    manager = node.core.fetchers.manager
+    followed = [TopicPartition("far", number) for number in range(12)]
+    for partition in followed:
+        manager.follow(partition, UUID(int=1), leader_id=77, leader_epoch=0)
+    found = len(list(manager.fetchers()))
+    for partition in followed:
+        manager.unfollow(partition)
+    return found
+
+
 def is_on_disk_when_acknowledged(node: SimNode) -> bool:
     log = node.log("plain")
     log.flush()
@@ -374,6 +388,7 @@ ENTRIES = {
     "log.segment.delete.delay.ms": Entry("100", removes_files_after(200)),
     "message.max.bytes": Entry("5000", takes_large),
     "min.insync.replicas": Entry("2", takes_writes_without_its_follower),
+    "num.replica.fetchers": Entry("5", fetchers_of_one_leader),
     "odradek.log.flush.before.ack": Entry("true", is_on_disk_when_acknowledged),
     "odradek.record.validation": Entry("header", walks_records),
     "producer.id.expiration.ms": Entry("500", forgets_a_producer),

@@ -51,8 +51,8 @@ class FetcherManager:
         """Of each partition that has a leader."""
         self._leaderless: dict[TopicPartition, int] = {}
         """Partitions that follow nobody, as there is no leader, and since when."""
-        self.per_source = per_source()
-        """How many fetchers of one source partitions are spread over; see `spread`."""
+        self._per_source = per_source()
+        """How many fetchers of one source the partitions were spread over last; see `spread`."""
         self._bytes_of_gone = 0
         """What fetchers appended that are gone."""
 
@@ -63,6 +63,10 @@ class FetcherManager:
     def fetchers(self) -> Iterable[Fetcher]:
         """All fetchers, in the order of their making."""
         return self._fetchers.values()
+
+    def names(self) -> list[TopicPartition]:
+        """All partitions that are followed, those without a leader too."""
+        return [*self._fetcher_of, *self._leaderless]
 
     def is_current(self, fetcher: Fetcher) -> bool:
         """Whether the fetcher still has partitions; one that has not asks nothing any more."""
@@ -83,7 +87,7 @@ class FetcherManager:
         leader_epoch: LeaderEpoch,
     ) -> Fetcher | None:
         """R5c: follow this leader from now on; returns the fetcher that may have something to ask now."""
-        key = (leader_id, fetcher_number(topic_partition, self.per_source))
+        key = (leader_id, fetcher_number(topic_partition, self._wanted_per_source()))
         fetcher = self._fetchers.get(key)
         if fetcher is None or self._fetcher_of.get(topic_partition) is not fetcher:
             self.unfollow(topic_partition)
@@ -112,21 +116,21 @@ class FetcherManager:
     @property
     def is_to_be_spread(self) -> bool:
         """Whether `num.replica.fetchers` has changed since the partitions were spread."""
-        return self.per_source != self._wanted_per_source()
+        return self._per_source != self._wanted_per_source()
 
     def spread(self) -> Steps[list[Fetcher]]:
         """Spread all partitions over as many fetchers as are wanted now; returns those that got some.
 
         One that changes its fetcher begins there with the comparison of epochs.
         """
-        self.per_source = self._wanted_per_source()
+        self._per_source = wanted = self._wanted_per_source()
         changed: dict[Fetcher, None] = {}
         for number, (key, fetcher) in enumerate(list(self._fetcher_of.items()), 1):
             followed = fetcher.partitions.get(key)
             if (
                 followed is not None
                 and self._fetcher_of.get(key) is fetcher
-                and fetcher_number(key, self.per_source) != fetcher.number
+                and fetcher_number(key, wanted) != fetcher.number
             ):
                 moved = self.follow(key, followed.topic_id, fetcher.source, followed.leader_epoch)
                 if moved is not None:

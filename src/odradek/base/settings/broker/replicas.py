@@ -85,7 +85,6 @@ class ReplicaSettings:
         1,
         "How many fetchers a broker runs for each source broker.",
         update=Update.CLUSTER_WIDE,
-        no_effect="this broker is alone in its cluster",
         least=1,
     )
     replica_fetch_backoff_ms: int = setting(
@@ -94,7 +93,6 @@ class ReplicaSettings:
         1000,
         "How long a partition rests after a failed fetch.",
         least=0,
-        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_max_bytes: int = setting(
         Kind.INT,
@@ -102,14 +100,12 @@ class ReplicaSettings:
         1_048_576,
         "The most bytes of one partition in a follower's fetch.",
         least=0,
-        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_min_bytes: int = setting(
         Kind.INT,
         "replica.fetch.min.bytes",
         1,
         "The fewest bytes that a follower's fetch waits for.",
-        no_effect="this broker is alone in its cluster",
         least=0,
     )
     replica_fetch_response_max_bytes: int = setting(
@@ -118,14 +114,12 @@ class ReplicaSettings:
         10_485_760,
         "The most bytes of one answer to a follower's fetch.",
         least=0,
-        no_effect="this broker is alone in its cluster",
     )
     replica_fetch_wait_max_ms: int = setting(
         Kind.INT,
         "replica.fetch.wait.max.ms",
         500,
         "How long a follower's fetch may wait.",
-        no_effect="this broker is alone in its cluster",
         least=0,
     )
     replica_high_watermark_checkpoint_interval_ms: int = setting(
@@ -154,6 +148,5 @@ class ReplicaSettings:
         "replica.socket.timeout.ms",
         30_000,
         "How long a follower waits for an answer.",
-        no_effect="this broker is alone in its cluster",
         least=1,
     )

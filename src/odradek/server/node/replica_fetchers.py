@@ -1,0 +1,246 @@
+"""Runs the fetchers of a node: sends what they ask, gives them the answers, wakes them at their times.
+
+What to ask and what an answer means is `replication.fetcher`'s. Here it becomes requests of the wire, and
+goes to the leaders over connections of its own: a Fetch waits at its leader, and would hold back every order
+behind it.
+
+    LeaderAndIsr   on_roles(following p, leader 2)      the fetcher of 2 has something to ask
+    a turn later   FetchRequest to 2                    made in steps
+    the answer     applied in steps, then the next request
+    no answer      the fetcher rests; a timed call wakes it
+
+One fetcher has one request under way, and one connection to its broker: fetchers of different numbers never
+share one.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from odradek.base.errors import ApiError
+from odradek.base.execution import Defer, Slices, Steps
+from odradek.base.ids import BrokerId
+from odradek.base.settings import BrokerSettings
+from odradek.replication.fetcher import (
+    Ask,
+    Fetcher,
+    FetcherManager,
+    FollowerLogs,
+    Note,
+    NoteKind,
+)
+from odradek.replication.role_changes import RoleChanges
+from odradek.server.edge.complaints import Complaints
+from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
+from odradek.timer import TimedCall, Timer
+from odradek.wire.message import Message
+
+_log = logging.getLogger(__name__)
+
+_SERIOUS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW, NoteKind.FAILED})
+"""Each of them is logged; the others may come often, and are logged within bounds."""
+_CUTS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW})
+
+
+class ReplicaFetchers:
+    """The fetchers of one node, and what drives them; owned by the node's thread."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        logs: FollowerLogs,
+        connect: Callable[[], Peers],
+        *,
+        settings: Callable[[], BrokerSettings],
+        broker_epoch: Callable[[], int],
+        timer: Timer,
+        slices: Slices,
+        defer: Defer,
+        on_cut: Callable[[], None],
+    ) -> None:
+        """`connect` makes a `Peers` with connections of its own; `on_cut` is called after logs were cut (X3).
+
+        `broker_epoch` returns the epoch of this broker's registration.
+        """
+        self._broker_id = broker_id
+        self._logs = logs
+        self._connect = connect
+        self._settings = settings
+        self._broker_epoch = broker_epoch
+        self._timer = timer
+        self._slices = slices
+        self._defer = defer
+        self._on_cut = on_cut
+        self.manager = FetcherManager(
+            logs,
+            timer.clock,
+            lambda: settings().num_replica_fetchers,
+            lambda: settings().replica_fetch_backoff_ms,
+            self._note,
+        )
+        """Which partitions are followed, and how far."""
+        self.noted: Counter[NoteKind] = Counter()
+        """What has happened since the start, by kind."""
+        self._remarks = Complaints(_log, timer.clock, "%d more remarks about fetching from leaders")
+        self._peers: dict[int, Peers] = {}
+        """The connections of all fetchers of a number, one to each broker."""
+        self._to_ask: dict[Fetcher, None] = {}
+        """Fetchers that a later turn lets ask; empty unless `_has_asked_for_turn`."""
+        self._has_asked_for_turn = False
+        self._wakes: dict[Fetcher, TimedCall] = {}
+        """What wakes fetchers that have nothing to ask now."""
+        self._is_spreading = False
+        self._has_cut = False
+        """Whether logs were cut since `on_cut` was called last."""
+        self.is_closed = False
+        """Whether the broker stops: nothing is asked or applied any more."""
+
+    # --- what is followed
+
+    def on_roles(self, changes: RoleChanges) -> None:
+        """R5b, R5c, R5d: the controller has changed what this broker follows."""
+        for led in changes.leading:
+            self.manager.unfollow(led.topic_partition)
+        for stopped in changes.stopped:
+            self.manager.unfollow(stopped)
+        for followed in changes.following:
+            state = followed.state
+            fetcher = self.manager.follow(
+                followed.topic_partition, followed.topic_id, state.leader, state.leader_epoch
+            )
+            if fetcher is not None:
+                self._let_ask(fetcher)
+
+    def drop_lost(self) -> None:
+        """A log directory went offline: follow no longer what lay in it."""
+        for topic_partition in self.manager.names():
+            if self._logs.log(topic_partition) is None:
+                self.manager.unfollow(topic_partition)
+
+    def close(self) -> None:
+        """The broker stops."""
+        self.is_closed = True
+        for wake in self._wakes.values():
+            wake.cancel()
+        self._wakes.clear()
+
+    # --- asking
+
+    def _let_ask(self, fetcher: Fetcher) -> None:
+        """Let a fetcher ask in a later turn: roles come by the thousand."""
+        self._to_ask[fetcher] = None
+        if not self._has_asked_for_turn:
+            self._has_asked_for_turn = True
+            self._defer(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._has_asked_for_turn = False
+        to_ask, self._to_ask = self._to_ask, {}
+        for fetcher in to_ask:
+            self._ask(fetcher)
+        if self.manager.is_to_be_spread and not self._is_spreading:
+            self._is_spreading = True
+            self._slices.run(self._spread(), self._not_spread)
+
+    def _ask(self, fetcher: Fetcher) -> None:
+        wake = self._wakes.pop(fetcher, None)
+        if wake is not None:
+            wake.cancel()
+        if self.is_closed or not self.manager.is_current(fetcher):
+            return
+        ask = fetcher.next_ask()
+        self._tell_of_cuts()
+        if ask is not None:
+            self._slices.run(self._send(fetcher, ask), partial(self._on_broken, fetcher))
+            return
+        wakes_at_ms = fetcher.wakes_at_ms()
+        if wakes_at_ms is not None:
+            wake = self._wakes[fetcher] = TimedCall(wakes_at_ms, partial(self._let_ask, fetcher))
+            self._timer.add(wake)
+
+    def _send(self, fetcher: Fetcher, ask: Ask) -> Steps[None]:
+        # Loaded when there is something to fetch: a broker that is alone in its cluster need not wait for it.
+        from odradek.server.node.fetcher_messages import FetchSender, to_request
+
+        settings = self._settings()
+        sender = FetchSender(
+            self._broker_id,
+            self._broker_epoch(),
+            settings.replica_fetch_wait_max_ms,
+            settings.replica_fetch_min_bytes,
+            settings.replica_fetch_max_bytes,
+            settings.replica_fetch_response_max_bytes,
+        )
+        request = yield from to_request(ask, sender)
+        peers = self._peers.get(fetcher.number)
+        if peers is None:
+            peers = self._peers[fetcher.number] = self._connect()
+        version, timeout_ms = type(request).VERSIONS.highest, settings.replica_socket_timeout_ms
+        peers.send(
+            PeerRequest(fetcher.source, request, version, timeout_ms), partial(self._on_outcome, fetcher)
+        )
+
+    def _spread(self) -> Steps[None]:
+        fetchers = yield from self.manager.spread()
+        self._is_spreading = False
+        for fetcher in fetchers:
+            self._let_ask(fetcher)
+
+    def _not_spread(self, error: Exception) -> None:
+        self._is_spreading = False
+        _log.error("partitions are not spread over the fetchers that are wanted", exc_info=error)
+
+    # --- answers
+
+    def _on_outcome(self, fetcher: Fetcher, outcome: PeerOutcome) -> None:
+        if self.is_closed:
+            return
+        if isinstance(outcome, ApiError):
+            fetcher.on_unanswered(str(outcome))
+            self._let_ask(fetcher)
+        else:
+            self._slices.run(self._apply(fetcher, outcome), partial(self._on_broken, fetcher))
+
+    def _apply(self, fetcher: Fetcher, response: Message) -> Steps[None]:
+        from odradek.server.node.fetcher_messages import apply_response
+
+        for _ in apply_response(fetcher, response):
+            yield
+            if self.is_closed:  # the logs are about to be
+                return
+        self._tell_of_cuts()
+        self._let_ask(fetcher)
+
+    def _on_broken(self, fetcher: Fetcher, error: Exception) -> None:
+        """Our own mistake, which is no single partition's: go on after the backoff."""
+        _log.error("fetching from broker %d met a mistake", fetcher.source, exc_info=error)
+        fetcher.on_unanswered(f"a mistake of this broker's own: {error!r}")
+        self._let_ask(fetcher)
+
+    def _tell_of_cuts(self) -> None:
+        if self._has_cut:
+            self._has_cut = False
+            self._on_cut()
+
+    # --- for people
+
+    def describe(self) -> Any:  # noqa: ANN401
+        """See `FetcherManager.describe`."""
+        return self.manager.describe()
+
+    def _note(self, note: Note) -> None:
+        self.noted[note.kind] += 1
+        self._has_cut |= note.kind in _CUTS
+        fields: dict[str, object] = {"leader": note.source}
+        if note.topic_partition is None:
+            self._remarks.say("fetching from broker %d: %s", note.source, note.words, fields=fields)
+            return
+        fields["topic"], fields["partition"] = note.topic_partition
+        said = ("%s, fetched from broker %d, %s: %s", note.topic_partition, note.source, note.kind.value)
+        if note.kind in _SERIOUS:
+            level = logging.ERROR if note.kind is NoteKind.FAILED else logging.WARNING
+            _log.log(level, *said, note.words, exc_info=note.error, extra=fields)
+        else:
+            self._remarks.say(*said, note.words, fields=fields)
