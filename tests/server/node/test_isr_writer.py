@@ -255,6 +255,8 @@ def test_a_leader_whose_follower_does_not_fetch_leads_alone_and_everybody_learns
     leader = next(
         node for node in (one, two) if node.core.image.topics["t"].partitions[0].leader == node.broker_id
     )
+    for node in (one, two):
+        node.core.fetchers.close()
 
     def is_isr_write(operation: Operation) -> bool:
         return isinstance(operation, SetData) and operation.path == STATE

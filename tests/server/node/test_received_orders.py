@@ -68,6 +68,7 @@ class Bench:
             lambda: core.controller.registered_epoch,
             groups=core.groups,
             transactions=core.transactions,
+            fetchers=core.fetchers,
         )
 
     def receive(self, name: str, request: OrderRequest) -> None:

@@ -8,17 +8,18 @@ parts that they use, and ports where what is behind them is made later.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.base.execution import RunSteps, Slices
+from odradek.base.execution import RunSteps, Slices, Steps
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
 from odradek.metadata.image import ClusterImage, Endpoint
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
+from odradek.replication.following import Following
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
@@ -32,6 +33,7 @@ from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.server.node.record_work import RecordWork
+from odradek.server.node.replica_fetchers import ReplicaFetchers
 from odradek.server.node.replication_effects import ReplicationEffects
 from odradek.server.node.store_session import StoreSession
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
@@ -89,7 +91,7 @@ class BrokerCore:
             self.clock,
         )
         """This broker as controllers see it."""
-        effects.connect(self.group_flush, self.isr_writer, (self.groups, self.transactions))
+        effects.connect(self.group_flush, self.isr_writer, (self.fetchers, self.groups, self.transactions))
 
     def _make_storage(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
         """Make the replica manager, and what flushes, checkpoints and fetches use."""
@@ -150,6 +152,18 @@ class BrokerCore:
             slices=self.slices,
             log_of=self.logs.get,
         )
+        self.fetchers = ReplicaFetchers(
+            self.broker_id,
+            Following(replicas, self.logs, self.group_flush.want, self.defer),
+            surroundings.connect_fetchers,
+            settings=lambda: layers.in_force,
+            broker_epoch=lambda: host.registered_epoch,
+            timer=self.timer,
+            slices=self.slices,
+            defer=self.defer,
+            on_cut=_checkpoint_writer(self.checkpoints, self.slices),
+        )
+        """What this broker fetches from the leaders that it follows."""
         self.received_orders = ReceivedOrders(
             self.broker_id,
             self.image,
@@ -160,6 +174,7 @@ class BrokerCore:
             lambda: host.registered_epoch,
             groups=self.groups,
             transactions=self.transactions,
+            fetchers=self.fetchers,
         )
         """The controller's orders to this broker, and what is obeyed of them."""
         self.coordinating_topics: Mapping[int, InternalTopic] = {
@@ -222,6 +237,16 @@ def _topic_name(image: ClusterImage, topic_id: TopicId) -> str | None:
 
 def _run_steps(slices: Slices) -> RunSteps:
     return lambda steps: slices.run(steps, _not_done)
+
+
+def _checkpoint_writer(checkpoints: Checkpoints, slices: Slices) -> Callable[[], None]:
+    """X3: what is called when logs were cut, and begin or end elsewhere."""
+
+    def write() -> Steps[None]:
+        yield from checkpoints.write_recovery_points()
+        yield from checkpoints.write_log_start_offsets()
+
+    return lambda: slices.run(write(), _not_done)
 
 
 def _not_done(error: Exception) -> None:

@@ -138,6 +138,7 @@ class Node:
         """The broker stops: end the periodic work and answer every parked request with what there is."""
         self.schedule.close()
         core = self.core
+        core.fetchers.close()
         core.groups.resign_all()
         parked: tuple[Purgatory[Any], ...] = (*core.replicas.purgatories.all(), core.topic_purgatory)
         for purgatory in parked:

@@ -16,7 +16,7 @@ be; the caller tries again or not. A peer is served by the handlers of the liste
 Who uses it: the controller, for its orders (`outgoing_orders`). A follower's requests (Fetch with a replica
 id, OffsetForLeaderEpoch, ListOffsets) have the same shape, and so has whatever brokers will ask of the
 controller. A Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would hold back every order
-behind it: a fetcher is to be given a `Peers` with connections of its own (X1), never this one.
+behind it: fetchers (`replica_fetchers`) have a `Peers` with connections of their own (X1), never this one.
 Announcements of ISR changes (R4) need no peer, they go through the metadata store.
 """
 

@@ -32,7 +32,9 @@ class Surroundings:
     cleaner_runner: "Callable[[], CleanerRunner]"
     """Makes what does the work of compaction; called when there first may be some."""
     peers: Peers
-    """The other brokers of the cluster."""
+    """The other brokers of the cluster, for the controller's orders."""
+    connect_fetchers: Callable[[], Peers]
+    """Makes a `Peers` with connections of its own; called for each of the numbers that fetchers have."""
     store: MetadataStore
     """Not open: the node opens its session when it joins, and whenever one has ended."""
     stalls: LoopStalls

@@ -46,7 +46,7 @@ Obeyed: TypeAlias = Later[OrderOutcome]
 
 
 class RoleFollower(Protocol):
-    """What coordinators have to know of orders."""
+    """What coordinators and fetchers have to know of orders."""
 
     def on_roles(self, changes: RoleChanges) -> None:
         """Partitions are led here, or no longer."""
@@ -84,6 +84,7 @@ class ReceivedOrders:
         *,
         groups: TopicFollower,
         transactions: ImageFollower,
+        fetchers: RoleFollower,
     ) -> None:
         """`registered_epoch` returns the epoch of this broker's registration; NO_EPOCH before the first."""
         self._broker_id = broker_id
@@ -95,6 +96,7 @@ class ReceivedOrders:
         self._registered_epoch = registered_epoch
         self._groups = groups
         self._transactions = transactions
+        self._fetchers = fetchers
         self.acknowledged_epoch = NO_EPOCH
         """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
         self.has_roles = False
@@ -182,6 +184,7 @@ class ReceivedOrders:
                 changes = self._replicas.become_leader_or_follower(message)
             case StopReplica():
                 changes = self._replicas.stop_replica(message)
+        self._fetchers.on_roles(changes)
         self._groups.on_roles(changes)
         self._transactions.on_roles(changes)
         if self.has_roles:

@@ -113,7 +113,7 @@ class ReplicaFetchers:
             if fetcher is not None:
                 self._let_ask(fetcher)
 
-    def drop_lost(self) -> None:
+    def resign_lost(self) -> None:
         """A log directory went offline: follow no longer what lay in it."""
         for topic_partition in self.manager.names():
             if self._logs.log(topic_partition) is None:
