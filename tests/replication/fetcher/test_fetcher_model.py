@@ -6,6 +6,7 @@ offsets.
 When the faults end, all logs are equal, up to the leader's end, byte for byte.
 """
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -84,7 +85,7 @@ class Replication(RuleBasedStateMachine):
             else:
                 fetcher.on_unanswered("lost")
 
-    @rule(by_ms=st.sampled_from((10, 1_000)))
+    @rule(by_ms=st.just(1_000))
     def wait(self, by_ms: int) -> None:
         self.brokers.clock.advance(by_ms)
 
@@ -115,9 +116,9 @@ class Replication(RuleBasedStateMachine):
 
     @rule(partition=PARTITION, missing=BROKER)
     def elect_unnoticed(self, partition: TopicPartition, missing: int) -> None:
-        """The orders of an election do not reach one broker, for now."""
+        """The orders of an election do not reach one broker, for now; it may be the leader."""
         leader = self.leading(partition)
-        if leader is not None and leader.broker_id != missing:
+        if leader is not None:
             only = [one for one in IDS if one != missing]
             self.brokers.elect(leader.broker_id, isr=self.isr[partition], partition=partition, only=only)
 
@@ -201,5 +202,5 @@ def check_queues(queues: PartitionQueues, fetcher: Fetcher) -> None:
     assert fetcher.partitions is queues
 
 
-TestReplication = Replication.TestCase
+TestReplication = pytest.mark.slow(Replication.TestCase)
 TestReplication.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -234,4 +235,4 @@ class BothSides(RuleBasedStateMachine):
         assert self.known == {key: self.watermarks[key] for key in self.wanted}
 
 
-TestBothSides = BothSides.TestCase
+TestBothSides = pytest.mark.slow(BothSides.TestCase)
