@@ -108,3 +108,43 @@ def test_a_machine_is_known_by_what_others_can_reach(
     addresses: list[str], outward: str | None, found: str
 ) -> None:
     assert own_host(lambda: "kafka.example", lambda name: addresses, lambda: outward) == found
+
+
+TWO_NAMES = ("A:PLAINTEXT", "B:PLAINTEXT", "CONTROLLER:PLAINTEXT")
+
+
+@pytest.mark.parametrize(
+    ("listeners", "admin", "named"),
+    [
+        (("A://127.0.0.1:9092", "B://127.0.0.1:9092"), -1, "the listeners A and B both want port 9092"),
+        (("A://127.0.0.1:9092", "B://0.0.0.0:9092"), -1, "the listeners A and B both want port 9092"),
+        (("A://:9092", "CONTROLLER://:9092"), -1, "the listeners A and CONTROLLER both want port 9092"),
+        (("A://127.0.0.1:9092",), 9092, "the admin listener and the listener A both want port 9092"),
+        (("A://localhost:9092",), 9092, "the admin listener and the listener A both want port 9092"),
+        (("A://:9092",), 9092, "the admin listener and the listener A both want port 9092"),
+    ],
+)
+def test_one_port_cannot_belong_to_two_listeners(listeners: tuple[str, ...], admin: int, named: str) -> None:
+    given = settings(
+        listeners=listeners,
+        listener_security_protocol_map=TWO_NAMES,
+        controller_listener_names=("CONTROLLER",),
+        odradek_admin_port=admin,
+    )
+    with pytest.raises(SettingError, match=named):
+        plan_listeners(given)
+
+
+@pytest.mark.parametrize(
+    ("listeners", "admin"),
+    [
+        (("A://127.0.0.1:0", "B://127.0.0.1:0"), 0),
+        (("A://127.0.0.1:9092", "B://[::1]:9092"), -1),
+        (("A://10.0.0.1:9092",), 9092),
+    ],
+)
+def test_ports_that_the_system_gives_and_those_of_other_addresses_are_no_conflict(
+    listeners: tuple[str, ...], admin: int
+) -> None:
+    given = settings(listeners=listeners, listener_security_protocol_map=TWO_NAMES, odradek_admin_port=admin)
+    assert len(plan_listeners(given).opened) == len(listeners)

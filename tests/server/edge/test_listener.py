@@ -1,7 +1,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -9,7 +9,9 @@ from odradek.base.clock import ManualClock
 from odradek.base.errors import SettingError
 from odradek.base.execution import TurnTime
 from odradek.base.settings import BrokerSettings
+from odradek.server.edge.dispatch import FrameDispatcher
 from odradek.server.edge.listener import CannotListen, Listeners
+from odradek.server.process.event_loop import new_event_loop
 
 NO_TIME = TurnTime(lambda: 0)
 """For connections that never come."""
@@ -51,6 +53,25 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
     port = listeners.bound[0].port
     assert listeners.describe() == f"on 127.0.0.1:{port}, advertised as kafka.example:443"
     listeners.stop_accepting()
+
+
+def test_of_two_that_bound_one_port_the_second_to_listen_is_refused() -> None:
+    async def both() -> None:
+        one = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock(), NoDisk(), NO_TIME)
+        await one.bind()
+        port = one.bound[0].port
+        other = Listeners(settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock(), NoDisk(), NO_TIME)
+        await other.bind()  # neither listens yet, so the system lets both
+        try:
+            await one.accept(cast(FrameDispatcher, None))
+            with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: "):
+                await other.accept(cast(FrameDispatcher, None))
+        finally:
+            one.stop_accepting()
+            other.stop_accepting()
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:  # uvloop says nothing of it
+        runner.run(both())
 
 
 @pytest.mark.asyncio

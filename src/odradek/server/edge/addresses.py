@@ -5,6 +5,7 @@ PLAINTEXT://127.0.0.1:0                             127.0.0.1:40123  127.0.0.1:4
 PLAINTEXT://0.0.0.0:9092                            0.0.0.0:9092     this machine's name or address, 9092
 PLAINTEXT://0.0.0.0:0    PLAINTEXT://kafka:443      0.0.0.0:40123    kafka:443
 PLAINTEXT://0.0.0.0:9092 PLAINTEXT://0.0.0.0:9092   refused: no client can connect to 0.0.0.0
+A://:9092,B://:9092                                 refused: one port cannot belong to two listeners
 CONTROLLER://:9093       (controller.listener.names=CONTROLLER)      not opened, not advertised
 """
 
@@ -66,6 +67,7 @@ def plan_listeners(settings: BrokerSettings) -> ListenerPlan:
     """What to open and what to advertise. Raises SettingError where Kafka refuses to start."""
     given = [parse_listener(text) for text in settings.listeners]
     _refuse_repeated("listeners", given)
+    _refuse_shared_ports(settings, given)
     controllers = {name.upper() for name in settings.controller_listener_names}
     opened = tuple(address for address in given if address.name not in controllers)
     if not opened:
@@ -104,6 +106,40 @@ def _refuse_repeated(setting: str, addresses: Iterable[ListenerAddress]) -> None
     for name, times in Counter(address.name for address in addresses).items():
         if times > 1:
             raise SettingError(f"{setting} names {name} more than once")
+
+
+def _refuse_shared_ports(settings: BrokerSettings, given: list[ListenerAddress]) -> None:
+    """Two listeners have one port only if one is of IPv4 and the other of IPv6, as Kafka has it.
+
+    The admin listener is on loopback, where clients may have the same port of another address.
+    """
+    for place, one in enumerate(given):
+        for other in given[:place]:
+            if one.port == other.port != 0 and {_family(one), _family(other)} != {4, 16}:
+                raise SettingError(
+                    f"the listeners {other.name} and {one.name} both want port {one.port}: "
+                    "each needs a port of its own, unless one is an IPv4 and the other an IPv6 address"
+                )
+    controllers = {name.upper() for name in settings.controller_listener_names}
+    admin = ListenerAddress("admin", settings.odradek_admin_host.strip("[]"), settings.odradek_admin_port)
+    for one in given:
+        if one.name not in controllers and admin.port == one.port > 0 and _overlap(admin, one):
+            raise SettingError(
+                f"the admin listener and the listener {one.name} both want port {one.port}: "
+                "give odradek.admin.port (--admin-port) another one"
+            )
+
+
+def _family(address: ListenerAddress) -> int:
+    """4 for an IPv4 address, 16 for one of IPv6, 0 for a name."""
+    return len(_packed(address.host) or b"")
+
+
+def _overlap(one: ListenerAddress, other: ListenerAddress) -> bool:
+    names = [address.host.lower().replace("localhost", "127.0.0.1") for address in (one, other)]
+    if one.is_wildcard or other.is_wildcard:
+        return {_family(one), _family(other)} != {4, 16}
+    return names[0] == names[1]
 
 
 def _refuse_other_protocols(settings: BrokerSettings, address: ListenerAddress) -> None:

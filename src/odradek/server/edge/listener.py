@@ -155,7 +155,7 @@ class Listeners:
             lambda: self._connection(name),
             host,
             port,
-            backlog=max(BACKLOG_MIN, self._settings().socket_listen_backlog_size),
+            backlog=self._backlog(),
             reuse_address=True,
             start_serving=False,
         )
@@ -176,10 +176,28 @@ class Listeners:
         return f"on {opened}" if opened == advertised else f"on {opened}, advertised as {advertised}"
 
     async def accept(self, dispatcher: FrameDispatcher) -> None:
-        """Begin to accept connections."""
+        """Begin to accept connections. Raises CannotListen where another program took a port meanwhile."""
         self._dispatcher = dispatcher
         for server in self._servers:
+            self._listen(server)
             await server.start_serving()
+
+    def _listen(self, server: asyncio.Server) -> None:
+        """Listen on a server's sockets: uvloop does not say when the system refuses that.
+
+        With SO_REUSEADDR, which a start soon after a stop needs, two programs may bind one port as long as
+        neither listens.
+        """
+        for bound in server.sockets:
+            with socket.socket(fileno=os.dup(bound.fileno())) as same:
+                try:
+                    same.listen(self._backlog())
+                except OSError as error:
+                    host, port = bound.getsockname()[:2]
+                    raise cannot_listen(host, port, error) from error
+
+    def _backlog(self) -> int:
+        return max(BACKLOG_MIN, self._settings().socket_listen_backlog_size)
 
     def refuse_connections(self, is_refusing: bool) -> None:
         """Close new connections at once from now on, or no longer."""
