@@ -217,3 +217,13 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path, capsys: pytest
     assert "has no meta.properties: it is no data directory of Kafka" in capsys.readouterr().err
     assert run(["import", str(tmp_path / "none")]) == 2
     assert "there is no directory" in capsys.readouterr().err
+
+
+def test_a_note_leaves_paths_and_names_as_they_are(
+    kafka: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kafka.path / ".kafka_cleanshutdown").unlink()
+    kafka.write()
+    monkeypatch.chdir(kafka.path.parent)
+    assert run(["import", kafka.path.name]) == 0
+    assert f"- {kafka.path.name} was not stopped cleanly" in capsys.readouterr().out

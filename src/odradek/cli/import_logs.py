@@ -36,7 +36,7 @@ def import_logs(options: Options) -> None:
     if plan.notes:
         print()
     for note in plan.notes:
-        say(f"- {note[0].upper()}{note[1:]}.")
+        say(f"- {note}.")  # most begin with a path or a setting's name
     print()
     if options.execute:
         directories = ",".join(plan.directories)
