@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
 from odradek.cli.main import MODULES, run
 from odradek.cli.output import Column, show
 from odradek.client.configuration import ClientConfig, read_client_properties
+from odradek.client.record_deletion import delete_records
 from odradek.testing import Broker
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -284,7 +287,43 @@ def test_records_are_deleted_when_that_is_to_be_executed(
     assert json.loads(output_of(capsys, *cut, "--execute")) == [{"partition": 0, "log_start_offset": 2}]
     for execute in ([], ["--execute"]):
         assert run(["topics", "delete-records", "cut", "--before", "9", *execute]) == 1
-        assert capsys.readouterr().err == "odradek: cut-0 ends before offset 9\n"
+        assert capsys.readouterr().err == "odradek: cut-0 ends before offset 9; nothing was deleted\n"
+
+
+def test_records_are_deleted_in_all_partitions_or_in_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(["topics", "create", "uneven", "--partitions", "3"])
+    send_lines(monkeypatch, "uneven", b"a\nb\n", "--partition", "1")
+    capsys.readouterr()
+    for execute in ([], ["--execute"]):
+        assert run(["topics", "delete-records", "uneven", "--before", "1", *execute]) == 1
+        said = "odradek: uneven-0, uneven-2 end before offset 1; nothing was deleted\n"
+        assert capsys.readouterr().err == said
+    rows = json.loads(output_of(capsys, "topics", "describe", "uneven", "--json"))
+    assert [row["log_start_offset"] for row in rows] == [0, 0, 0]
+
+
+def test_an_answer_that_refuses_one_partition_names_those_that_were_cut(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(["topics", "create", "raced", "--partitions", "2"])
+    send_lines(monkeypatch, "raced", b"a\nb\n", "--partition", "1")
+    below = {TopicPartition("raced", number): 1 for number in (0, 1)}
+    with pytest.raises(ApiError, match="raced-0 ends before offset 1; deleted in raced-1"):
+        delete_records(ClientConfig(broker.bootstrap_servers), below)
+
+
+def test_the_names_of_a_user_keep_their_letters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_lines(monkeypatch, "MyOrders", b"a\n")
+    assert capsys.readouterr().err == (
+        "odradek: topic MyOrders did not exist and was created, with 1 partition\n"
+        "1 record was sent to MyOrders.\n"
+    )
+    send_lines(monkeypatch, "MyOrders", b"a\n", "--timeout", "60")
+    assert capsys.readouterr().err == "1 record was sent to MyOrders.\n"
 
 
 def test_every_file_of_a_log_is_shown_as_a_table_and_as_json(

@@ -8,7 +8,7 @@ from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
 from odradek.client.admin import TOPIC_RESOURCE, Admin
-from odradek.client.record_deletion import TO_THE_END, delete_records, partitions_of
+from odradek.client.record_deletion import TO_THE_END, beyond_the_end, delete_records, partitions_of
 from odradek.client.topic_figures import figures_of
 
 LIST_COLUMNS = (
@@ -136,11 +136,12 @@ def delete_topic_records(options: Options) -> None:
     config = client_config(options)
     wanted = partitions_of(config, options.topic, options.partition)
     below = dict.fromkeys(wanted, TO_THE_END if options.before == "latest" else options.before)
+    figures = figures_of(config, [options.topic])
+    short = [one for one, offset in below.items() if one in figures and offset > figures[one].log_end_offset]
+    if short:  # before anything is deleted in the others
+        refused = beyond_the_end(short, options.before)
+        raise ApiError(refused.code, f"{refused}; nothing was deleted")
     if not options.execute:
-        figures = figures_of(config, [options.topic])
-        for one, offset in below.items():
-            if one in figures and offset > figures[one].log_end_offset:
-                raise ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{one} ends before offset {offset:,}")
         rows = [
             {
                 "partition": one.partition,
@@ -289,6 +290,7 @@ GROUP = Group(
                 JSON,
                 *CONNECTION,
             ),
+            details="Every partition must reach the offset, else nothing is deleted; --partition takes one.",
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """Deletes the records of partitions below given offsets (DeleteRecords, KIP-107)."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -37,8 +37,12 @@ def partitions_of(config: ClientConfig, topic: str, number: int | None) -> list[
 def delete_records(
     config: ClientConfig, offsets: Mapping[TopicPartition, Offset]
 ) -> dict[TopicPartition, Offset]:
-    """Delete the records below each offset; the first offset that each log has now. Raises ApiError."""
+    """Delete the records below each offset; the first offset that each log has now.
+
+    Raises ApiError for the first partition that refuses, and says in which others records were deleted.
+    """
     starts: dict[TopicPartition, Offset] = {}
+    refused: list[ApiError] = []
     with LeaderConnections(config, sorted({one.topic for one in offsets})) as leaders:
         missing = [one for one in offsets if one not in leaders.leaders.addresses]
         if missing:
@@ -53,10 +57,22 @@ def delete_records(
             for topic in connection.ask(request, DeleteRecordsResponse).topics:
                 for part in topic.partitions:
                     named = TopicPartition(topic.name, part.partition_index)
-                    if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                        raise ApiError(
-                            ErrorCode.OFFSET_OUT_OF_RANGE, f"{named} ends before offset {offsets[named]}"
-                        )
-                    raise_for(part.error_code, about=str(named))
-                    starts[named] = part.low_watermark
+                    try:
+                        if part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                            raise beyond_the_end([named], offsets[named])
+                        raise_for(part.error_code, about=str(named))
+                    except ApiError as error:
+                        refused.append(error)
+                    else:
+                        starts[named] = part.low_watermark
+    if refused:
+        deleted = f"deleted in {', '.join(map(str, sorted(starts)))}" if starts else "nothing was deleted"
+        raise ApiError(refused[0].code, f"{refused[0]}; {deleted}")
     return starts
+
+
+def beyond_the_end(partitions: Sequence[TopicPartition], offset: Offset) -> ApiError:
+    """The error for partitions that do not reach the offset below which records are to be deleted."""
+    named = ", ".join(map(str, partitions))
+    ends = "ends" if len(partitions) == 1 else "end"
+    return ApiError(ErrorCode.OFFSET_OUT_OF_RANGE, f"{named} {ends} before offset {offset:,}")
