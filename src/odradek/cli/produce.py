@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from odradek.base.errors import ApiError, OdradekError
-from odradek.cli.command_line import Command, Options, UsageError, flag, number, option, positional
+from odradek.cli.command_line import Command, Options, UsageError, flag, number, option, positional, seconds
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.output import say
 from odradek.cli.record_input import LineRules, lines_of, open_input, record_of_json, record_of_line, whole
+from odradek.cli.waiting import WaitingNotice
 from odradek.client.configuration import ACKS, CODECS
 from odradek.client.record_writer import OutgoingRecord, RecordWriter
 
@@ -22,8 +23,12 @@ def produce(options: Options) -> None:
         config = replace(config, compression_type=options.compression)
     if options.acks is not None:
         config = replace(config, acks=ACKS[options.acks])
+    if options.timeout is not None:
+        config = replace(config, delivery_timeout_ms=max(1, round(options.timeout * 1000)))
     rules = _rules(options)
-    with RecordWriter(config, options.topic) as writer:
+    with RecordWriter(config, options.topic) as writer, WaitingNotice(writer):
+        if writer.has_made_topic:
+            say(f"odradek: {_made(writer, options.topic)}", as_error=True)
         try:
             for path in options.file or ["-"]:
                 with open_input(path) as descriptor:
@@ -70,6 +75,12 @@ def _send(writer: RecordWriter, records: list[OutgoingRecord], rate: int | None)
             writer.write(record)
         writer.flush()
         time.sleep(max(0.0, len(part) / rate - (time.monotonic() - started)))
+
+
+def _made(writer: RecordWriter, topic: str) -> str:
+    count = writer.partition_count
+    partitions = "1 partition" if count == 1 else f"{count:,} partitions"
+    return f"topic {topic} did not exist and was created, with {partitions}"
 
 
 def _sent(writer: RecordWriter) -> str:
@@ -147,6 +158,13 @@ COMMAND = Command(
         option("--compression", "-z", help="how batches are compressed", metavar="CODEC", choices=CODECS),
         option(
             "--acks", help="who must have a record", metavar="ACKS", choices=tuple(ACKS), shown_default="all"
+        ),
+        option(
+            "--timeout",
+            help="fail when records have not been acknowledged for so many seconds",
+            metavar="SECONDS",
+            kind=seconds,
+            shown_default="120, or delivery.timeout.ms",
         ),
         option("--rate", help="at most so many records a second", metavar="N", kind=number(1)),
         flag("--quiet", "-q", help="do not say how many records were sent"),

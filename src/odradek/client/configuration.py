@@ -38,6 +38,8 @@ class ClientConfig:
     compression_type: str = "none"
     acks: int = -1
     enable_idempotence: bool = True
+    delivery_timeout_ms: int = 120_000
+    """How long a batch may go unacknowledged, with all repetitions; no single request takes longer."""
     batch_size: int = 128 * 1024
     """Bytes of uncompressed records after which a batch is sent; Kafka's default is 16384."""
 
@@ -135,4 +137,5 @@ _READERS: Mapping[str, Callable[[str, str], Any]] = {
     "acks": _acks,
     "enable.idempotence": _bool,
     "batch.size": _number(1, 1 << 20),
+    "delivery.timeout.ms": _number(1, _TIMEOUT_MS_MAX),
 }

@@ -9,12 +9,14 @@ The writer is idempotent (KIP-98): a batch that is sent again after a lost answe
 """
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import NO_PRODUCER_ID, ProducerId, TopicPartition
+from odradek.client.cluster import fetch_leaders
 from odradek.client.configuration import CODECS, ClientConfig
 from odradek.client.leader_connections import LeaderConnections
 from odradek.client.partitioning import partition_of_key
@@ -34,8 +36,6 @@ from odradek.wire.messages.produce import (
 
 # The last version that names topics by name.
 _PRODUCE_VERSION_MAX = 12
-# How long a batch may go unacknowledged: `delivery.timeout.ms` of Kafka's producer.
-DELIVERY_MAX_S = 120.0
 # How long a topic that is just made may be without a leader.
 CREATION_MAX_S = 10.0
 _RETRY_S = 0.1
@@ -56,11 +56,18 @@ class RecordWriter(Closing):
     """Raises ApiError for what a broker refuses, ConnectionFailed when brokers stay away."""
 
     def __init__(self, config: ClientConfig, topic: str) -> None:
+        config = replace(
+            config, request_timeout_ms=min(config.request_timeout_ms, config.delivery_timeout_ms)
+        )
         self._config = config
         self._topic = topic
         self._codec = CODECS.index(config.compression_type)
+        with config.connect() as connection:
+            known = fetch_leaders(connection, [topic], may_create=False).counts
         self._connections = LeaderConnections(config, [topic], may_create=True)
         self._wait_for_topic()
+        self.has_made_topic = topic not in known
+        """Whether the topic came to be because this writer asked for it."""
         self._is_idempotent = config.enable_idempotence and config.acks == -1
         self._producer: tuple[ProducerId, int] = (NO_PRODUCER_ID, -1)
         # The next sequence number of each partition.
@@ -73,6 +80,10 @@ class RecordWriter(Closing):
         """How many records were acknowledged (with acks=0: sent)."""
         self.unanswered = 0
         """How many were sent at least once and are not acknowledged; one may be stored or not."""
+        self.waiting_since_s: float | None = None
+        """Since when what is being sent has not been acknowledged, by `time.monotonic`; None in between."""
+        self.obstacle = ""
+        """Why the last attempt failed; "" while the first one is under way."""
 
     @property
     def partition_count(self) -> int:
@@ -141,19 +152,27 @@ class RecordWriter(Closing):
         batches = {number: self._open.pop(number) for number in numbers}
         data = {number: bytes(builder.build()) for number, builder in batches.items()}
         self.unanswered += sum(builder.record_count for builder in batches.values())
-        deadline = time.monotonic() + DELIVERY_MAX_S
+        self.waiting_since_s, self.obstacle = time.monotonic(), ""
+        deadline = self.waiting_since_s + self._config.delivery_timeout_ms / 1000
         while data:
             failure = self._attempt(data, batches)
             if failure is None:
                 continue
+            self.obstacle = str(failure)
             if time.monotonic() > deadline:
-                raise failure
+                raise self._too_late(failure)
             time.sleep(_RETRY_S)
             try:
                 self._connections.refresh()
             except ConnectionFailed as unreachable:
+                self.obstacle = str(unreachable)
                 if time.monotonic() > deadline:
-                    raise unreachable from failure
+                    raise self._too_late(unreachable) from failure
+        self.waiting_since_s = None
+
+    def _too_late(self, failure: ApiError) -> ApiError:
+        waited_s = self._config.delivery_timeout_ms / 1000
+        return ApiError(failure.code, f"not acknowledged within {waited_s:g} s: {failure}")
 
     def _attempt(self, data: dict[int, bytes], batches: dict[int, BatchBuilder]) -> ApiError | None:
         """Send each batch once, and take those out that were acknowledged; what failed and may be retried."""

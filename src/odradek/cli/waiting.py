@@ -1,0 +1,67 @@
+"""Says on the standard error that records wait for the brokers, and why: a person sees that nothing hangs.
+
+3 s after a batch was first sent, and every 10 s then:
+
+odradek: 4 records have not been acknowledged for 3 s: cannot connect to 127.0.0.1:9092: connection refused
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Self
+
+from odradek.base.closing import Closing
+from odradek.cli.output import say
+from odradek.client.record_writer import RecordWriter
+
+FIRST_S = 3.0
+"""How long a batch waits before it is said: longer than a new leader takes."""
+AGAIN_S = 10.0
+_LOOK_S = 0.5
+
+
+class Waiting:
+    """When something is to be said about one writer; without a thread or a clock of its own."""
+
+    def __init__(self, writer: RecordWriter) -> None:
+        self._writer = writer
+        # The batch that was last spoken of, by the time it was first sent at, and when that was said.
+        self._said: tuple[float, float] | None = None
+
+    def sentence(self, now_s: float) -> str | None:
+        """What to say now, if anything; `now_s` is of `time.monotonic`."""
+        since_s = self._writer.waiting_since_s
+        if since_s is None or now_s - since_s < FIRST_S:
+            return None
+        if self._said is not None and self._said[0] == since_s and now_s - self._said[1] < AGAIN_S:
+            return None
+        self._said = since_s, now_s
+        count = self._writer.unanswered
+        records = "1 record has" if count == 1 else f"{count:,} records have"
+        reason = self._writer.obstacle or "the broker has not answered"
+        return f"{records} not been acknowledged for {now_s - since_s:.0f} s: {reason}"
+
+
+class WaitingNotice(Closing):
+    """A thread that says it, until closed: the writer itself may be waiting for an answer."""
+
+    def __init__(self, writer: RecordWriter, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._waiting = Waiting(writer)
+        self._now_s = now_s
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="odradek-waiting", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Say no more."""
+        self._is_over.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(_LOOK_S):
+            said = self._waiting.sentence(self._now_s())
+            if said is not None:
+                say(f"odradek: {said}", as_error=True)
