@@ -1,0 +1,32 @@
+"""The script `dev`, with an environment whose Python only notes what it was asked."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_what_was_installed_with_more_is_not_installed_again(tmp_path: Path) -> None:
+    for name in ("dev", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    asked = tmp_path / "asked"
+    for program in (programs / "python", programs / "uv"):
+        program.write_text(f'#!/bin/sh\necho "$*" >>"{asked}"\n')
+        program.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    for command in ("test", "fuzz", "crash", "run"):
+        arguments = ["true"] if command == "run" else []
+        environment = {**os.environ, "PATH": path, "ODRADEK_PYTHON": "/usr/bin/env"}
+        done = subprocess.run(
+            ["sh", str(tmp_path / "dev"), command, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+    lines = asked.read_text().splitlines()
+    assert ["pip install" in line for line in lines] == [True, False, False, False], lines
