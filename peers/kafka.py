@@ -53,9 +53,11 @@ class KafkaBroker(BrokerProcess):
         properties = self.directory / "server.properties"
         if properties.exists():
             return
-        write_properties(properties, self._base_settings() | self.settings)
+        # The name that a later call takes for "formatted" is given at the end: the tool may fail or be ended.
+        unformatted = self.directory / "unformatted.properties"
+        write_properties(unformatted, self._base_settings() | self.settings)
         (self.directory / "log4j2.properties").write_text(LOGGING)
-        arguments = ["format", "--cluster-id", CLUSTER_ID, "--config", str(properties)]
+        arguments = ["format", "--cluster-id", CLUSTER_ID, "--config", str(unformatted), "--ignore-formatted"]
         done = subprocess.run(
             [
                 "java",
@@ -70,8 +72,8 @@ class KafkaBroker(BrokerProcess):
             timeout=FORMAT_TIMEOUT_S,
         )
         if done.returncode != 0:
-            properties.unlink()
             raise BrokerFailed(f"Kafka's storage could not be formatted: {done.stdout}{done.stderr}")
+        unformatted.rename(properties)
 
     def command(self) -> list[str]:
         """The JVM with Kafka's main class."""
