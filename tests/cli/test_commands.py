@@ -189,6 +189,18 @@ def test_a_setting_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[st
     assert "no.such" in capsys.readouterr().err
 
 
+def test_what_cannot_be_reset_is_named(capsys: pytest.CaptureFixture[str], broker: Broker) -> None:
+    run(["topics", "create", "resettable"])
+    capsys.readouterr()
+    assert run(["configs", "reset", "topic", "resettable", "retention.m"]) == 2
+    said = "odradek: topic resettable has no setting retention.m (is retention.ms meant?)\n"
+    assert capsys.readouterr().err == said
+    assert run(["configs", "reset", "broker", "all", "log.retention.ms"]) == 2
+    assert capsys.readouterr().err == "odradek: log.retention.ms is not set for all brokers\n"
+    output_of(capsys, "configs", "set", "broker", "all", "log.retention.ms=5000")
+    output_of(capsys, "configs", "reset", "broker", "all", "log.retention.ms")
+
+
 HOSTILE = "g\x1b[2J\x9b\x7f\u202e\nforged  Stable  classic"
 SHOWN = "g\\x1b[2J\\x9b\\x7f\\u202e\\nforged  Stable  classic"
 

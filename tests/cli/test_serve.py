@@ -44,7 +44,10 @@ def test_a_port_is_that_of_the_first_listener_for_clients() -> None:
     [
         (["--set", "novalue"], "--set takes name=value, not 'novalue'"),
         (["--port", "70000"], "--port is a whole number from 0 to 65,535, not '70000'"),
-        (["--config", "no/such/file"], "cannot read the settings file"),
+        (
+            ["--config", "no/such/file"],
+            "cannot read the settings file no/such/file: no such file or directory$",
+        ),
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:

@@ -156,7 +156,7 @@ def test_a_directory_that_cannot_be_understood(
         (
             "authorizer.class.name=example.Authorizer",
             "authorizer.class.name cannot be set: no authorizer is served yet, and everybody could do "
-            "everything",
+            "everything; remove it where all who reach the listeners may do everything",
         ),
         ("listeners=SSL://127.0.0.1:0", "the listener SSL wants SSL; only PLAINTEXT is served yet"),
         (

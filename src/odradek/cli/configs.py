@@ -2,7 +2,8 @@
 
 from enum import Enum
 
-from odradek.cli.command_line import JSON, Command, Group, Options, flag, positional
+from odradek.base.errors import SettingError
+from odradek.cli.command_line import JSON, Command, Group, Options, flag, meant, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, say, show
@@ -53,8 +54,19 @@ def set_values(options: Options) -> None:
 def reset(options: Options) -> None:
     """Take settings back to their defaults."""
     with Admin(client_config(options)) as admin:
+        known = [one.name for one in admin.describe_configs(TYPES[options.kind], _resource(options))]
+        for name in options.settings:
+            if name not in known:
+                raise SettingError(_unknown(options, name, known))
         admin.alter_configs(TYPES[options.kind], _resource(options), dict.fromkeys(options.settings))
     say(f"Reset {', '.join(options.settings)} of {options.kind} {options.name}.")
+
+
+def _unknown(options: Options, name: str, known: list[str]) -> str:
+    """Why a setting cannot be reset; of all brokers only those are known that are set."""
+    if _resource(options) == "":
+        return f"{name} is not set for all brokers"
+    return f"{options.kind} {options.name} has no setting {name}{meant(name, known)}"
 
 
 def _resource(options: Options) -> str:

@@ -31,8 +31,11 @@ def collect_properties(options: Options) -> dict[str, str]:
     if options.config is not None:
         try:
             properties = parse_properties(options.config.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingError(f"cannot read the settings file {options.config}: {error}") from error
+        except UnicodeDecodeError:
+            raise SettingError(f"the settings file {options.config} is not UTF-8") from None
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise SettingError(f"cannot read the settings file {options.config}: {reason}") from None
     for assignment in options.set:
         name, equals, value = assignment.partition("=")
         if not equals or not name:

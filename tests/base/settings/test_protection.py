@@ -35,6 +35,7 @@ def test_a_start_with_protection_that_is_not_served_is_refused_in_one_sentence(n
     sentence = str(refused.value)
     assert sentence.startswith(f"{name} cannot be set: ")
     assert text not in sentence, "a value may be a secret"
+    assert "remove it" in sentence, "the way on"
     assert "\n" not in sentence
 
 

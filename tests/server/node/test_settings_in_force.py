@@ -451,7 +451,10 @@ def busy() -> SimNode:
 
 
 def test_every_dynamic_setting_has_an_entry() -> None:
-    assert set(ENTRIES) | OF_LISTENERS == set(dynamic())
+    seen = set(ENTRIES) | OF_LISTENERS
+    missing = sorted(set(dynamic()) - seen)
+    assert not missing, f"give these an entry in ENTRIES of this file, or in OF_LISTENERS: {missing}"
+    assert seen == set(dynamic()), "ENTRIES or OF_LISTENERS of this file has settings that are not dynamic"
 
 
 @pytest.mark.parametrize("name", ENTRIES)

@@ -79,21 +79,26 @@ class SettingLayers:
     def from_static(cls, properties: Mapping[str, str]) -> tuple["SettingLayers", list[str]]:
         """Returns the layers of a file's properties, and the unknown names in it, which the layers keep.
 
-        Raises SettingError for the first value that its setting cannot take, for one that promises protection
-        which is not served, and for two that contradict each other.
+        Raises SettingError that names all values that their settings cannot take and all that promise
+        protection which is not served; else for two that contradict each other.
         """
         layers = cls()
         unknown: list[str] = []
+        faults: list[str] = []
         for given_name, text in properties.items():
             name = BROKER_ALIASES.get(given_name, given_name)
-            fault = unkept_promise(name, text)
-            if fault is not None:
-                raise SettingError(fault)
             known = broker_setting(name)
-            known.parse(text)
+            fault = _fault_in(known, name, text)
+            if fault is not None:
+                faults.append(fault)
             layers.static[name] = text
             if known.kind is Kind.UNKNOWN:
                 unknown.append(given_name)
+        if len(faults) == 1:
+            raise SettingError(faults[0])
+        if faults:
+            listed = "; ".join(f"({number}) {fault}" for number, fault in enumerate(faults, 1))
+            raise SettingError(f"{len(faults)} settings are refused: {listed}")
         fault = contradiction(layers.in_force)
         if fault is not None:
             raise SettingError(fault)
@@ -222,16 +227,21 @@ def _without_faults(given: Mapping[str, str], said: list[str]) -> dict[str, str]
     """Returns the settings that can be in force, and why the others cannot."""
     taken: dict[str, str] = {}
     for name, text in given.items():
-        try:
-            broker_setting(name).parse(text)
-            fault = unkept_promise(name, text)
-        except SettingError as error:
-            fault = str(error)
+        fault = _fault_in(broker_setting(name), name, text)
         if fault is None:
             taken[name] = text
         else:
             said.append(f"a stored setting is not in force: {fault}")
     return taken
+
+
+def _fault_in(known: Setting, name: str, text: str) -> str | None:
+    """Why a text cannot be in force under a name, in one sentence."""
+    try:
+        known.parse(text)
+    except SettingError as error:
+        return str(error)
+    return unkept_promise(name, text)
 
 
 def _resolved(known: Setting, found: list[tuple[Synonym, int]]) -> Resolved:

@@ -22,6 +22,8 @@ class Promise(NamedTuple):
     instead: str
     # The texts that ask for nothing, besides an empty one.
     idle: tuple[str, ...] = ()
+    # What an operator who can do without it writes or does; what to do in every case is to remove the line.
+    way_on: str = "remove it to start without"
 
 
 _INT_MAX: Final = "2147483647"
@@ -34,7 +36,10 @@ _PRINCIPALS: Final = "clients are not authenticated yet, and it would never be c
 
 PROMISES: Final = {
     "alter.config.policy.class.name": Promise(_POLICY),
-    "authorizer.class.name": Promise("no authorizer is served yet, and everybody could do everything"),
+    "authorizer.class.name": Promise(
+        "no authorizer is served yet, and everybody could do everything",
+        way_on="remove it where all who reach the listeners may do everything",
+    ),
     "client.quota.callback.class": Promise(_QUOTA),
     "config.providers": Promise(
         "they are not served yet, and a value like ${file:...} would be taken literally"
@@ -54,7 +59,8 @@ PROMISES: Final = {
     ),
     "security.providers": Promise("nothing here is encrypted yet, and they would never be used"),
     "zookeeper.connect": Promise(
-        "ZooKeeper is not served yet, and this broker would be a cluster of its own"
+        "ZooKeeper is not served yet, and this broker would be a cluster of its own",
+        way_on="remove it to start a cluster of one broker",
     ),
     "zookeeper.set.acl": Promise("ZooKeeper is not served yet, and it would protect nothing", ("false",)),
 }
@@ -71,4 +77,4 @@ def unkept_promise(name: str, text: str) -> str | None:
     promise = PROMISES.get(name) if base is None else _PROMISES_OF_LISTENER.get(base)
     if promise is None or not text.strip() or text.strip() in promise.idle:
         return None
-    return f"{name} cannot be set: {promise.instead}"
+    return f"{name} cannot be set: {promise.instead}; {promise.way_on}"
