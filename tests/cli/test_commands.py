@@ -459,3 +459,26 @@ def test_a_command_loads_nothing_of_the_others(arguments: list[str], late: tuple
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not [name for name in done.stdout.split() if name in late]
+
+
+def test_partitions_are_those_of_topics_of_users_from_both_sources(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, broker: Broker
+) -> None:
+    run(["topics", "create", "twofold"])
+    send_lines(monkeypatch, "twofold", b"a\nb\n")
+    run(["groups", "reset-offsets", "twofold-readers", "--topic", "twofold", "--to", "earliest", "--execute"])
+    capsys.readouterr()
+    topics = []
+    assert broker.admin_address is not None
+    sources: tuple[list[str], ...] = ([], ["--admin", broker.admin_address])
+    for more in sources:
+        rows = json.loads(output_of(capsys, "describe", "partitions", "--json", *more))
+        topics.append({row["topic"] for row in rows})
+        (row,) = [row for row in rows if row["topic"] == "twofold"]
+        held = [row[name] for name in ("partition", "log_start_offset", "high_watermark")]
+        assert held == [0, 0, 2]
+        assert row["size_bytes"] > 0
+        rows = json.loads(output_of(capsys, "describe", "partitions", "--internal", "--json", *more))
+        assert "__consumer_offsets" in {row["topic"] for row in rows}
+    assert topics[0] == topics[1]
+    assert "__consumer_offsets" not in topics[0]

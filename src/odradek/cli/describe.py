@@ -1,6 +1,6 @@
 """`odradek describe`: what a broker holds and what it waits for, from its admin listener.
 
-Partitions are also known to Kafka's own API, which is asked where there is no admin listener.
+Partitions are also known to Kafka's own API, which is asked where no admin listener is given.
 """
 
 import http.client
@@ -9,12 +9,15 @@ import urllib.request
 from typing import Any
 
 from odradek.base.errors import OdradekError
-from odradek.cli.command_line import JSON, Argument, Command, Group, Options, option
+from odradek.base.ids import TopicPartition
+from odradek.base.topic_names import INTERNAL_TOPICS
+from odradek.cli.command_line import JSON, Command, Group, Options, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, colour_of_leader, colour_of_state, counted, show, sized
 from odradek.cli.watching import WATCH, watched
 from odradek.client.admin import Admin
+from odradek.client.topic_figures import figures_of
 
 TIMEOUT_S = 10.0
 # What is shown of each subject to people; --json has everything. Filters match the first columns.
@@ -93,6 +96,13 @@ ADMIN = option(
     variable="ODRADEK_ADMIN",
 )
 
+INTERNAL = flag("--internal", help="also those of the cluster's own topics")
+PARTITIONS_DETAILS = (
+    "With --admin these are the logs that one broker has, as leader or follower. Without it, the brokers at"
+    " -b are asked by Kafka's protocol for the partitions of the whole cluster: who leads each, and what the"
+    " leader has."
+)
+
 
 def describe(subject: str, options: Options) -> None:
     """Show one subject, again and again with --watch."""
@@ -104,18 +114,34 @@ def _describe_once(subject: str, options: Options) -> None:
         rows = _partitions_by_protocol(options)
     else:
         rows = _ask(options.admin, subject)
+    if subject == "partitions" and not options.internal:
+        rows = [row for row in rows if row["topic"] not in INTERNAL_TOPICS]
     rows = matching(rows, options.filter, *_FILTERED)
     columns = COLUMNS.get(subject) or [Column(name, counted) for name in (rows[0] if rows else ())]
     show(rows, columns, as_json=options.json, empty=SUBJECTS[subject][1])
 
 
 def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
-    with Admin(client_config(options)) as client:
-        return [
-            {"topic": topic.name, "partition": one.partition, "leader": one.leader, "in_sync": one.isr}
-            for topic in client.list_topics()
-            for one in topic.partitions
-        ]
+    config = client_config(options)
+    with Admin(config) as client:
+        topics = [topic for topic in client.list_topics() if options.internal or not topic.internal]
+    figures = figures_of(config, [topic.name for topic in topics])
+    rows = []
+    for topic in topics:
+        for one in topic.partitions:
+            held = figures.get(TopicPartition(topic.name, one.partition))
+            rows.append(
+                {
+                    "topic": topic.name,
+                    "partition": one.partition,
+                    "leader": one.leader,
+                    "in_sync": one.isr,
+                    "log_start_offset": held and held.log_start_offset,
+                    "high_watermark": held and held.log_end_offset,
+                    "size_bytes": held and held.size_bytes,
+                }
+            )
+    return rows
 
 
 def _ask(admin: str | None, subject: str) -> list[dict[str, Any]]:
@@ -141,8 +167,10 @@ def _command(subject: str) -> Command:
     def run(options: Options) -> None:
         describe(subject, options)
 
-    connection: tuple[Argument, ...] = CONNECTION if subject == "partitions" else ()
-    return Command(subject, f"List {SUBJECTS[subject][0]}.", run, (ADMIN, FILTER, WATCH, JSON, *connection))
+    if subject != "partitions":
+        return Command(subject, f"List {SUBJECTS[subject][0]}.", run, (ADMIN, FILTER, WATCH, JSON))
+    own = (ADMIN, INTERNAL, FILTER, WATCH, JSON, *CONNECTION)
+    return Command(subject, f"List {SUBJECTS[subject][0]}.", run, own, details=PARTITIONS_DETAILS)
 
 
 GROUP = Group(
