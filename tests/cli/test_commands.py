@@ -480,5 +480,8 @@ def test_partitions_are_those_of_topics_of_users_from_both_sources(
         assert row["size_bytes"] > 0
         rows = json.loads(output_of(capsys, "describe", "partitions", "--internal", "--json", *more))
         assert "__consumer_offsets" in {row["topic"] for row in rows}
+    ids = {row["topic_id"] for row in rows if row["topic"] == "twofold"}
+    listed = json.loads(output_of(capsys, "topics", "list", "--json", "--filter", "twofold"))
+    assert ids == {listed[0]["topic_id"]}, "one spelling everywhere"
     assert topics[0] == topics[1]
     assert "__consumer_offsets" not in topics[0]

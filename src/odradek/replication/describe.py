@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.uuids import render_uuid
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.partition import Partition
 from odradek.replication.produce_status import ProduceStatus
@@ -48,7 +49,7 @@ def describe_partition(partition: Partition, now_ms: int) -> Mapping[str, Any]:
     described: dict[str, Any] = {
         "topic": partition.topic_partition.topic,
         "partition": partition.topic_partition.partition,
-        "topic_id": str(partition.topic_id),
+        "topic_id": render_uuid(partition.topic_id),
         "role": "follower" if partition.leadership is None else "leader",
         "leader_id": partition.leader_id,
         "leader_epoch": partition.leader_epoch,

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from odradek.base.uuids import render_uuid
+
 if TYPE_CHECKING:
     from odradek.storage.log import Log
 
@@ -11,7 +13,7 @@ def describe_log(log: "Log") -> Mapping[str, Any]:
     """Returns the description of `log`; see `Log.describe`."""
     return {
         "partition": str(log.topic_partition),
-        "topic_id": None if log.topic_id is None else str(log.topic_id),
+        "topic_id": None if log.topic_id is None else render_uuid(log.topic_id),
         "directory": log.directory,
         "log_start_offset": log.log_start_offset,
         "last_stable_offset": log.last_stable.offset,
