@@ -166,7 +166,11 @@ def test_a_wrong_command_line_is_named_once(capsys: pytest.CaptureFixture[str]) 
 
 def test_a_directory_without_a_log_is_none(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["log", "dump", str(tmp_path)]) == 1
-    assert "is no partition's directory: it has no .log file" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("is no partition's directory: it has no .log file\n")
+    (tmp_path / "flights-0").mkdir()
+    (tmp_path / "flights-0" / "00000000000000000000.log").touch()
+    assert run(["log", "dump", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.endswith(f"; its logs are in directories such as {tmp_path}/flights-0\n")
 
 
 @pytest.mark.parametrize("columns", [60, 100])

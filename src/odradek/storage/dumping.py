@@ -39,7 +39,7 @@ def rows_of(path: Path, *, with_records: bool = False, start_offset: int = 0) ->
     if path.is_dir():
         files = PartitionFiles(str(path))
         if not files.segments():
-            raise OdradekError(f"{path} is no partition's directory: it has no .log file")
+            raise OdradekError(_not_a_log(path))
         yield from _batches(files, with_records, start_offset, None)
         return
     disk = OsFileSystem(read_only=True)
@@ -60,6 +60,13 @@ def rows_of(path: Path, *, with_records: bool = False, start_offset: int = 0) ->
         yield {"topic_id": None if topic_id is None else render_uuid(topic_id)}
         return
     yield from _of_segment(path, with_records, start_offset)
+
+
+def _not_a_log(directory: Path) -> str:
+    """Why a directory cannot be shown; of a data directory, where its logs are."""
+    said = f"{directory} is no partition's directory: it has no .log file"
+    logs = sorted(found.parent.name for found in directory.glob(f"*/*{file_names.LOG}"))
+    return f"{said}; its logs are in directories such as {directory / logs[0]}" if logs else said
 
 
 def _of_segment(path: Path, with_records: bool, start_offset: int) -> Iterator[Row]:
