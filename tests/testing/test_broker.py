@@ -1,5 +1,6 @@
 """One vocabulary for a broker in this process and for one in a process of its own."""
 
+import logging
 import os
 import signal
 import socket
@@ -16,10 +17,9 @@ import pytest
 import time_machine
 from confluent_kafka import Consumer, Message, Producer
 
-from odradek.base.errors import SettingError
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
-from odradek.testing import Broker
+from odradek.testing import Broker, FaultRefused, OdradekError, SettingError
 from odradek.testing.host import BrokerNotRunning
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -166,6 +166,47 @@ def test_descriptions_are_the_same_from_both(broker: Broker) -> None:
 def test_a_setting_that_does_not_exist_is_refused_before_the_start() -> None:
     with pytest.raises(SettingError, match=r"no setting num\.partition; did you mean num\.partitions\?"):
         Broker(settings={"num.partition": 3})
+
+
+def test_a_script_s_standard_error_has_nothing_of_a_broker_below_error() -> None:
+    """Here a warning that the log was not stopped cleanly."""
+    done = subprocess.run([sys.executable, "-c", CRASHING], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("started again\n", "")
+
+
+CRASHING = """
+from odradek.testing import Broker
+
+with Broker() as broker:
+    broker.create_topic()
+    broker.kill()
+    broker.start()
+    print("started again")
+"""
+
+
+def test_a_level_that_was_set_stays() -> None:
+    log = logging.getLogger("odradek")
+    log.setLevel(logging.INFO)
+    with Broker():
+        assert log.level == logging.INFO
+
+
+def test_a_process_of_its_own_has_no_clock_that_moves() -> None:
+    broker = Broker(process=True)
+    with pytest.raises(OdradekError, match="runs on real time: its clock cannot be moved"):
+        broker.clock.advance(days=1)
+    with pytest.raises(OdradekError, match="runs on real time"):
+        Broker(process=True, follow_patched_time=True)
+    with pytest.raises(OdradekError, match="no process of its own"):
+        _ = Broker().process
+
+
+def test_errors_are_the_same_from_both(broker: Broker) -> None:
+    with pytest.raises(FaultRefused, match="did you mean Produce"):
+        broker.faults.error("Produces", "NOT_LEADER_OR_FOLLOWER")
+    with pytest.raises(OdradekError, match="there is nothing to describe under weather"):
+        broker.describe("weather")
 
 
 def test_an_in_process_broker_frees_its_descriptors_when_it_is_killed() -> None:

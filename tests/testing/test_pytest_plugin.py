@@ -152,7 +152,13 @@ def test_settings_come_from_the_ini_file_and_over_them_from_markers(run: Run) ->
     ("marker", "hint"),
     [
         ("settings={'num.partition': 3}", "*there is no setting num.partition; did you mean num.partitions?"),
-        ("setting={}", "*has no such argument*"),
+        (
+            "setting={}",
+            "*test_it.py::test_it: the marker odradek takes no setting, did you mean settings?"
+            " It takes settings, process, scope, follow_patched_time*",
+        ),
+        ("settings=3", "*settings of the marker odradek are a dict, not 3*"),
+        ("process=True, follow_patched_time=True", "*runs on real time*"),
         ("scope='file'", "*there is no scope 'file'*"),
         ("{'num.partitions': 3}", "*takes named arguments*"),
     ],
@@ -165,10 +171,14 @@ def test_a_wrong_marker_is_refused_with_a_hint(run: Run, marker: str, hint: str)
         @pytest.mark.odradek({marker})
         def test_it(odradek_broker):
             pass
+
+        def test_of_the_same_module():
+            pass
         """
     )
-    assert result.ret != 0
+    result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines([hint])
+    result.stdout.no_fnmatch_line("*src/odradek/*")
 
 
 def test_a_marker_that_could_have_no_effect_is_refused(run: Run) -> None:
@@ -203,6 +213,98 @@ def test_a_marker_in_a_test_case_of_unittest_is_refused(run: Run) -> None:
         """
     )
     result.stdout.fnmatch_lines(["*has no effect in a unittest.TestCase: start a Broker in its setUp*"])
+
+
+def test_a_marker_of_one_set_of_parameters_names_the_fixture_that_reads_it(run: Run) -> None:
+    result = run(
+        """
+        import pytest
+
+        three = pytest.mark.odradek(settings={"num.partitions": 3})
+
+        @pytest.mark.parametrize("number", [pytest.param("3", marks=three), None])
+        def test_refused(odradek_broker, number):
+            assert number is None
+
+        @pytest.mark.parametrize("number", [pytest.param("3", marks=three), None])
+        def test_read(odradek_function_broker, number):
+            assert odradek_function_broker.settings.get("num.partitions") == number
+        """
+    )
+    result.assert_outcomes(errors=1, passed=3)
+    result.stdout.fnmatch_lines(["*pytest.param(..., marks=...) has no effect*take odradek_function_broker*"])
+
+
+WRONG_CALLS = """
+import pytest
+from odradek.testing import Broker
+
+def test_setting(odradek_broker_factory):
+    odradek_broker_factory(settings={"num.partition": 3})
+
+def test_made_by_hand():
+    Broker(settings={"num.partition": 3})
+
+def test_fault(odradek_broker):
+    odradek_broker.faults.error("Produced", "NOT_COORDINATOR")
+
+def test_topic(odradek_broker):
+    odradek_broker.records("nothing")
+
+def test_wait(odradek_broker, odradek_topic):
+    odradek_broker.wait_for(odradek_topic, 1, timeout=0)
+
+def test_shared(odradek_broker):
+    odradek_broker.kill()
+
+def test_argument(odradek_broker):
+    odradek_broker.faults.drop(apo="Fetch")
+
+@pytest.mark.odradek
+def test_back(odradek_broker):
+    odradek_broker.clock.advance(days=-1)
+
+@pytest.mark.asyncio
+async def test_awaited(odradek_broker):
+    await odradek_broker.aio.records("nothing")
+"""
+
+
+def test_a_traceback_ends_at_the_line_of_the_test(run: Run) -> None:
+    result = run(WRONG_CALLS)
+    result.assert_outcomes(failed=9)
+    result.stdout.no_fnmatch_line("*odradek/*.py:*")
+    result.stdout.no_fnmatch_line("*concurrent/futures*")
+    assert sum(line.startswith("test_it.py:") for line in result.outlines) == 9
+
+
+def test_what_a_broker_logs_is_in_no_report_unless_it_is_asked_for(run: Run) -> None:
+    """Below ERROR; a broker that starts again after a crash warns."""
+    result = run(
+        """
+        import logging
+
+        import pytest
+
+        def crash(broker):
+            broker.create_topic()
+            broker.kill()
+            broker.start()
+
+        @pytest.mark.odradek
+        def test_by_default(odradek_broker, caplog):
+            with caplog.at_level(logging.INFO):
+                crash(odradek_broker)
+            assert [one for one in caplog.records if one.name.startswith("odradek")] == []
+
+        @pytest.mark.odradek
+        def test_asked_for(odradek_broker, caplog):
+            with caplog.at_level(logging.INFO, "odradek"):
+                crash(odradek_broker)
+            assert "not stopped cleanly" in caplog.text
+        """
+    )
+    result.assert_outcomes(passed=2)
 
 
 def test_fixtures_of_a_session_outlive_a_marked_test(run: Run) -> None:

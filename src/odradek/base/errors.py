@@ -8,6 +8,7 @@ code, and only `WIRE_CODES` maps errors to codes:
     ├── MalformedRequest           bytes that are not a request: the connection is closed
     ├── SettingError               a setting that a user wrote: one sentence, exit code 2
     ├── DataDirectoryError         a data directory that cannot be used: one sentence, exit code 2
+    ├── FaultRefused               a fault that a test cannot set as it wrote it: one sentence
     └── LogError                   what a log refuses or cannot do
         ├── CorruptRecord              length, magic or CRC do not hold
         ├── RecordError                what may be wrong with single records, which it names
@@ -52,6 +53,10 @@ class SettingError(OdradekError):
 
 class DataDirectoryError(OdradekError):
     """A data directory in use by another broker, of another cluster, or not writable."""
+
+
+class FaultRefused(OdradekError):
+    """A request about faults that cannot be carried out; the message is a sentence."""
 
 
 class LogError(OdradekError):

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from odradek.base.errors import ApiError, FaultRefused, OdradekError, SettingError
     from odradek.testing.broker import Broker
     from odradek.testing.deadline import WaitTimeout
     from odradek.testing.faults import Fault, Faults
@@ -13,10 +14,14 @@ if TYPE_CHECKING:
     from odradek.testing.virtual_clock import VirtualClock
 
 __all__ = [
+    "ApiError",
     "Broker",
     "BrokerNotRunning",
     "Fault",
+    "FaultRefused",
     "Faults",
+    "OdradekError",
+    "SettingError",
     "SharedBrokerError",
     "TestRecord",
     "VirtualClock",
@@ -24,14 +29,18 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Broker": "broker",
-    "BrokerNotRunning": "host",
-    "Fault": "faults",
-    "Faults": "faults",
-    "SharedBrokerError": "shared_broker",
-    "TestRecord": "topic_records",
-    "VirtualClock": "virtual_clock",
-    "WaitTimeout": "deadline",
+    "ApiError": "odradek.base.errors",
+    "Broker": "odradek.testing.broker",
+    "BrokerNotRunning": "odradek.testing.host",
+    "Fault": "odradek.testing.faults",
+    "FaultRefused": "odradek.base.errors",
+    "Faults": "odradek.testing.faults",
+    "OdradekError": "odradek.base.errors",
+    "SettingError": "odradek.base.errors",
+    "SharedBrokerError": "odradek.testing.shared_broker",
+    "TestRecord": "odradek.testing.topic_records",
+    "VirtualClock": "odradek.testing.virtual_clock",
+    "WaitTimeout": "odradek.testing.deadline",
 }
 
 
@@ -39,4 +48,4 @@ def __getattr__(name: str) -> object:
     """Import on first use: pytest loads this package for its plugin, also where no test wants a broker."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
 
+from odradek.base.errors import OdradekError
 from odradek.testing.broker import Broker
 
 P = ParamSpec("P")
@@ -23,8 +24,12 @@ def _twin(method: Callable[Concatenate[Broker, P], R]) -> Callable[Concatenate[A
     name = method.__name__
 
     async def twin(self: AsyncVerbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = True
         call: Callable[[], R] = partial(getattr(self.broker, name), *args, **kwargs)
-        return await on_another_thread(call)
+        try:
+            return await on_another_thread(call)
+        except OdradekError as error:
+            raise error.with_traceback(None)  # noqa: B904 - the same error; see `tracebacks`
 
     twin.__name__, twin.__doc__ = name, method.__doc__
     return twin

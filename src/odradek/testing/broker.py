@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 from weakref import WeakSet
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import ApiError
+from odradek.base.errors import ApiError, OdradekError
 from odradek.testing.faults import Faults
 from odradek.testing.host import BrokerNotRunning, Host
 from odradek.testing.machine_clock import MachineClock
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.thread_host import ThreadHost
+from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 if TYPE_CHECKING:  # loaded when a test first needs them, to be up sooner
@@ -55,6 +56,8 @@ TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
 """What differs from Kafka's defaults unless the test says otherwise: nothing that a client can tell, but for
 the three seconds that a new group waits."""
 
+_ON_REAL_TIME: Final = "a broker in a process of its own runs on real time"
+
 WITH_LOGS: Final[WeakSet[Broker]] = WeakSet()
 """Brokers that were started in processes of their own, for reports of tests that fail."""
 
@@ -65,6 +68,7 @@ class Broker:
     Invariant: the port and the data stay the same from the first `start` to `close`.
     """
 
+    @ends_at_caller
     def __init__(
         self,
         *,
@@ -77,9 +81,13 @@ class Broker:
         """`settings` are Kafka's broker settings by name; a `data_dir` that is given is kept.
 
         `follow_patched_time` lets freezegun or time-machine decide what the broker takes for the time of day.
-        Raises SettingError for a setting that does not exist, and for a value that it cannot take.
+        Raises SettingError for a setting that does not exist, and for a value that it cannot take, and
+        OdradekError for `process` with a clock: a process of its own runs on real time.
         """
-        assert not (process and (clock or follow_patched_time)), "a process of its own has a clock of its own"
+        if process and (clock or follow_patched_time):
+            raise OdradekError(
+                f"{_ON_REAL_TIME}: process=True goes with neither clock nor follow_patched_time"
+            )
         self.settings: Mapping[str, str] = {**setting_texts({**TEST_SETTINGS, **(settings or {})})}
         """What it was given, in the text of a settings file."""
         broker_layers(self.settings)
@@ -99,19 +107,23 @@ class Broker:
     # --- where it is
 
     @property
+    @ends_at_caller
     def bootstrap_servers(self) -> str:
         """host:port for clients, from the first start on, also while it is stopped. BrokerNotRunning."""
         return self._started.bootstrap_servers
 
     @property
+    @ends_at_caller
     def admin_address(self) -> str | None:
         """host:port of the admin listener: a broker in a process of its own has one; None without."""
         return self._started.admin_address
 
     @property
+    @ends_at_caller
     def clock(self) -> VirtualClock:
-        """The clock of a broker in this process; one in a process of its own has none that could be moved."""
-        assert self._in_process, "a broker in a process of its own runs on real time"
+        """The clock of a broker in this process. Raises OdradekError for one in a process of its own."""
+        if not self._in_process:
+            raise OdradekError(f"{_ON_REAL_TIME}: its clock cannot be moved; start it without process=True")
         return self._clock
 
     @property
@@ -120,9 +132,11 @@ class Broker:
         return self._host is not None and self._host.is_running
 
     @property
+    @ends_at_caller
     def process(self) -> BrokerProcess:
-        """The process of a broker started with `process=True`."""
-        assert self._process_host is not None, "the broker has no process of its own"
+        """The process of a broker started with `process=True`. Raises OdradekError for any other."""
+        if self._process_host is None:
+            raise OdradekError("the broker has no process of its own, or was not started yet")
         return self._process_host.process
 
     def log_text(self) -> str:
@@ -142,6 +156,7 @@ class Broker:
 
     # --- life
 
+    @ends_at_caller
     def start(self) -> None:
         """Start it, or start it again after `stop` or `kill`; return when clients may connect.
 
@@ -158,24 +173,29 @@ class Broker:
                 self.close()
             raise
 
+    @ends_at_caller
     def stop(self) -> None:
         """Stop it in good order; clients find its port closed until `start`. Without effect while stopped."""
         if self.is_running:
             self._started.stop()
 
+    @ends_at_caller
     def restart(self) -> None:
         """`stop` and `start`."""
         self.stop()
         self.start()
 
+    @ends_at_caller
     def kill(self) -> None:
         """End it as `kill -9` does: what clients wait for is never answered; logs are verified by `start`."""
         self._running.kill()
 
+    @ends_at_caller
     def pause(self) -> None:
         """Let it stand still as by SIGSTOP: connections stay, nothing is answered, until `resume`."""
         self._running.pause()
 
+    @ends_at_caller
     def resume(self) -> None:
         """Let it go on after `pause`."""
         self._running.resume()
@@ -193,6 +213,7 @@ class Broker:
             if scratch is not None:
                 scratch.remove()
 
+    @ends_at_caller
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -204,6 +225,7 @@ class Broker:
 
     # --- what is in it
 
+    @ends_at_caller
     def create_topic(
         self,
         name: str | None = None,
@@ -217,11 +239,13 @@ class Broker:
             admin.create_topic(topic, partitions=partitions, configs=setting_texts(configs or {}))
         return topic
 
+    @ends_at_caller
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
         with self._admin() as admin:
             admin.delete_topic(name)
 
+    @ends_at_caller
     def discard_topic(self, name: str) -> None:
         """Delete a topic if it is there; nothing happens if the broker is not running."""
         if not self.is_running:
@@ -234,17 +258,20 @@ class Broker:
             if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise
 
+    @ends_at_caller
     def topics(self) -> list[str]:
         """The names of all topics but the broker's own."""
         with self._admin() as admin:
             return [topic.name for topic in admin.list_topics() if not topic.internal]
 
+    @ends_at_caller
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """What is shown under /describe: "purgatories", "groups", "partitions", "connections", ..."""
         return self._running.describe(subject)
 
     # --- records
 
+    @ends_at_caller
     def produce(
         self,
         topic: str,
@@ -265,12 +292,14 @@ class Broker:
             topic, values, key=key, headers=headers, partition=partition, timestamp_ms=at_ms
         )
 
+    @ends_at_caller
     def records(
         self, topic: str, *, partition: int | None = None, isolation: Isolation = "read_committed"
     ) -> list[TestRecord]:
         """Everything that a topic holds now, partition by partition. Raises ApiError where there is none."""
         return self._topics().records(topic, partition=partition, isolation=isolation)
 
+    @ends_at_caller
     def wait_for(
         self,
         topic: str,
@@ -291,6 +320,7 @@ class Broker:
 
     # --- groups
 
+    @ends_at_caller
     def wait_group_at_rest(
         self, group: str, *, members: int | None = None, timeout: float = WAIT_S
     ) -> GroupDescription:
@@ -300,6 +330,7 @@ class Broker:
         """
         return self._groups().at_rest(group, members=members, timeout_s=timeout)
 
+    @ends_at_caller
     def wait_lag_zero(self, group: str, topic: str | None = None, *, timeout: float = WAIT_S) -> list[Lag]:
         """Returns the group's partitions when it has committed everything that is in them.
 
@@ -313,9 +344,9 @@ class Broker:
     @property
     def faults(self) -> Faults:
         """What can be done to it: see `Faults`."""
-        self._has_had_faults = True
-        return Faults(lambda document: self._running.fault(document))
+        return Faults(self._fault)
 
+    @ends_at_caller
     def clear_faults(self) -> None:
         """End all faults; a broker that is not running has none."""
         if self._has_had_faults and self.is_running:
@@ -339,6 +370,11 @@ class Broker:
         await self.aio.close()
 
     # --- within
+
+    def _fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
+        answer = self._running.fault(document)
+        self._has_had_faults = True
+        return answer
 
     def _admin(self) -> Admin:
         from odradek.client.admin import Admin

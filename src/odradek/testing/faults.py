@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeAlias
 
 from odradek.testing.deadline import Deadline, WaitTimeout
+from odradek.testing.tracebacks import ends_at_caller
 
 Carry: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """Carries out a document, and returns the answer's."""
@@ -49,6 +50,7 @@ class Fault:
         self._wait = wait
 
     @property
+    @ends_at_caller
     def hits(self) -> int:
         """How many requests it has met."""
         described = next((one for one in self._carry({"fault": "list"}) if one["id"] == self._number), None)
@@ -58,11 +60,13 @@ class Fault:
 
     _hits = 0
 
+    @ends_at_caller
     def remove(self) -> None:
         """Let it hold no longer; without effect when it is gone already."""
         _ = self.hits
         self._carry({"fault": "remove", "id": self._number})
 
+    @ends_at_caller
     def wait_hit(self, times: int = 1, *, timeout: float = 10.0) -> None:
         """Return when it has met so many requests. Raises WaitTimeout."""
         if not self._wait(lambda: self.hits >= times, timeout):
@@ -78,16 +82,18 @@ class Fault:
 
 
 class Faults:
-    """What can be done to one broker. `api` is a name as in docs/compat.md, or None for all.
+    """What can be done to one broker. `api` is a name of Kafka's protocol, as Fetch, or None for all.
 
     `client` is a client id, `topic` a topic that the request names, `times` how many requests are met.
-    `asker` is whose requests are meant: those of "brokers" come only to brokers of a cluster.
+    `asker` is whose requests are meant: those of "brokers" come only to brokers of a cluster. What cannot be
+    set raises FaultRefused.
     """
 
     def __init__(self, carry: Carry, wait: Await = await_in_real_time) -> None:
         self._carry = carry
         self._wait = wait
 
+    @ends_at_caller
     def error(
         self,
         api: str,
@@ -101,6 +107,7 @@ class Faults:
         """Answer with an error code, by its name in the protocol, and do nothing else."""
         return self._set("error", api=api, error=error, client=client, topic=topic, times=times, asker=asker)
 
+    @ends_at_caller
     def delay(
         self,
         by: timedelta | float,
@@ -114,6 +121,7 @@ class Faults:
         """Carry requests out and answer them later, by seconds or a timedelta of the broker's clock."""
         return self._set("delay", ms=_ms(by), api=api, client=client, topic=topic, times=times, asker=asker)
 
+    @ends_at_caller
     def drop(
         self,
         api: str | None = None,
@@ -127,36 +135,44 @@ class Faults:
         """Close the connection: before a request has any effect, before its answer, or after it."""
         return self._set("drop", api=api, when=when, client=client, topic=topic, times=times, asker=asker)
 
+    @ends_at_caller
     def drop_connections(self) -> int:
         """Close all connections now; how many there were."""
         return int(self._carry({"fault": "drop_connections"})["dropped"])
 
+    @ends_at_caller
     def refuse_connections(self) -> Fault:
         """Close new connections at once; those that are open stay."""
         return self._set("refuse_connections")
 
+    @ends_at_caller
     def full_disk(self) -> Fault:
         """Refuse what needs room on the disk (ENOSPC)."""
         return self._set("full_disk")
 
+    @ends_at_caller
     def slow_disk(self, by: timedelta | float) -> Fault:
         """Let each write and each sync take longer, by seconds or a timedelta."""
         return self._set("slow_disk", ms=_ms(by))
 
+    @ends_at_caller
     def expire_member(self, group: str, member: str) -> list[str]:
         """End the session of a member by its id, instance id or client id; the ids of those that expired."""
         answer = self._carry({"fault": "expire_member", "group": group, "member": member})
         return list(answer["expired"])
 
+    @ends_at_caller
     def lose_producer_id(self, producer_id: int) -> list[str]:
         """Let the logs forget an idempotent producer; the partitions that knew it."""
         answer = self._carry({"fault": "lose_producer_id", "producer_id": producer_id})
         return list(answer["partitions"])
 
+    @ends_at_caller
     def clear(self) -> None:
         """Remove all faults."""
         self._carry({"fault": "clear"})
 
+    @ends_at_caller
     def rules(self) -> list[dict[str, Any]]:
         """The faults that were set and not removed, with how often each has been met."""
         return [dict(one) for one in self._carry({"fault": "list"})]

@@ -9,7 +9,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, Final
 
-from odradek.base.errors import OdradekError
+from odradek.base.errors import FaultRefused, OdradekError
 from odradek.base.extras import missing_extra
 from odradek.testing.broker_process import BrokerProcess
 from odradek.testing.host import BrokerNotRunning
@@ -84,15 +84,16 @@ class ProcessHost:
 
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """See `Host.describe`."""
-        rows = self._ask(f"/describe/{subject}")
-        assert isinstance(rows, list), f"there is nothing to describe under {subject}"
+        rows = self._ask(f"/describe/{subject}", absent=f"there is nothing to describe under {subject}")
+        assert isinstance(rows, list), "what is described is a list of rows"
         return rows
 
     def _check(self) -> None:
         if not self.is_running:
             raise BrokerNotRunning("the broker is not running")
 
-    def _ask(self, path: str, content: bytes | None = None) -> Any:  # noqa: ANN401 - a document of JSON
+    def _ask(self, path: str, content: bytes | None = None, absent: str = "") -> Any:  # noqa: ANN401 - JSON
+        """Raises OdradekError, with `absent` where the listener answers 404."""
         self._check()
         if self.process.admin_address is None:
             wanted_by = f"asking a broker in another process for {path}"
@@ -110,6 +111,9 @@ class ProcessHost:
             ) from None
         finally:
             connection.close()
+        if absent and answer.status == HTTPStatus.NOT_FOUND:
+            raise OdradekError(absent)
         if answer.status != HTTPStatus.OK:
-            raise OdradekError(document["error"])
+            kind = FaultRefused if answer.status == HTTPStatus.BAD_REQUEST else OdradekError
+            raise kind(document["error"])
         return document

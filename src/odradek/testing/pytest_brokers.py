@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 import pytest
@@ -31,6 +33,10 @@ class Wanted:
     follow_patched_time: bool = False
 
 
+class MarkerError(Exception):
+    """A marker that cannot be read, or could have no effect; the message begins with the test's id."""
+
+
 def wanted_without_marker() -> Wanted:
     """What a test gets that says nothing."""
     return Wanted()
@@ -39,7 +45,7 @@ def wanted_without_marker() -> Wanted:
 def wanted_by(node: pytest.Item | pytest.Collector) -> Wanted | None:
     """What the markers of a test, class or module ask for; the closest one wins, settings are put together.
 
-    Raises pytest.UsageError for a marker that cannot be read.
+    Raises MarkerError for a marker that cannot be read.
     """
     markers = list(node.iter_markers("odradek"))  # the closest first
     if not markers:
@@ -47,26 +53,35 @@ def wanted_by(node: pytest.Item | pytest.Collector) -> Wanted | None:
     settings: dict[str, SettingValue] = {}
     arguments: dict[str, Any] = {}
     for marker in reversed(markers):
+        _check_names(node, marker)
         given = dict(marker.kwargs)
         settings |= given.pop("settings", None) or {}
         arguments |= given
-        if marker.args:
-            raise pytest.UsageError(
-                f"{node.nodeid}: the marker odradek takes named arguments, as settings={{...}}"
-            )
-    try:
-        wanted = Wanted(tuple(settings.items()), **arguments)
-    except TypeError as error:
-        raise pytest.UsageError(f"{node.nodeid}: the marker odradek has no such argument: {error}") from None
+    wanted = Wanted(tuple(settings.items()), **arguments)
     try:
         hash(wanted)
     except TypeError:
-        raise pytest.UsageError(f"{node.nodeid}: a setting is a str, number, bool or timedelta") from None
+        raise MarkerError(f"{node.nodeid}: a setting is a str, number, bool or timedelta") from None
     if wanted.scope not in get_args(Scope):
-        raise pytest.UsageError(
-            f"{node.nodeid}: there is no scope {wanted.scope!r} ({', '.join(get_args(Scope))})"
-        )
+        raise MarkerError(f"{node.nodeid}: there is no scope {wanted.scope!r} ({', '.join(get_args(Scope))})")
     return wanted
+
+
+def _check_names(node: pytest.Item | pytest.Collector, marker: pytest.Mark) -> None:
+    """Raises MarkerError unless a marker's arguments are named as the fields of `Wanted`."""
+    names = [field.name for field in fields(Wanted)]
+    if marker.args:
+        raise MarkerError(f"{node.nodeid}: the marker odradek takes named arguments, as settings={{...}}")
+    unknown = sorted(set(marker.kwargs) - set(names))
+    if unknown:
+        close = get_close_matches(unknown[0], names, n=1)
+        hint = f", did you mean {close[0]}?" if close else ";"
+        raise MarkerError(
+            f"{node.nodeid}: the marker odradek takes no {unknown[0]}{hint} It takes {', '.join(names)}"
+        )
+    settings = marker.kwargs.get("settings")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise MarkerError(f"{node.nodeid}: settings of the marker odradek are a dict, not {settings!r}")
 
 
 class Brokers:
@@ -86,7 +101,9 @@ class Brokers:
         if self._shared is None:
             from odradek.testing.shared_broker import SharedBroker
 
-            shared = SharedBroker(process=self._is_process(), settings=self._settings({}))
+            settings = self._settings({})
+            with _in_a_sentence():
+                shared = SharedBroker(process=self._is_process(), settings=settings)
             shared.start()
             self._shared = shared
         return self._shared
@@ -96,11 +113,14 @@ class Brokers:
         return self._wanted.setdefault(wanted, wanted)
 
     def make(self, wanted: Wanted) -> Broker:
-        """A broker that is not started yet."""
+        """A broker that is not started yet; the test fails with a sentence where there can be none."""
         process = self._is_process() if wanted.process is None else wanted.process
-        return self.make_with(
-            process=process, settings=dict(wanted.settings), follow_patched_time=wanted.follow_patched_time
-        )
+        with _in_a_sentence():
+            return self.make_with(
+                process=process,
+                settings=dict(wanted.settings),
+                follow_patched_time=wanted.follow_patched_time,
+            )
 
     def make_with(
         self,
@@ -108,7 +128,8 @@ class Brokers:
         settings: Mapping[str, SettingValue] | None = None,
         **arguments: Any,  # noqa: ANN401
     ) -> Broker:
-        """The same by the arguments of `Broker`."""
+        """The same by the arguments of `Broker`. Raises what `Broker` raises."""
+        __tracebackhide__ = True
         from odradek.testing.broker import Broker
 
         return Broker(settings=self._settings(settings or {}), **arguments)
@@ -151,9 +172,20 @@ class Brokers:
         for line in cast(list[str], self._config.getini("odradek_settings")):
             name, equals, text = line.partition("=")
             if not equals:
-                raise pytest.UsageError(f"odradek_settings takes lines of name=value, not {line!r}")
+                pytest.fail(f"odradek_settings takes lines of name=value, not {line!r}", pytrace=False)
             settings[name.strip()] = text.strip()
         return {**settings, **given}
+
+
+@contextmanager
+def _in_a_sentence() -> Iterator[None]:
+    """Let a test fail with the sentence that says what is wrong with its settings, and no frames of ours."""
+    from odradek.base.errors import OdradekError
+
+    try:
+        yield
+    except OdradekError as error:
+        pytest.fail(f"odradek: {error}", pytrace=False)
 
 
 BROKERS: Final = pytest.StashKey[Brokers]()

@@ -23,7 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from odradek.testing.pytest_brokers import BROKERS, Brokers, Wanted, wanted_by, wanted_without_marker
+from odradek.testing.pytest_brokers import (
+    BROKERS,
+    Brokers,
+    MarkerError,
+    Wanted,
+    wanted_by,
+    wanted_without_marker,
+)
 
 if TYPE_CHECKING:
     from odradek.testing.broker import Broker
@@ -69,36 +76,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a marked test a broker of its own as its `odradek_broker`, in the scope that the marker names."""
-    wanted = wanted_by(metafunc.definition)
-    if wanted is None:
+    """Give a marked test a broker of its own as its `odradek_broker`, in the scope that the marker names.
+
+    What is wrong with a marker is said when its test is set up: the module's other tests run.
+    """
+    try:
+        wanted = wanted_by(metafunc.definition)
+    except MarkerError:
         return
-    if "odradek_broker" in metafunc.fixturenames:
+    if wanted is not None and "odradek_broker" in metafunc.fixturenames:
         wanted = metafunc.config.stash[BROKERS].same(wanted)
         hidden = getattr(
             pytest, "HIDDEN_PARAM", "own"
         )  # pytest 8.4 and later leave it out of the test's name
         metafunc.parametrize("odradek_broker", [wanted], indirect=True, ids=[hidden], scope=wanted.scope)
-    elif "odradek_function_broker" not in metafunc.fixturenames and any(
-        marker.name == "odradek" for marker in metafunc.definition.own_markers
-    ):
-        raise pytest.UsageError(
-            f"{metafunc.definition.nodeid} is marked odradek, and takes neither odradek_broker nor"
-            " odradek_function_broker: the marker has no effect on the brokers of others"
-        )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Note how much brokers have logged before the test; refuse a marker that could have no effect."""
-    if (
-        item.get_closest_marker("odradek") is not None
-        and "odradek_broker" in getattr(item, "fixturenames", ())
-        and "odradek_broker" not in getattr(getattr(item, "callspec", None), "params", ())
-    ):
-        raise pytest.UsageError(
-            f"{item.nodeid} is marked odradek, which has no effect in a unittest.TestCase:"
-            " start a Broker in its setUp"
-        )
+    try:
+        _check_marker(item)
+    except MarkerError as error:
+        pytest.fail(str(error), pytrace=False)
     item.config.stash[BROKERS].note_logs()
 
 
@@ -167,9 +166,37 @@ def odradek_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[
     with ExitStack() as started:
 
         def make(**arguments: Any) -> Broker:  # noqa: ANN401 - those of `Broker`
+            __tracebackhide__ = True
             return started.enter_context(brokers.make_with(**arguments))
 
         yield make
+
+
+def _check_marker(item: pytest.Item) -> None:
+    """Raises MarkerError for a test whose marker cannot be read, or could have no effect."""
+    taken = {"odradek_broker", "odradek_function_broker"} & set(getattr(item, "fixturenames", ()))
+    is_marked_itself = any(marker.name == "odradek" for marker in item.own_markers)
+    if not taken and not is_marked_itself:
+        return
+    wanted = wanted_by(item)
+    if not taken:
+        raise MarkerError(
+            f"{item.nodeid} is marked odradek, and takes neither odradek_broker nor odradek_function_broker:"
+            " the marker has no effect on the brokers of others"
+        )
+    if wanted is None or "odradek_broker" not in taken:
+        return
+    call = getattr(item, "callspec", None)
+    if any(marker.name == "odradek" for marker in getattr(call, "marks", ())):
+        raise MarkerError(
+            f"{item.nodeid}: the marker odradek in pytest.param(..., marks=...) has no effect on"
+            " odradek_broker, which may be one for several tests: take odradek_function_broker instead"
+        )
+    if "odradek_broker" not in getattr(call, "params", ()):
+        raise MarkerError(
+            f"{item.nodeid} is marked odradek, which has no effect in a unittest.TestCase:"
+            " start a Broker in its setUp"
+        )
 
 
 def _marked(request: pytest.FixtureRequest) -> Broker:

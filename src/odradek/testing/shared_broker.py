@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from odradek.base.errors import OdradekError
 from odradek.testing.broker import Broker
+from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 HINT: Final = (
@@ -24,22 +25,27 @@ class SharedBroker(Broker):
     """A `Broker` that tests cannot stop, and whose clock they cannot move; `close` is its owner's."""
 
     @property
+    @ends_at_caller
     def clock(self) -> VirtualClock:
         """A clock that can be read and not moved. Raises SharedBrokerError when it is to be moved."""
         return _ReadOnlyClock(super().clock)
 
+    @ends_at_caller
     def stop(self) -> None:
         """Raises SharedBrokerError."""
         _refuse("stop() is not for the shared broker")
 
+    @ends_at_caller
     def restart(self) -> None:
         """Raises SharedBrokerError."""
         _refuse("restart() is not for the shared broker")
 
+    @ends_at_caller
     def kill(self) -> None:
         """Raises SharedBrokerError."""
         _refuse("kill() is not for the shared broker")
 
+    @ends_at_caller
     def pause(self) -> None:
         """Raises SharedBrokerError."""
         _refuse("pause() is not for the shared broker")
@@ -51,6 +57,7 @@ class _ReadOnlyClock(VirtualClock):
     def __init__(self, clock: VirtualClock) -> None:
         super().__init__(clock)
 
+    @ends_at_caller
     def advance(self, *_: object, **__: object) -> NoReturn:
         """Raises SharedBrokerError."""
         _refuse("the clock of the shared broker cannot be moved")

@@ -1,5 +1,6 @@
 """A broker on a thread of the test's own process, by a clock that the test may move."""
 
+import logging
 import sys
 import threading
 import time
@@ -7,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from odradek.base.errors import OdradekError
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.store import StoreEngine
 from odradek.server.admin.descriptions import describe
@@ -29,6 +31,7 @@ class ThreadHost:
         self, data_dir: Path, settings: Mapping[str, str], clock: VirtualClock, *, durable: bool
     ) -> None:
         """Without `durable` nothing is forced to the disk, for a directory that does not last."""
+        _log_errors_only()
         self._settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data_dir), **settings}
         self._clock = clock
         self._durable = durable
@@ -122,7 +125,8 @@ class ThreadHost:
         """See `Host.describe`."""
         thread = self.thread
         rows = thread.run(lambda: describe(thread.broker.view, subject))
-        assert isinstance(rows, list), f"there is nothing to describe under {subject}"
+        if not isinstance(rows, list):
+            raise OdradekError(f"there is nothing to describe under {subject}")
         return rows
 
     def _open_engine(self, settings: BrokerSettings) -> StoreEngine:
@@ -141,3 +145,10 @@ class ThreadHost:
                 thread.stop()
         finally:
             sys.setswitchinterval(self._switch_interval_s)
+
+
+def _log_errors_only() -> None:
+    """Keep what a broker logs below ERROR from reports and standard error, unless a level was set."""
+    log = logging.getLogger("odradek")
+    if log.level == logging.NOTSET:
+        log.setLevel(logging.ERROR)

@@ -74,6 +74,7 @@ class VirtualClock:
 
         Raises ValueError for going back.
         """
+        __tracebackhide__ = True
         by += timedelta(days, seconds, hours=hours, minutes=minutes, milliseconds=milliseconds)
         by_ms = round(by / timedelta(milliseconds=1))
         if by_ms < 0:

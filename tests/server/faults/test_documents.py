@@ -7,9 +7,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import FaultRefused
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
-from odradek.server.faults.documents import FaultRefused, FaultRequests, Reach
+from odradek.server.faults.documents import FaultRequests, Reach
 from odradek.storage.faulty_files import DiskFaults
 from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
@@ -346,12 +347,30 @@ def test_a_producer_id_is_lost(faulty: Faulty) -> None:
     [
         ([], "is a JSON object"),
         ({}, "there is no fault None"),
-        ({"fault": "explode"}, "there is no fault 'explode'"),
+        ({"fault": "explode"}, "there is no fault 'explode'; there are error, delay, drop, "),
+        (
+            {"fault": "drop_connection"},
+            r"there is no fault 'drop_connection'; did you mean drop_connections\?",
+        ),
         ({"fault": "error", "api": "Produce"}, "error is a text"),
-        ({"fault": "error", "api": "Produce", "error": "OOPS"}, "there is no error 'OOPS'"),
+        (
+            {"fault": "error", "api": "Produce", "error": "OOPS"},
+            "there is no error 'OOPS'; names are the protocol's, as ",
+        ),
+        (
+            {"fault": "error", "api": "Produce", "error": "NOT_LEADER_FOR_FOLLOWER"},
+            r"there is no error 'NOT_LEADER_FOR_FOLLOWER'; did you mean NOT_LEADER_OR_FOLLOWER\?",
+        ),
         ({"fault": "error", "api": "Produce", "error": "NONE"}, "NONE is no error"),
         ({"fault": "error", "error": "NOT_COORDINATOR"}, "an error is for one api"),
-        ({"fault": "error", "api": "produce", "error": "NOT_COORDINATOR"}, "there is no api 'produce'"),
+        (
+            {"fault": "error", "api": "produce", "error": "NOT_COORDINATOR"},
+            r"there is no api 'produce'; did you mean Produce\?",
+        ),
+        (
+            {"fault": "delay", "api": "Qqqq", "ms": 1},
+            "there is no api 'Qqqq'; names are the protocol's, as Produce",
+        ),
         ({"fault": "error", "api": "Vote", "error": "NOT_COORDINATOR"}, "Vote"),
         ({"fault": "delay"}, "ms is a number"),
         ({"fault": "delay", "ms": -1}, "ms is a number"),

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import FaultRefused
 from odradek.base.ids import TopicPartition
 from odradek.metadata.store import Multi
 from odradek.records.builder import BatchBuilder
-from odradek.server.faults.documents import FaultRefused, FaultRequests, Reach
+from odradek.server.faults.documents import FaultRequests, Reach
 from odradek.server.node.outgoing_orders import RETRY_MS
 from odradek.testing.deadline import WaitTimeout
 from odradek.testing.sim import SimNode, SimRequest, World

@@ -17,6 +17,7 @@ import socket
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from odradek.base.errors import FaultRefused
 from odradek.base.execution import Slices, Steps
 from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
@@ -122,8 +123,6 @@ async def _fault_request(request: Request) -> object:
 
     A web page can have a browser send a form, but no JSON, without asking first.
     """
-    from odradek.server.faults.documents import FaultRefused
-
     if request.method == "DELETE":
         number = request.path_params.get("number")
         return {"fault": "clear"} if number is None else {"fault": "remove", "id": number}
@@ -219,8 +218,6 @@ def _application(broker: BrokerView) -> ASGIApp:
     async def faults(request: Request) -> Response:
         if broker.faults is None:
             return document({"error": NOT_FOR_TESTS}, 403)
-        from odradek.server.faults.documents import FaultRefused
-
         try:
             return document(broker.faults.carry_out(await _fault_request(request)))
         except FaultRefused as refused:

@@ -13,12 +13,13 @@ Faults that have an id hold until they are removed or spent; the others happen o
 table. Invariant: without rules nothing stands between a request and its handler.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.errors import OdradekError
+from odradek.base.errors import FaultRefused
 from odradek.server.faults.interposed import FaultyDispatch, names_topics
 from odradek.server.faults.rules import (
     DELAY_MS_MAX,
@@ -47,10 +48,10 @@ _FIELDS: Final = {
     Kind.FULL_DISK: frozenset(),
     Kind.SLOW_DISK: frozenset({"ms"}),
 }
-
-
-class FaultRefused(OdradekError):
-    """A request about faults that cannot be carried out, in a sentence."""
+_NAMES: Final = (
+    *(str(kind) for kind in Kind),
+    *("drop_connections", "expire_member", "lose_producer_id", "list", "remove", "clear"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,8 @@ class FaultRequests:
         try:
             kind = Kind(str(name))
         except ValueError:
-            raise FaultRefused(f"there is no fault {name!r}") from None
+            hint = _closest(str(name), _NAMES) or f"there are {', '.join(_NAMES)}"
+            raise FaultRefused(f"there is no fault {name!r}; {hint}") from None
         return {"id": self._add(kind, document)}
 
     # --- rules
@@ -238,9 +240,8 @@ def _number(document: Document, name: str, least: int, most: int) -> int:
 def _api_key(name: str) -> int:
     key = _API_KEYS.get(name)
     if key is None:
-        raise FaultRefused(
-            f"there is no api {name!r}; names are as in docs/compat.md: Produce, Fetch, JoinGroup"
-        )
+        hint = _closest(name, _API_KEYS) or "names are the protocol's, as Produce, Fetch, JoinGroup"
+        raise FaultRefused(f"there is no api {name!r}; {hint}")
     return key
 
 
@@ -249,10 +250,18 @@ def _code(document: Document) -> ErrorCode:
     try:
         code = ErrorCode[name]
     except KeyError:
-        raise FaultRefused(f"there is no error {name!r}; names are the protocol's") from None
+        hint = _closest(name, ErrorCode.__members__) or "names are the protocol's, as NOT_LEADER_OR_FOLLOWER"
+        raise FaultRefused(f"there is no error {name!r}; {hint}") from None
     if code is ErrorCode.NONE:
         raise FaultRefused("NONE is no error")
     return code
+
+
+def _closest(name: str, names: Iterable[str]) -> str:
+    """A question for the name that was meant, in any case; "" where none is like it."""
+    by_small = {one.lower(): one for one in names}
+    found = get_close_matches(name.lower(), by_small, n=1)
+    return f"did you mean {by_small[found[0]]}?" if found else ""
 
 
 def _when(document: Document) -> DropWhen:
