@@ -53,6 +53,15 @@ def test_the_one_from_pypi_starts_although_spark_adds_a_module_that_it_lacks(
     assert java_home.find_java_home(tmp_path) == home, "a second look finds the same home"
 
 
+def test_a_cache_that_cannot_be_written_names_the_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_home, "_java_homes_of_the_machine", list)
+    (tmp_path / "file").touch()
+    with pytest.raises(OdradekError, match=r"file/cache cannot be written .*set ODRADEK_CACHE"):
+        java_home.find_java_home(tmp_path / "file" / "cache")
+
+
 def test_without_any_java_the_error_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

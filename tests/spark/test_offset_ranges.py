@@ -66,6 +66,8 @@ def test_offsets_may_be_words_or_json() -> None:
     [
         ("endingOffsets", "earliest", "neither a known word nor JSON"),
         ("endingOffsets", '{"a": {"0": -2}}', "cannot be earliest"),
+        ("startingOffsets", "latest", "cannot be latest in a batch"),
+        ("startingOffsets", '{"a": {"0": -1}}', r"cannot be latest \(-1\) in a batch"),
         ("startingOffsets", '{"a": {"0": -3}}', "below -2"),
         ("startingOffsets", '{"a": {"1": 0}}', "must name exactly the partitions"),
         ("startingOffsets", "{", "neither a known word nor JSON"),

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.base.errors import SettingError
+from odradek.base.errors import OdradekError, SettingError
 from odradek.testing import Broker
 
 pytestmark = [pytest.mark.spark, pytest.mark.integration]
@@ -15,7 +15,18 @@ SERVERS = {"kafka.bootstrap.servers": "127.0.0.1:1"}
     ("options", "sentence"),
     [
         ({"subscribe": "t"}, "kafka.bootstrap.servers is missing"),
-        ({**SERVERS, "subscribe": "t", "startingOffset": "latest"}, "no option startingoffset"),
+        (
+            {**SERVERS, "subscribe": "t", "startingOffset": "latest"},
+            r"no option startingoffset; did you mean startingOffsets\?",
+        ),
+        (
+            {**SERVERS, "subscribe": "t", "startingtimestamp": "1"},
+            "does not serve the option startingTimestamp of",
+        ),
+        (
+            {**SERVERS, "subscribe": "t", "xyz": "1"},
+            "no option xyz; it has kafka.bootstrap.servers, subscribe,",
+        ),
         (
             {**SERVERS, "subscribe": "t", "kafka.isolation.level": "none"},
             "kafka.isolation.level must be one of",
@@ -31,6 +42,20 @@ def test_options_are_refused_on_the_driver_in_a_sentence(options: dict[str, str]
 
     with pytest.raises(SettingError, match=sentence):
         OdradekReader(options)
+
+
+def test_what_the_source_cannot_do_is_said_in_a_sentence() -> None:
+    from pyspark.sql.types import StructType
+
+    from odradek.spark.source import OdradekDataSource
+
+    source = OdradekDataSource({})
+    with pytest.raises(OdradekError, match="writes no topics: it reads them in batches"):
+        source.writer(StructType(), overwrite=False)
+    with pytest.raises(OdradekError, match="has no readStream"):
+        source.streamReader(StructType()).initialOffset()
+    with pytest.raises(OdradekError, match="has no writeStream"):
+        source.streamWriter(StructType(), overwrite=False)
 
 
 @pytest.fixture

