@@ -1,4 +1,4 @@
-"""Requests to begin from: every API in every version, filled by chance, and some that real clients send."""
+"""The requests that campaigns mutate: every API and version with random values, and some of real clients."""
 
 import dataclasses
 import random
@@ -15,9 +15,9 @@ from odradek.wire.headers import RequestHeader, encode_request_header
 from odradek.wire.message import Message, Structure
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
-# Named by requests of every kind, so that it is deleted and changed now and then.
+# Requests of every kind name it, so it is sometimes deleted and changed.
 TOPIC = "fuzzed"
-# Named by produce requests alone, so that what they stored is still there at the end.
+# Only produce requests name it, so their records are still there at the end.
 WRITTEN_TOPIC = "written"
 
 # Where a batch's header holds its length and its CRC, and where what the CRC covers begins.
@@ -64,7 +64,7 @@ def sound_batch(chance: random.Random) -> bytearray:
 
 
 def lying_batch(chance: random.Random) -> bytearray:
-    """A batch whose CRC is right and whose header or body is not: only looking at it tells."""
+    """A batch with a right CRC and a wrong header or body, which only validation finds."""
     batch = sound_batch(chance)
     for _ in range(chance.choice((1, 1, 2, 4))):
         batch[chance.randrange(_AFTER_CRC, len(batch))] = chance.choice((0, 1, 0x7F, 0x80, 0xFF))
@@ -90,7 +90,7 @@ def _seed(api: Api, version: int, chance: random.Random) -> bytes:
         try:
             return framed(header, _filled(api.request_class, chance).encode(version))
         except (struct.error, OverflowError, ValueError, TypeError, AttributeError, AssertionError):
-            continue  # A value that this version cannot carry: another throw.
+            continue  # This version cannot carry the value: draw another.
     return framed(header, api.request_class().encode(version))
 
 

@@ -29,20 +29,20 @@ from odradek.records.framing import iter_records
 from odradek.records.header import iter_headers
 from odradek.testing.broker_process import BrokerProcess
 
-# What an ordinary client looks at all the while; no mutated request names it.
+# The topic that an ordinary client uses throughout; no mutated request names it.
 STANDING_TOPIC = "standing"
-# The share of requests that are sound but for the records in them.
+# The share of requests that are valid except for their records.
 LYING_BATCHES = 0.15
 # The share of sound requests that are made to cost much, and how many different ones there are.
 HOSTILE = 0.005
 HOSTILE_REQUESTS = 120
-# Connections that hold what the broker gives them, all the while; then others do.
+# Connections that hold the broker's memory throughout; they are replaced from time to time.
 HELD_CONNECTIONS = 300
 # How long the loop may stand still. More on a machine that is shared with other work.
 STALL_MAX_MS = 100.0
 CONNECTIONS_AT_ONCE = 64
 ANSWER_TIMEOUT_S = 30.0
-# What the broker may take, 96 MB of it for batches that are being looked at, and what HELD_CONNECTIONS may
+# The memory that the broker may take, 96 MB of it for batches under validation, and what HELD_CONNECTIONS may
 # take above that.
 RESIDENT_MAX_MB = 150
 HELD_MAX_MB = 60
@@ -66,7 +66,7 @@ def volley(address: tuple[str, int], frames: list[bytes]) -> tuple[int, int]:
             one.sendall(frame)
             one.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # It was closed while we were still sending: that is an answer, too.
+            pass  # The broker closed it while we were still sending, as it may.
         selector.register(one, selectors.EVENT_READ, frame)
         answered[one] = 0
     deadline = time.monotonic() + ANSWER_TIMEOUT_S
@@ -93,14 +93,14 @@ def volley(address: tuple[str, int], frames: list[bytes]) -> tuple[int, int]:
 
 
 def run(count: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
-    """Fire `count` mutated requests; returns what was counted. Raises SystemExit at the first thing amiss."""
+    """Send `count` mutated requests; returns the counts. Raises SystemExit at the first fault."""
     assert broker.admin_address is not None
     chance = random.Random(seed)
     corpus, hostile = seeds(chance), hostile_requests(chance, HOSTILE_REQUESTS)
     held: list[socket.socket] = []
     address = (broker.host, broker.port)
     counts = {"requests": 0, "answered": 0, "closed": 0, "resident_mb_max": 0.0, "held_mb_max": 0.0}
-    # The first request of an API loads its code: a stall of its own, which is not what this is about.
+    # The first request of an API loads its code: that stall is not what this campaign measures.
     for start in range(0, len(corpus), CONNECTIONS_AT_ONCE):
         volley(address, corpus[start : start + CONNECTIONS_AT_ONCE])
     counts["stall_ms_while_loading"] = longest_stall_ms(broker.admin_address)
@@ -150,7 +150,7 @@ def _ensure_topic(admin: Admin, name: str) -> None:
 
 
 def longest_stall_ms(admin_address: str) -> float:
-    """How long the broker's loop stood still at most, by its own gauge."""
+    """The longest stall of the broker's loop, by its own gauge."""
     with urllib.request.urlopen(f"http://{admin_address}/metrics", timeout=ANSWER_TIMEOUT_S) as answer:
         for line in answer.read().decode().splitlines():
             if line.startswith("odradek_loop_stall_ms_max "):
@@ -159,7 +159,7 @@ def longest_stall_ms(admin_address: str) -> float:
 
 
 def read_stored(data_dir: Path) -> int:
-    """Walk every record of every log, after the stop; how many. Raises what a reader trips over."""
+    """Read every record of every log, after the stop; returns their number. Raises any reader's error."""
     records = 0
     for directory in sorted(data_dir.glob("*-*[0-9]")):
         for log in sorted(directory.glob("*.log")):

@@ -1,4 +1,4 @@
-"""Sound requests that are made to cost much: little on the wire, much work or memory for a broker.
+"""Valid requests that are built to cost much: few bytes on the wire, much work or memory for a broker.
 
 Each class is a way that once held a broker for seconds: compressed batches that hold next to nothing or very
 much, millions of tiny records, arrays and tagged fields in large numbers, many requests in one write, and
@@ -39,7 +39,7 @@ def _gzip_of(deflate_blocks: bytes) -> bytes:
     return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + deflate_blocks + b"\x01\x00\x00\xff\xff" + bytes(8)
 
 
-# A codec, what its text opens with, and the piece that is repeated: each holds nothing.
+# A codec, its stream's first bytes, and the repeated piece, which holds nothing.
 _EMPTY_PIECES: Final[tuple[tuple[Codec, bytes, bytes], ...]] = (
     (Codec.GZIP, b"", _gzip_of(b"")),
     (Codec.SNAPPY, _XERIAL_HEADER, b"\x00\x00\x00\x01\x00"),
@@ -55,7 +55,7 @@ _EMPTY_PIECES: Final[tuple[tuple[Codec, bytes, bytes], ...]] = (
 
 
 def packed_batch(codec: Codec, packed: bytes, record_count: int) -> bytes:
-    """A batch with a right CRC around compressed bytes, whatever they hold."""
+    """A batch with a right CRC around any compressed bytes."""
     builder = BatchBuilder()
     builder.append(_NOW_MS, None, b"")
     batch = bytearray(builder.build()[:HEADER_BYTES]) + packed
@@ -104,7 +104,7 @@ def bomb(chance: random.Random) -> bytes:
 
 
 def lookups_by_time(chance: random.Random) -> bytes:
-    """Lookups by time in whatever was written, many behind each other."""
+    """Many lookups by time in the written records, one after another."""
     version = chance.randrange(1, 9)
     timestamp = chance.choice((_NOW_MS, _NOW_MS + 1, 0, -3 if version > 6 else _NOW_MS))
     topic = ListOffsetsTopic(WRITTEN_TOPIC, [ListOffsetsPartition(0, -1, timestamp)])
@@ -113,7 +113,7 @@ def lookups_by_time(chance: random.Random) -> bytes:
 
 
 def many_elements(chance: random.Random) -> bytes:
-    """A request of tens of thousands of array elements, as small as they may be."""
+    """A request of tens of thousands of array elements of the smallest size."""
     count = chance.choice((1_000, 20_000, 99_000, 120_000))
     topics = [MetadataRequestTopic(name=TOPIC)] * count
     request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
@@ -121,7 +121,7 @@ def many_elements(chance: random.Random) -> bytes:
 
 
 def tagged_fields(chance: random.Random) -> bytes:
-    """A request with tagged fields in large numbers, which nobody knows."""
+    """A request with large numbers of unknown tagged fields."""
     count = chance.choice((100, 9_000, 12_000, 60_000))
     body = ListGroupsRequest().encode(4)
     tags = _uvarint(count) + b"".join(_uvarint(100 + number) + b"\x00" for number in range(count))

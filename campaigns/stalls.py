@@ -89,7 +89,7 @@ class Case:
     name: str
     request: Message
     version: int
-    # An error code that is an answer like any other here.
+    # An error code that this case expects.
     allowed: int = 0
 
 
@@ -173,7 +173,7 @@ def measure(broker: BrokerProcess, case: Case) -> tuple[Outcome, Message]:
         began = time.perf_counter()
         answer = connection.exchange(frame)
         took_ms = (time.perf_counter() - began) * 1000
-        # What the request left behind may hold the broker after the answer.
+        # Work that the request started may hold the broker after the answer.
         time.sleep(WARM_UP_S)
     connection.close()
     api = APIS[case.request.API_KEY]

@@ -36,7 +36,7 @@ QUESTION = struct.pack(">i", len(_ASK)) + _ASK
 
 
 def wave(address: tuple[str, int], chance: random.Random) -> dict[str, int]:
-    """Connect `WAVE` times at once; how many were answered, turned away, or left without having asked."""
+    """Connect `WAVE` times at once; returns how many were answered, turned away, or left without asking."""
     counts = {"answered": 0, "turned_away": 0, "silent": 0}
     asking = selectors.DefaultSelector()
     others: list[socket.socket] = []
@@ -51,7 +51,7 @@ def wave(address: tuple[str, int], chance: random.Random) -> dict[str, int]:
             if manner < 0.7:
                 one.sendall(QUESTION[: chance.randrange(len(QUESTION))])
             elif manner < 0.85:
-                # Closing with unread or unsent data, or at once: the peer sees a reset.
+                # When we close with unread or unsent data, or at once, the peer sees a reset.
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         except OSError:
             pass  # Turned away while we were still sending.
@@ -88,7 +88,7 @@ def connections(broker: BrokerProcess) -> int:
 
 
 def run(attempts: int, seed: int, broker: BrokerProcess) -> dict[str, float]:
-    """Make that many attempts; what was counted. Raises SystemExit at the first thing amiss."""
+    """Make that many attempts; returns the counts. Raises SystemExit at the first fault."""
     chance = random.Random(seed)
     totals: dict[str, float] = {"answered": 0, "turned_away": 0, "silent": 0}
     with Admin(broker.bootstrap_servers) as standing:

@@ -1,1 +1,1 @@
-"""What real Kafka clients and tools do to a broker: the judge of compatibility, judged by Apache Kafka."""
+"""Tests of compatibility with real Kafka clients and tools; Apache Kafka must pass them too."""

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-# The clients' own warnings are no fault of a broker.
+# The clients' own warnings are not faults of a broker.
 OPTIONS = ["-q", "-o", "filterwarnings=default", "--disable-warnings"]
 
 if __name__ == "__main__":
     code = pytest.main([str(Path(__file__).parent), *OPTIONS, *sys.argv[1:]])
     sys.stdout.flush()
-    # Some clients leave threads behind that never end; their number is not what is judged.
+    # Some clients leave threads that never end; the suite does not judge that.
     os._exit(int(code))

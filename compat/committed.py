@@ -1,20 +1,20 @@
-"""Reading a partition up to its last stable offset: there a reader of committed records is told of the end.
+"""Reads a partition up to its last stable offset, where a read-committed consumer learns of the end.
 
-So a test need not wait for a while to see that nothing follows.
+So a test does not have to wait to see that nothing follows.
 """
 
 from confluent_kafka import Consumer, TopicPartition
 
 READ_TIMEOUT_S = 10.0
 POLLED_RECORDS_MAX = 10_000
-# librdkafka's own name for having read all there is.
+# librdkafka's own name for the end of a partition.
 PARTITION_EOF = "_PARTITION_EOF"
 
 
 def committed_records(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]:
     """Key and value of all committed records of partition 0, up to its last stable offset.
 
-    Raises an AssertionError when that is not reached, or when the broker refuses.
+    Raises AssertionError if that is not reached, or if the broker refuses.
     """
     consumer = Consumer(
         {

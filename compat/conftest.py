@@ -1,8 +1,8 @@
 """Brokers, clients and fresh topics for the suite.
 
-A test names what it needs: `client` runs it once for each client, `writer` likewise when all others read what
-it wrote, `admin` once for each admin client, `tools` with Apache Kafka's own programs. `needs(Ability...)`
-leaves out the clients that cannot. Every test runs on every `--target`.
+A test names what it needs: `client` runs it once for each client, `writer` once for each
+client whose records all others read, `admin` once for each admin client, `tools` with Apache Kafka's own programs. `needs(Ability...)`
+skips clients without that ability. Every test runs on every `--target`.
 """
 
 import itertools
@@ -25,16 +25,16 @@ collect_ignore = ["styles"]  # run by test_styles.py, in environments of their o
 BROKER_SETTINGS = {
     "num.partitions": "1",
     "auto.create.topics.enable": "true",
-    # So that a test need not write gigabytes to see a log of several segments.
+    # So that a test gets a log of several segments without writing gigabytes.
     "log.segment.bytes": str(16 * 1024 * 1024),
-    # So that what a killed client leaves behind is given up soon.
+    # So that the memberships and transactions of a killed client end soon.
     "group.min.session.timeout.ms": "1000",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
 }
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Which brokers are judged."""
+    """Which brokers are tested."""
     parser.addoption(
         "--target",
         action="append",
@@ -81,7 +81,7 @@ def broker(
 
 @pytest.fixture(autouse=True)
 def _needs_api(request: pytest.FixtureRequest) -> None:
-    """Leave out brokers that do not serve what the test is about; a broker that comes to serve it is not."""
+    """Skip tests of APIs that the broker does not serve yet."""
     needed = {name for mark in request.node.iter_markers("needs_api") for name in mark.args}
     if needed:
         broker: BrokerProcess = request.getfixturevalue("broker")
@@ -109,7 +109,7 @@ def client(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> Cl
 
 @pytest.fixture
 def writer(request: pytest.FixtureRequest, all_clients: dict[str, Client]) -> Client:
-    """Each client in turn, for tests in which all others read."""
+    """Each client in turn, for tests in which all other clients read."""
     if request.param not in all_clients:
         pytest.skip(CLIENTS[request.param].missing())
     return all_clients[request.param]
@@ -130,13 +130,13 @@ def admin(request: pytest.FixtureRequest, broker: BrokerProcess) -> Admin:
 
 @pytest.fixture
 def tools(broker: BrokerProcess) -> KafkaTools:
-    """Apache Kafka's own programs, pointed at the broker."""
+    """Apache Kafka's own programs, for the broker."""
     return KafkaTools(broker.bootstrap)
 
 
 @pytest.fixture
 def connection(broker: BrokerProcess) -> Iterator[BrokerConnection]:
-    """A connection of the test's own, for raw requests."""
+    """A connection for raw requests, only for this test."""
     with BrokerConnection(HOST, broker.port) as opened:
         yield opened
 
@@ -152,13 +152,13 @@ _topic_numbers = itertools.count()
 
 @pytest.fixture
 def fresh_name() -> Callable[[], str]:
-    """Names that no topic has."""
+    """Unused topic names."""
     return lambda: f"compat-{next(_topic_numbers)}"
 
 
 @pytest.fixture
 def new_topic(broker: BrokerProcess, fresh_name: Callable[[], str]) -> Callable[..., str]:
-    """Make a topic of this test's own: `new_topic(partitions=3, retention_ms=1000)`; gives its name."""
+    """Make a topic for this test only: `new_topic(partitions=3, retention_ms=1000)`; returns its name."""
 
     maker = ConfluentAdmin(broker.bootstrap)
 
@@ -180,5 +180,5 @@ def lasting_topic(new_topic: Callable[..., str]) -> str:
 
 @pytest.fixture
 def topic(new_topic: Callable[..., str]) -> str:
-    """A topic of this test's own with one partition."""
+    """A topic with one partition, only for this test."""
     return new_topic()

@@ -1,4 +1,4 @@
-"""Which APIs a broker says it serves, so that tests of what is still to come wait for it by themselves."""
+"""Which APIs a broker says it serves, so that tests of an API are skipped until it is served."""
 
 import functools
 import socket

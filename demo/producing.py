@@ -9,7 +9,7 @@ from aiokafka import AIOKafkaProducer
 async def produce(
     bootstrap: str, topic: str, records: Iterable[tuple[bytes, bytes]], on_sent: Callable[[int], None]
 ) -> int:
-    """Send every (key, value) once, idempotently; `on_sent` hears how many went out since it was last called.
+    """Send every (key, value) once, idempotently; `on_sent` gets the number sent since its last call.
 
     Returns how many the broker acknowledged.
     """

@@ -14,7 +14,7 @@ FLIGHT = (
 
 @dataclass(frozen=True)
 class Delays:
-    """One line of an answer: who, how many flights, how late on average and at worst, in minutes."""
+    """One line of an answer: name, number of flights, mean and worst delay in minutes."""
 
     name: str
     flights: int

@@ -1,5 +1,5 @@
-"""Brokers as processes, Apache Kafka's and ours, with Kafka's tools: what `benchmarks`, `compat` and
-`campaigns` share."""
+"""Runs brokers, Apache Kafka's and ours, as processes, and Kafka's tools, for `benchmarks`, `compat` and
+`campaigns`."""
 
 from peers.jars import JarsMissing, class_path
 from peers.kafka import Kafka41Broker, KafkaBroker

@@ -1,4 +1,4 @@
-"""Java sources compiled once for each state of theirs and of their class path, into the user's cache."""
+"""Compiles Java sources once for each state of the sources and class path, into the user's cache."""
 
 import hashlib
 import subprocess
@@ -12,7 +12,7 @@ COMPILE_TIMEOUT_S = 120
 
 
 def compiled(name: str, sources: Sequence[Path], class_path: str) -> Path:
-    """The directory of the classes. Raises subprocess.CalledProcessError after javac said why."""
+    """The directory of the classes. Raises subprocess.CalledProcessError after javac printed why."""
     state = b"".join(source.read_bytes() for source in sources) + class_path.encode()
     classes = cache_directory() / f"{name}-{hashlib.sha256(state).hexdigest()[:12]}"
     if classes.is_dir():

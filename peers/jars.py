@@ -1,6 +1,6 @@
 """Apache Kafka's jars, and those of other poms, fetched once for each state of a pom into the user's cache.
 
-Where they come from is Maven's business: its own settings, or the address in `ODRADEK_MAVEN_REPOSITORY`.
+Maven fetches them from the repository of its own settings, or of `ODRADEK_MAVEN_REPOSITORY`.
 """
 
 import functools
@@ -37,7 +37,7 @@ def kafka_version() -> str:
 
 @functools.cache
 def class_path(version: str | None = None) -> str:
-    """The class path of Apache Kafka's broker and tools, fetching the jars when they are not there.
+    """The class path of Apache Kafka's broker and tools; fetches missing jars.
 
     `version` is a release other than that of `pom.xml`. Raises JarsMissing.
     """
@@ -57,7 +57,7 @@ def jars_of(pom: Path, name: str, version: str | None = None) -> Path:
 
 
 def cache_directory() -> Path:
-    """Where jars, and what is built against them, are kept."""
+    """The directory for jars and for what is built against them."""
     if "ODRADEK_CACHE" in os.environ:
         return Path(os.environ["ODRADEK_CACHE"]) / "peer"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "odradek" / "peer"
@@ -82,5 +82,5 @@ def _fetch(pom: Path, jars: Path, version: str) -> None:
         try:
             Path(scratch, "jars").rename(jars)
         except OSError:
-            if not jars.is_dir():  # another run of ours was not faster
+            if not jars.is_dir():  # no other run has made it meanwhile
                 raise

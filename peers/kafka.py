@@ -53,7 +53,7 @@ class KafkaBroker(BrokerProcess):
         properties = self.directory / "server.properties"
         if properties.exists():
             return
-        # The name that a later call takes for "formatted" is given at the end: the tool may fail or be ended.
+        # The file that means "formatted" to a later call gets its name last: the tool may fail or be killed.
         unformatted = self.directory / "unformatted.properties"
         write_properties(unformatted, self._base_settings() | self.settings)
         (self.directory / "log4j2.properties").write_text(LOGGING)
@@ -112,7 +112,7 @@ class KafkaBroker(BrokerProcess):
 
 
 class Kafka41Broker(KafkaBroker):
-    """Apache Kafka 4.1, for what differs between it and the current release."""
+    """Apache Kafka 4.1, for checks that differ between it and the current release."""
 
     name: ClassVar[str] = "kafka-4.1"
     release: ClassVar[str | None] = "4.1.2"

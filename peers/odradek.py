@@ -23,7 +23,7 @@ class OdradekBroker(BrokerProcess):
         write_properties(self.directory / "server.properties", self.settings)
 
     def environment(self) -> dict[str, str]:
-        """Python keeps what it compiled: an installed package has that from its installation on."""
+        """Let Python write its bytecode cache: an installed package has one from its installation on."""
         environment = super().environment()
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         return environment

@@ -1,6 +1,6 @@
-"""One broker as a process: made ready in an empty directory, started, watched, and stopped by its pid.
+"""One broker as a process: prepared in an empty directory, started, measured, and stopped by its pid.
 
-Knows no broker in particular: `kafka.py` and `odradek.py` say how theirs is configured and run.
+This module knows no particular broker: `kafka.py` and `odradek.py` say how theirs is configured and run.
 Linux only where it reads /proc (processor time and resident memory).
 """
 
@@ -52,7 +52,7 @@ class BrokerProcess(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Write what the broker needs before its first start; must not change what is there already."""
+        """Write what the broker needs before its first start. It must not change existing files."""
 
     @abstractmethod
     def command(self) -> list[str]:
@@ -69,7 +69,7 @@ class BrokerProcess(ABC):
 
     @property
     def bootstrap(self) -> str:
-        """What clients are pointed at."""
+        """The address for clients."""
         return f"{HOST}:{self.port}"
 
     @property
@@ -79,7 +79,7 @@ class BrokerProcess(ABC):
 
     @property
     def output_path(self) -> Path:
-        """Everything that the process printed."""
+        """All output of the process."""
         return self.directory / "output.log"
 
     @property
@@ -111,7 +111,7 @@ class BrokerProcess(ABC):
         self.start_up_s = time.perf_counter() - started
 
     def stop(self) -> int:
-        """Stop it the clean way (SIGTERM) and give its exit code; after STOP_TIMEOUT_S the hard way."""
+        """Stop it cleanly (SIGTERM) and return its exit code; kill it after STOP_TIMEOUT_S."""
         if self._process is None:
             return 0
         self._process.send_signal(signal.SIGTERM)
@@ -122,7 +122,7 @@ class BrokerProcess(ABC):
         return self.kill()
 
     def kill(self) -> int:
-        """End it without a chance to clean up (SIGKILL)."""
+        """Kill it without a chance to clean up (SIGKILL)."""
         if self._process is None:
             return 0
         self._process.kill()
@@ -168,9 +168,9 @@ class BrokerProcess(ABC):
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now, and that was not given before.
+    """A loopback port that no process listens on now, and that was not returned before.
 
-    Below those that the kernel gives to clients, one of which might take it before the broker does.
+    It is below the ports that the kernel gives to clients, which might take it before the broker does.
     """
     while True:
         port = random.choice(_PORTS)

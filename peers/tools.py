@@ -8,7 +8,7 @@ from peers.jars import class_path
 
 TOOL_TIMEOUT_S = 120.0
 
-# A tool lives for a second: compile little and keep the heap small.
+# A tool runs for a second: compile little and keep the heap small.
 SHORT_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M")
 LONG_JVM = ("-Xmx512M",)
 
@@ -18,7 +18,7 @@ class ToolFailed(Exception):
 
 
 class KafkaTools:
-    """The tools, pointed at one broker. Every method gives what the tool printed, or raises ToolFailed."""
+    """The tools, for one broker. Every method returns the tool's output, or raises ToolFailed."""
 
     MAIN_CLASSES: ClassVar[dict[str, str]] = {
         "configs": "kafka.admin.ConfigCommand",
@@ -64,7 +64,7 @@ class KafkaTools:
         properties: Sequence[str],
         throughput: int = -1,
     ) -> str:
-        """Run ProducerPerformance as fast as it goes; `properties` are `key=value`. Gives its report."""
+        """Run ProducerPerformance as fast as it goes; `properties` are `key=value`. Returns its report."""
         return self.run(
             "producer-performance",
             "--topic",

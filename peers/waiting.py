@@ -1,4 +1,4 @@
-"""Waiting for what a broker does in its own time, which nothing announces."""
+"""Waits for changes that a broker makes asynchronously and does not announce."""
 
 import time
 from collections.abc import Callable
@@ -8,9 +8,9 @@ INTERVAL_S = 0.005
 
 
 def wait_until(condition: Callable[[], bool], complaint: str, *, timeout_s: float = TIMEOUT_S) -> None:
-    """Ask again and again until it is so; an AssertionError with the complaint after `timeout_s`.
+    """Ask again and again until it is true. Raises AssertionError with the complaint after `timeout_s`.
 
-    Kafka's metadata, for one, follows its controller at a distance.
+    For example, a Kafka broker's metadata lags behind its controller.
     """
     deadline = time.monotonic() + timeout_s
     while not condition():

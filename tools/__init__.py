@@ -1,1 +1,1 @@
-"""What the repository needs to look after itself: pages that are generated from the code."""
+"""Maintains the repository: pages that are generated from the code, and checks of them."""

@@ -1,6 +1,7 @@
 """`./dev generate`: writes server/handlers/index.py from what the handlers' modules declare (`SERVES`).
 
-And the order in which Python finishes the modules that they need, so that these can be loaded one by one.
+It also writes the order in which Python finishes importing the modules that handlers need, so that a broker
+can load them one by one.
 """
 
 import pkgutil
@@ -37,7 +38,7 @@ def declared() -> dict[str, Serves]:
     return dict(sorted(found.items(), key=lambda item: item[1].key))
 
 
-# What stands when a broker has started; what handlers load beyond it comes by and by.
+# Imports the modules that a started broker has; it loads the others that handlers need one by one.
 _STARTED = "import odradek.server.process.serve, odradek.server.process.embedded_store"
 _LOAD_ALL = """
 from odradek.server.handlers.registry import Handlers

@@ -1,7 +1,7 @@
-"""Part of `./dev docs`: writes docs/rules-index.md: who cites and proves each rule of docs/rules.md.
+"""Part of `./dev docs`: writes docs/rules-index.md: the files that cite a rule and the tests that prove it.
 
 A rule is cited in `src` by its exact name in a docstring or a comment, and proven by test functions whose
-docstring carries the name. `--check` compares, for CI, and holds the state of each rule against both.
+docstring carries the name. `--check` compares, for CI, and checks the state of each rule against both.
 """
 
 import argparse
@@ -56,7 +56,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Who names a rule."""
+    """The files and tests that name a rule."""
 
     # Paths below src/odradek.
     files: tuple[str, ...]
@@ -106,7 +106,7 @@ def names_by_test(source: Path) -> Iterator[tuple[str, set[str]]]:
 
 @cache
 def citations() -> dict[str, Citations]:
-    """Who cites each rule of the page."""
+    """The citations of each rule of the page."""
     package, tests = _ROOT / "src" / "odradek", _ROOT / "tests"
     files: dict[str, list[str]] = {name: [] for name in rules()}
     proofs: dict[str, dict[str, list[str]]] = {name: {} for name in rules()}
@@ -124,7 +124,7 @@ def citations() -> dict[str, Citations]:
 
 
 def faults_of(rule: Rule, cited: Citations) -> Iterator[str]:
-    """What the page says of a rule that the code does not bear out, in sentences."""
+    """The page's wrong claims about a rule, in sentences."""
     if rule.state is State.NOT_BUILT:
         if cited.tests:
             yield f"docs/rules.md says that {rule.name} is not built yet, and tests carry its name"
@@ -150,7 +150,7 @@ def _listed(files: Iterable[str]) -> str:
 
 
 def faults() -> Iterator[str]:
-    """What the pages say wrongly."""
+    """The wrong claims of the pages."""
     for name, rule in rules().items():
         yield from faults_of(rule, citations()[name])
     if not PAGE.exists() or PAGE.read_text() != page():

@@ -1,6 +1,6 @@
 """Part of `./dev docs`: writes docs/settings.md from the declarations.
 
-`--check` only compares, for CI, and looks at the table of our own settings in docs/operations.md too.
+`--check` only compares, for CI, and also checks the table of our own settings in docs/operations.md.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def page() -> str:
 
 
 def faults_in_operations() -> Iterator[str]:
-    """What the table of our own settings in docs/operations.md says wrongly, in sentences."""
+    """The faults in the table of our own settings in docs/operations.md, in sentences."""
     own = {name: one for name, one in BROKER_SETTINGS.items() if name.startswith(OWN_PREFIX)}
     said = dict(_ROW.findall(OPERATIONS.read_text()))
     for name in own.keys() - said.keys():
@@ -133,7 +133,7 @@ def _escaped(text: str) -> str:
 
 
 def faults() -> Iterator[str]:
-    """What the pages say wrongly."""
+    """The faults of the pages, in sentences."""
     if not PAGE.exists() or PAGE.read_text() != page():
         yield "docs/settings.md does not say what the settings are: run ./dev docs"
     yield from faults_in_operations()

@@ -1,4 +1,4 @@
-"""How fast a broker compacts a log, and what its producers notice of that."""
+"""How fast a broker compacts a log, and how much that delays its producers."""
 
 import os
 import statistics
@@ -44,8 +44,8 @@ RISE = Figure("p99 during it over p99 without it", "×", Better.LOWER, goal=2.0)
 class Cleaning(Scenario):
     """A log with ten versions of each key is cleaned beside produces to another topic, acks=1, one at a time.
 
-    MB/s are of log, from the moment it may be cleaned to the cleaner's checkpoint, the wait for the cleaner's
-    next look included. Subclasses say what the records are.
+    MB/s count the log's bytes, from the moment it may be cleaned to the cleaner's checkpoint, including the
+    wait for the cleaner's next check. Subclasses define the records.
     """
 
     record_bytes: ClassVar[int]
@@ -115,7 +115,7 @@ def _fill(broker: BrokerProcess, topic: str, record_bytes: int, size_bytes: int)
 
 
 def _allow(broker: BrokerProcess, topic: str) -> None:
-    """Let the cleaner have the topic."""
+    """Allow the cleaner to clean the topic."""
     entry = ConfigEntry("min.compaction.lag.ms", "0", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -124,7 +124,7 @@ def _allow(broker: BrokerProcess, topic: str) -> None:
 
 
 def _is_cleaned(broker: BrokerProcess, topic: str) -> bool:
-    """Whether the cleaner's checkpoint has a line for the topic; looked at before each produce."""
+    """Whether the cleaner's checkpoint has a line for the topic; called before each produce."""
     try:
         told = (broker.data_directory / "cleaner-offset-checkpoint").read_text()
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def _for(duration_s: float) -> Callable[[], bool]:
 
 
 def _lone_produces(producer: Producer, topic: str, goes_on: Callable[[], bool]) -> list[float]:
-    """Seconds of one produce after the other."""
+    """The seconds of each produce, one after another."""
     value = os.urandom(PRODUCED_BYTES)
     give_up = time.perf_counter() + TIMEOUT_S
     durations_s = []

@@ -26,13 +26,13 @@ GROUPS = 10
 MEMBERS = 10  # in each group, with one partition each
 DURATION_S = 10.0
 DURATION_QUICK_S = 2.0
-# A JVM compiles what it does often; after this long it does not get faster any more.
+# A JVM compiles the code that it runs often; after this time it gets no faster.
 WARM_UP_S = 8.0
 WARM_UP_QUICK_S = 1.0
 CEILING_S = 2.0
 OFFSET_COMMIT_VERSION = 9
 
-# An offset that is looked for in an encoded request, to be replaced in place.
+# An offset that is found in an encoded request by its value, to be replaced in place.
 PLACEHOLDER = 0x0123456789ABCDEF
 OFFSET = struct.Struct(">q")
 CORRELATION_ID = struct.Struct(">i")
@@ -54,7 +54,7 @@ class Commits(Scenario):
     figures = (COMMITS, P99, CPU, CEILING)
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Commit for a while, then let the same load loose on a server that does nothing."""
+        """Commit for a while, then send the same load to a server that does nothing."""
         with fresh_topic(broker, partitions=MEMBERS) as topic, Crowd(broker.port) as crowd:
             consumers = _consumers(crowd, topic)
             load = _Load(consumers)

@@ -1,7 +1,7 @@
-"""Many connections of one thread, one request under way on each: a load that costs its driver little.
+"""Many connections on one thread, each with one request in flight: a load that costs its driver little.
 
-exchange({0: a, 1: b}, answered)    sends both; each answer goes to answered(index, answer), which gives
-                                    the connection's next request, or None when that one has enough
+exchange({0: a, 1: b}, answered)    sends both; each answer goes to answered(index, answer), which
+                                    returns the connection's next request, or None to end
 """
 
 import select
@@ -32,7 +32,7 @@ class Crowd:
         self._port = port
         self._sockets: list[socket.socket] = []
         self._by_descriptor: dict[int, int] = {}
-        # What came of an answer that is not complete; absent for nearly all.
+        # The received part of an incomplete answer; most connections have none.
         self._begun: dict[int, bytes] = {}
         self._epoll = select.epoll()
 
@@ -50,7 +50,7 @@ class Crowd:
         return len(self._sockets)
 
     def connect(self) -> int:
-        """Open one connection more; gives its number."""
+        """Open another connection; returns its number."""
         index = len(self._sockets)
         connection = connect(self._port)
         connection.settimeout(None)  # read only when there is something, so it never blocks for long
@@ -72,7 +72,7 @@ class Crowd:
     def exchange(
         self, first: Mapping[int, Frame], answered: Answered, *, timeout_s: float = TIMEOUT_S
     ) -> None:
-        """Send the requests in their order, then go on until no connection has one under way.
+        """Send the requests in their order, then continue until no connection has one in flight.
 
         Raises AssertionError when the broker closes one, or is silent for `timeout_s`.
         """

@@ -1,6 +1,6 @@
-"""A server that answers every frame with the same bytes, to see how much a load generator could ask for.
+"""A server that answers every frame with the same bytes, to measure the most that a load generator can send.
 
-    python -m benchmarks.macro.echo ANSWER_IN_HEX      prints its port, and ends with its input
+    python -m benchmarks.macro.echo ANSWER_IN_HEX      prints its port, and ends when its input ends
 
 It puts the request's correlation id in front of the answer and does nothing else, which is less than any
 broker can do; it runs in a process of its own, as a broker does.
@@ -23,7 +23,7 @@ RECEIVED_BYTES_MAX = 1 << 16
 
 @contextlib.contextmanager
 def echo(answer: bytes) -> Iterator[int]:
-    """Such a server, as long as the block runs; gives its port. `answer` begins behind the correlation id."""
+    """Run such a server during the block; yields its port. `answer` begins behind the correlation id."""
     command = [sys.executable, "-m", __name__, answer.hex()]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
@@ -35,7 +35,7 @@ def echo(answer: bytes) -> Iterator[int]:
 
 
 def main() -> None:
-    """Serve until the input ends. A request is taken to come in one piece: there is one at a time."""
+    """Serve until the input ends. Assumes that a request arrives in one piece: there is one at a time."""
     rest = bytes.fromhex(sys.argv[1])
     length = LENGTH.pack(CORRELATION_ID_BYTES + len(rest))
     correlation_id = slice(CORRELATION_ID_AT, CORRELATION_ID_AT + CORRELATION_ID_BYTES)

@@ -1,4 +1,4 @@
-"""Fetch requests by hand, for readers that cost the driver next to nothing and for fetches left waiting.
+"""Hand-made Fetch requests, for readers that cost the driver almost nothing and for fetches that wait.
 
 Version 4, the oldest that is still served everywhere: no session, one partition, its topic by name.
 """

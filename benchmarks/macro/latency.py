@@ -1,4 +1,4 @@
-"""How long one record takes: until it is acknowledged, and until a consumer that waits for it has it."""
+"""How long one record takes: until it is acknowledged, and until a waiting consumer has it."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from benchmarks.macro.topics import fresh_topic
 
 RECORDS = 5000
 RECORDS_QUICK = 300
-# A JVM compiles its way of a request only after thousands of them: what is compared is both brokers warm.
+# A JVM compiles the code for a request only after thousands of them: both brokers are compared warm.
 WARM_UP = 20_000
 WARM_UP_QUICK = 100
 RECORD = b"x" * 100

@@ -33,7 +33,7 @@ GROUPS_QUICK = 100
 WRITERS = 4
 OFFSET_COMMIT_VERSION = 8
 OFFSET_FETCH_VERSION = 8
-# All groups in one partition: a broker reads those of several at once, or one after the other, as it likes.
+# All groups are in one partition: a broker may read several partitions at once or one after another.
 SETTINGS = {"offsets.topic.num.partitions": "1"}
 
 SERVED = Figure("from exec until offsets are served", "s", Better.LOWER, goal=5.0)
@@ -122,7 +122,7 @@ def _check(answer: bytes) -> None:
 
 
 def _wait_until_served(broker: BrokerProcess, topic: str, groups: int) -> None:
-    """Until the last group's last offset is there; then look at some others."""
+    """Wait until the last group's last offset is served; then check some others."""
     last = PARTITIONS - 1
     with Crowd(broker.port) as crowd:
         connection = crowd.connect()

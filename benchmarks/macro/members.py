@@ -1,9 +1,9 @@
-"""Classic consumers by hand on a `Crowd`, one connection each: joining, being rebalanced, and leaving.
+"""Simulated classic consumers on a `Crowd`, one connection each: they join, rebalance and leave.
 
 A rebalance as the members of a real group go through it, without the wait for their next heartbeat:
 
     the newcomers ask to join and are given ids, then join with them
-    every other member sends a heartbeat, is told REBALANCE_IN_PROGRESS, and joins again
+    every other member sends a heartbeat, gets REBALANCE_IN_PROGRESS, and joins again
     each syncs when its join is answered; the leader, who was first, brings everybody's assignment
 """
 
@@ -47,7 +47,7 @@ JOINED = struct.Struct(">ixihi")
 
 @dataclass(slots=True)
 class Member:
-    """One consumer; what it joins with is encoded once, for it is the same in every rebalance."""
+    """One consumer; its JoinGroup is encoded once, because it is the same in every rebalance."""
 
     connection: int
     member_id: str
@@ -63,7 +63,7 @@ class RawGroup:
     group_id: str
     topic: str
     members: list[Member] = field(default_factory=list)
-    # The answer that the leader of the latest rebalance was given, to be looked at when nobody measures.
+    # The answer to the leader in the latest rebalance, checked outside of the measured time.
     leader_answer: bytes = b""
 
     def find(self) -> None:
@@ -80,7 +80,7 @@ class RawGroup:
         wait_until(is_found, f"nobody coordinates {self.group_id}", timeout_s=SERVED_TIMEOUT_S)
 
     def form(self, connections: Iterable[int]) -> None:
-        """Be a stable group of these; the first of them leads."""
+        """Form a stable group of these members; the first of them leads."""
         first, *others = connections
         wait_until(
             lambda: self._is_served(first), f"{self.group_id} is never loaded", timeout_s=SERVED_TIMEOUT_S
@@ -101,7 +101,7 @@ class RawGroup:
         by_connection = {member.connection: member for member in self.members}
         leader = self.members[0]
         heartbeats = {member.connection: self._heartbeat(member) for member in staying}
-        # What the members were told last: 0 nothing or a heartbeat's answer, 1 to sync, 2 their assignment.
+        # The last answer to each member: 0 none or a heartbeat's, 1 a JoinGroup's, 2 a SyncGroup's.
         steps = dict.fromkeys(by_connection, 0)
         steps.update((member.connection, 1) for member in self.members if member not in staying)
 
@@ -134,7 +134,7 @@ class RawGroup:
         self.crowd.exchange({**joins, **heartbeats}, answered)
 
     def leave(self, member: Member) -> None:
-        """Let one member leave, without yet rebalancing the others."""
+        """Let one member leave; the others do not rebalance yet."""
         request = LeaveGroupRequest(self.group_id, members=[MemberIdentity(member.member_id)])
         answer = self.crowd.ask(member.connection, frame_of(request, LEAVE_VERSION))
         error = ERROR.unpack_from(answer)[2]
@@ -143,7 +143,7 @@ class RawGroup:
         self.members.remove(member)
 
     def check(self) -> None:
-        """Whether the latest rebalance was one: everybody in one generation, all known to the leader."""
+        """Assert that the latest rebalance was complete: one generation, all members known to the leader."""
         generations = {member.generation for member in self.members}
         assert len(generations) == 1, f"members are in generations {sorted(generations)}"
         joined = _joined(self.leader_answer)
@@ -199,7 +199,7 @@ class RawGroup:
 
 
 def refused(what: str, code: int) -> NoReturn:
-    """Give up: the broker did not do what the scenario is about."""
+    """Raise: the broker did not do what the scenario measures."""
     raise AssertionError(f"{what} was answered {ErrorCode(code).name}")
 
 

@@ -14,14 +14,14 @@ CPU_PER_GB = Figure("broker CPU", "s/GB", Better.LOWER, ratio_goal=0.35)
 
 
 class Producing(Scenario):
-    """One producer, one partition; subclasses say what it sends."""
+    """One producer, one partition; subclasses define the records."""
 
     record_bytes: ClassVar[int]
     record_count: ClassVar[int]
     properties: ClassVar[tuple[str, ...]]
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Run ProducerPerformance twice, the first time a fifth as long and for warmth only."""
+        """Run ProducerPerformance twice, the first time for a fifth as long, only as a warm-up."""
         count = self.record_count // 10 if quick else self.record_count
         with fresh_topic(broker) as topic:
             self._produce(broker, topic, count // 5)

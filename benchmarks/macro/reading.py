@@ -23,12 +23,12 @@ CPU_PER_GB = Figure("broker CPU", "s/GB", Better.LOWER, ratio_goal=1.2)
 
 
 class ReadingBack(Scenario):
-    """A log of 1 KB records in 64 KB batches, in the page cache; subclasses say who reads."""
+    """A log of 1 KB records in 64 KB batches, in the page cache; subclasses define the reader."""
 
     figures = (SPEED, CPU_PER_GB)
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Fill a topic, read it once for warmth, then time some more reads of all of it."""
+        """Fill a topic, read it once as a warm-up, then time some more reads of all of it."""
         count = RECORDS_QUICK if quick else RECORDS
         with fresh_topic(broker) as topic:
             KafkaTools(broker.bootstrap).producer_performance(
@@ -77,7 +77,7 @@ class ClientRead(ReadingBack):
 
 
 class BareRead(ReadingBack):
-    """Fetch requests by hand, one at a time, 1 MB each as consumers ask by default."""
+    """Hand-made Fetch requests, one at a time, 1 MB each as consumers ask by default."""
 
     name = "read-bare"
     title = "Reading back 1 GB, bare fetch requests"

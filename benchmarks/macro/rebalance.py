@@ -16,7 +16,7 @@ ROUNDS_QUICK = 3
 # A JVM has to compile its way through a rebalance.
 WARM_UP_ROUNDS = 20
 WARM_UP_ROUNDS_QUICK = 1
-TOPIC = "bench-rebalance"  # nobody reads it, so nobody makes it
+TOPIC = "bench-rebalance"  # no member reads it, so the scenario does not make it
 
 JOINS = Figure("one more joins, p50", "ms", Better.LOWER, ratio_goal=1.0)
 JOINS_WORST = Figure("one more joins, slowest", "ms", Better.LOWER)
@@ -24,7 +24,7 @@ LEAVES = Figure("it leaves, p50", "ms", Better.LOWER, ratio_goal=1.0)
 
 
 class Rebalance(Scenario):
-    """One process plays all members, on a connection each; what that costs is in the figures of both brokers.
+    """One process simulates all members, on a connection each; its cost is in the figures of both brokers.
 
     The time of a join is from the newcomer's first JoinGroup to the last answer to a SyncGroup, with a
     heartbeat, a join and a sync of everybody between them; that of a leave begins with the LeaveGroup.

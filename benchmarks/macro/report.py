@@ -58,7 +58,7 @@ def _page(runs: list[Run]) -> Iterator[str]:
 
 
 def _goals(runs: list[Run]) -> Iterator[str]:
-    """Every goal there is, also of scenarios that nobody has measured yet."""
+    """All goals, also those of scenarios without a measurement."""
     yield "## Goals\n"
     yield "| scenario | figure | goal | measured | |"
     yield "|---|---|---:|---:|---|"
@@ -75,7 +75,7 @@ def _goals(runs: list[Run]) -> Iterator[str]:
 
 
 def _against_goal(summary: FigureSummary) -> str:
-    """The median that the goal is about."""
+    """The median to compare with the goal."""
     figure = summary.figure
     if figure.goal is not None:
         return "–" if summary.odradek is None else f"{_number(summary.odradek.median)} {figure.unit}"

@@ -26,18 +26,18 @@ class Measurement:
 
 @dataclass(slots=True)
 class Run:
-    """One run: what it was made with, and all of its measurements in the order in which they were made."""
+    """One run: its conditions, and all of its measurements in the order in which they were made."""
 
     date: str
     commit: str
-    is_clean: bool  # nothing uncommitted in src: the commit tells what was measured
+    is_clean: bool  # Whether src had no uncommitted changes: then the commit is what was measured.
     machine: dict[str, str]
     versions: dict[str, str]
     settings: dict[str, str]  # of both brokers, on top of their defaults
     measurements: list[Measurement] = field(default_factory=list)
 
     def save(self) -> Path:
-        """Write it below benchmarks/results; gives the file."""
+        """Write it below benchmarks/results; returns the file."""
         RESULTS.mkdir(exist_ok=True)
         stamp = self.date.replace(":", "").replace("-", "")
         path = RESULTS / f"macro-{stamp}-{self.commit[:10]}.json"

@@ -19,9 +19,9 @@ def measure_pairs(
     quick: bool,
     on_measured: Callable[[Measurement], None],
 ) -> None:
-    """Measure each scenario on each broker `pairs` times, A B A B, and add what came out to the run.
+    """Measure each scenario on each broker `pairs` times, A B A B, and add the measurements to the run.
 
-    `on_measured` is called after each. A scenario that fails is recorded as failed, and the rest goes on.
+    `on_measured` is called after each. A scenario that fails is recorded as failed, and the others still run.
     """
     for pair in range(1, pairs + 1):
         for name in brokers:
@@ -41,6 +41,6 @@ def _measure_broker(
             except LeftOut as reason:
                 print(f"{pair} {name:8} {scenario.name:20} left out: {reason}", flush=True)
                 continue
-            except Exception as error:  # a client's, the broker's or our own: whatever it is, it is recorded
+            except Exception as error:  # an error of a client, the broker or our own code: all are recorded
                 measurement.error = f"{type(error).__name__}: {error}"[:500]
             yield measurement

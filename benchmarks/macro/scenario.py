@@ -1,4 +1,4 @@
-"""What a scenario is: a name, the figures that it yields with their goals, and how a broker is measured."""
+"""Scenarios: a name, the figures that it yields with their goals, and how a broker is measured."""
 
 import enum
 from abc import ABC, abstractmethod
@@ -41,11 +41,11 @@ class Figure:
 
 
 class LeftOut(Exception):
-    """A broker does not serve what a scenario is about, which the message tells. Nothing is recorded."""
+    """The broker does not serve what the scenario measures; the message says what. Nothing is recorded."""
 
 
 class Scenario(ABC):
-    """One way of using a broker. A scenario brings its own topics and takes them away."""
+    """One way of using a broker. A scenario makes its own topics and deletes them."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -53,9 +53,9 @@ class Scenario(ABC):
 
     @abstractmethod
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Measure a running broker once, after warming it up; gives a value for each of `figures`.
+        """Measure a running broker once, after a warm-up; returns a value for each of `figures`.
 
-        `quick` makes it short, to see that it works; such figures are not worth recording. Raises LeftOut.
+        `quick` makes it short, to check that it works; such figures are not worth recording. Raises LeftOut.
         """
 
 

@@ -18,14 +18,14 @@ IDLE_CPU = Figure("idle CPU", "% of a core", Better.LOWER)
 
 
 class StartUp(Scenario):
-    """A broker of its own on an empty data directory, formatted beforehand where that is asked for."""
+    """A separate broker on an empty data directory, formatted first if the broker requires it."""
 
     name = "start-up"
     title = "Starting, and doing nothing"
     figures = (START_UP, IDLE_MEMORY, IDLE_CPU)
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Start a second broker of the same kind; the given one only says which kind, and stays idle."""
+        """Start a second broker of the same kind; `broker` only determines the kind, and stays idle."""
         idle_s = IDLE_QUICK_S if quick else IDLE_S
         with (
             tempfile.TemporaryDirectory() as directory,

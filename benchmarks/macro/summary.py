@@ -1,7 +1,7 @@
 """From measurements to medians, ratios and their spread. Pure; a failed measurement is counted, never hidden.
 
-The ratio is taken pair by pair, Odradek's figure over Apache Kafka's of the same pair, and its median told:
-what slows the machine for a minute slows both halves of a pair.
+The ratio is taken pair by pair, Odradek's figure over Apache Kafka's of the same pair, and its median is
+reported: a minute in which the machine is slow slows both halves of a pair.
 
     pair        1     2     3          median   spread
     kafka     200   100   210  MB/s      200    100–210
@@ -28,7 +28,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class FigureSummary:
-    """One figure over all pairs; None where there is nothing to tell."""
+    """One figure over all pairs; None if no pair has it."""
 
     figure: Figure
     kafka: Spread | None

@@ -17,7 +17,7 @@ def fresh_topic(
     broker: BrokerProcess, *, partitions: int = 1, configs: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """The name of a new topic, deleted afterwards so that disks do not fill up."""
-    # Brokers are stopped and started meanwhile: what it would say of that helps nobody.
+    # Brokers are stopped and started meanwhile: the client's messages about that do not help.
     client = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     name = f"bench-{next(_numbers)}"
     client.create_topics([NewTopic(name, partitions, 1, config=dict(configs or {}))])[name].result(

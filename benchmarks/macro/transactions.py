@@ -1,4 +1,4 @@
-"""How long a transaction of a hundred records takes, from its begin to its committed end."""
+"""How long a transaction of a hundred records takes, from its begin to the end of its commit."""
 
 import json
 import statistics
@@ -18,7 +18,7 @@ RECORDS = 100
 RECORD = b"x" * 100
 TRANSACTIONS = 500
 TRANSACTIONS_QUICK = 50
-# A JVM compiles its way of a transaction only after many of them.
+# A JVM compiles the code for a transaction only after many of them.
 WARM_UP = 500
 WARM_UP_QUICK = 20
 TIMEOUT_S = 30.0
@@ -34,7 +34,7 @@ class Transactions(Scenario):
     figures = (P50, P99)
 
     def measure(self, broker: BrokerProcess, *, quick: bool) -> Mapping[str, float]:
-        """Time each transaction after many that are not timed."""
+        """Time each transaction, after a warm-up of many transactions."""
         warm_up = WARM_UP_QUICK if quick else WARM_UP
         timed = TRANSACTIONS_QUICK if quick else TRANSACTIONS
         with fresh_topic(broker) as topic:

@@ -1,4 +1,4 @@
-"""Answers that nobody reads: what they hold of a broker's memory."""
+"""Answers that clients do not read: how much of a broker's memory they hold."""
 
 import contextlib
 import tempfile

@@ -1,9 +1,9 @@
-"""How fast the cleaner goes through a log.
+"""How fast the cleaner compacts a log.
 
     .venv/bin/python benchmarks/micro/compaction.py [--json] [--size-mb 200] [--directory DIR]
 
-MB/s are of log: the bytes of all values, uncompressed, over the time of the whole cleaning, two passes and
-all syncs included. What producers notice of a cleaning is a scenario of the macro benchmark:
+MB/s are the bytes of all values, uncompressed, over the time of the whole cleaning, including two passes and
+all syncs. A scenario of the macro benchmark measures how much a cleaning delays producers:
 
     ./dev bench --only cleaner
 """
@@ -57,7 +57,7 @@ def write_log(directory: str, size_bytes: int, record_bytes: int, outdated: floa
     records = size_bytes // record_bytes
     keys = max(1, int(records * (1 - outdated)))
     chance = random.Random(1)
-    # Half of it compresses away.
+    # Compression removes half of it.
     value = os.urandom(record_bytes // 2) + bytes(record_bytes - record_bytes // 2)
     written = 0
     while written < records:

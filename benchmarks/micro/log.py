@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/micro/log.py [--json] [--directory DIR] [--batches 2000] [--repeat 7]
 
-Each figure is the best of `--repeat` rounds: CPU that others take from this process is noise, never a gift.
-Nothing is synced: this is the page cache's speed. `--directory` on a disk in memory leaves writeback out.
+Each figure is the best of `--repeat` rounds: CPU time taken by other processes only adds to a figure.
+Nothing is synced: this is the page cache's speed. `--directory` on a disk in memory excludes writeback.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SHAPES = [(1000, 1), (1000, 62), (100, 590)]
 
 @dataclass(frozen=True)
 class Figure:
-    """Microseconds for each batch, and what that is in MB a second."""
+    """Microseconds for each batch, and the same as MB/s."""
 
     subject: str
     validation: str
@@ -117,7 +117,7 @@ def measure_memory(validation: str, batch: bytes, batches: int, repeat: int) -> 
         path = "/none"
 
         def write_at(self, data: object, position: int) -> None:
-            """Forget it."""
+            """Discard it."""
 
     config = TopicConfig(odradek_record_validation=validation)
     disk = MemoryFileSystem()

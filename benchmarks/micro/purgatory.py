@@ -4,7 +4,7 @@
 
 `park` is `try_complete_else_watch` of an open operation: two tries, its lists, its timer. `complete` is the
 event that completes it, through its first key. `purge` is what the reaper costs afterwards for each of its
-other entries. The conditions cost nothing, so that what is measured is the purgatory.
+other entries. The conditions cost nothing, so the figures are the purgatory's own.
 """
 
 import argparse
@@ -49,7 +49,7 @@ class Flagged(DelayedOperation):
         return self.force_complete() if self.holds else False
 
     def on_complete(self) -> None:
-        """Answer nobody."""
+        """Do nothing."""
 
     def waits_for(self) -> str:
         """See `DelayedOperation.waits_for`."""

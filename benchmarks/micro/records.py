@@ -2,9 +2,9 @@
 
     .venv/bin/python benchmarks/micro/records.py [--json] [--repeat 7]
 
-Microseconds of CPU per batch, best of `--repeat` rounds. `crc` is the CRC-32C alone, which nobody can
-spare; `header` and `full` are `validate` and `assign_offsets`, with one copy of the buffer; `walk`
-is the part of `full` that looks at uncompressed records; `records` makes a `Record` of each; `aiokafka` reads
+Microseconds of CPU per batch, best of `--repeat` rounds. `crc` is the CRC-32C alone, which is always
+needed; `header` and `full` are `validate` and `assign_offsets`, with one copy of the buffer; `walk`
+is the part of `full` that checks uncompressed records; `records` makes a `Record` of each; `aiokafka` reads
 the batch with aiokafka's compiled classes, the only compiled reader among our dependencies.
 """
 

@@ -1,10 +1,11 @@
-"""`./dev corrupt`: damage one file of a data directory, start again, and look whether anything is wrong.
+"""`./dev corrupt`: damage one file of a data directory, start again, and check the data.
 
-A seed makes a data directory (several topics, segments and indexes, transactions of every fate, a compacted
-log), stops it cleanly or not, does one damage to one file, and opens it again. Then everything is read.
+A seed makes a data directory (several topics, segments and indexes, committed, aborted and open
+transactions, a compacted log), closes it cleanly or not, damages one file once, and opens it again. Then
+everything is read.
 
     __main__   the command
-    world      what is written, and what is remembered of it
-    damage     which file, and what is done to it
-    check      what must hold afterwards: tests/campaigns tries that it can fail
+    world      writes the data directory, and records what it wrote
+    damage     chooses the file and the damage
+    check      what must hold afterwards; tests/campaigns proves that the check can fail
 """

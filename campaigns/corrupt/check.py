@@ -1,4 +1,4 @@
-"""What must hold after a damage: nothing wrong served, nothing lost in silence, no offset given twice."""
+"""What must hold after a damage: no wrong record served, no loss unreported, no offset given twice."""
 
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ _EPOCH = 9
 
 @dataclass
 class Findings:
-    """What one start led to."""
+    """The outcome of one start."""
 
     wrong: list[str] = field(default_factory=list)
     """Promises that were broken."""
@@ -65,12 +65,12 @@ class _Check:
         self._partition = partition
         self._log = log
         self._written = written
-        # Of a `.log` only: a reader may find a batch whose CRC does not hold.
+        # Only for a `.log`: a reader may find a batch whose CRC is wrong.
         self._log_is_damaged = damage.kind == ".log" and f"/{partition}/" in damage.path
         self._is_named = any(str(partition) in line for line in findings.lines)
 
     def run(self) -> None:
-        """Hold the log against what was written."""
+        """Compare the log with what was written."""
         log, written = self._log, self._written
         log.begin_epoch(_EPOCH)
         log.advance_high_watermark(log.end_position)
@@ -78,7 +78,7 @@ class _Check:
         if log.log_start_offset < written.log_start and not self._is_named:
             self._wrong(f"deleted records are shown again, from offset {log.log_start_offset} on")
         missing = [offset for offset in written.records if offset not in seen]
-        # After a kill nothing tells how far a log had come beyond its checkpoints.
+        # After a kill nothing records how far a log reached beyond its checkpoints.
         told = self._is_named or self._findings.unreadable
         silent = [offset for offset in missing if offset < written.promised or not self._log_is_damaged]
         if silent and not told:
@@ -164,7 +164,7 @@ class _Check:
     def _ask_for_epochs(self) -> None:
         for epoch, end in self._written.epoch_ends.items():
             found = self._log.end_offset_for_epoch(epoch)
-            # Where compaction left nothing, one end is as good as another.
+            # Where compaction left no records, any end is right.
             between = range(min(end, found.end_offset), max(end, found.end_offset))
             is_same = found.epoch == epoch and not any(offset in between for offset in self._written.records)
             if not is_same and not self._is_named:

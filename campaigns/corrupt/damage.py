@@ -7,7 +7,7 @@ from campaigns.corrupt.world import ROOT
 from odradek.records.header import iter_headers
 from odradek.storage.memory_files import MemoryFileSystem
 
-# By what a file's name ends with. Each kind is chosen equally often, whatever the number of its files.
+# By the end of a file's name. Each kind is chosen equally often, for any number of its files.
 KINDS = (
     ".log",
     ".index",
@@ -24,14 +24,14 @@ KINDS = (
     ".kafka_cleanshutdown",
     "meta.properties",
 )
-# Of a batch's header its CRC covers nothing before the CRC itself.
+# The CRC of a batch covers nothing in the header before the CRC itself.
 _OUTSIDE_CRC_BYTES = 17
 WAYS = ("removed", "emptied", "truncated", "one bit flipped", "one byte overwritten")
 
 
 @dataclass(frozen=True)
 class Damage:
-    """What was done."""
+    """The damage that was done."""
 
     path: str
     kind: str

@@ -1,4 +1,4 @@
-"""The data directory that is damaged, on a disk in memory, and what a reader of it must be shown."""
+"""The data directory to be damaged, on a disk in memory, and the records that its readers must see."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ WrittenRecord: TypeAlias = tuple[bytes | None, bytes | None, int]
 
 @dataclass
 class Written:
-    """What one partition holds."""
+    """The contents of one partition."""
 
     records: dict[int, WrittenRecord] = field(default_factory=dict)
     """By offset."""
@@ -122,7 +122,7 @@ class World:
             log.advance_high_watermark(log.end_position)
 
     def _transact(self, manager: LogManager) -> None:
-        """Producers 11 and 12 write in turns; what 13 begins last stays open."""
+        """Producers 11 and 12 write in turns; the last transaction of 13 stays open."""
         log = self._log(manager, PAYMENTS)
         producer_id = self.random.choice([11, 12])
         for _ in range(2):
@@ -210,7 +210,7 @@ class World:
 
 
 def swapped(done: bool) -> None:
-    """Nobody else changed the log."""
+    """No other writer changed the log."""
     assert done, "the compacted segment was not taken"
 
 

@@ -1,6 +1,6 @@
 """The loop of every crash campaign: let a load work, kill the broker, start it again, check, repeat.
 
-What the load is and what must hold afterwards is the load's own (`Load`).
+The load (`Load`) defines its clients and what must hold afterwards.
 """
 
 import random
@@ -32,7 +32,7 @@ BUSY_OFFSETS_TOPIC = {
 
 
 class Broken(Exception):
-    """A promise does not hold; the message has the first few cases."""
+    """A promise is broken; the message has the first few cases."""
 
 
 class Load(ABC):
@@ -48,10 +48,10 @@ class Load(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Clients start to work; they go on while the broker is away."""
+        """Clients start to work; they continue while the broker is away."""
 
     def await_moment(self) -> None:
-        """Return at a moment that is worth a kill: here, at any."""
+        """Return at a moment that is good for a kill; by default any moment is."""
         time.sleep(self._chance.uniform(*BEFORE_S))
 
     @abstractmethod
@@ -60,14 +60,14 @@ class Load(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Hold what is there against what was promised. Raises Broken."""
+        """Compare what the broker has with what was promised. Raises Broken."""
 
     @abstractmethod
     def counted(self) -> dict[str, int]:
         """What happened so far, in numbers."""
 
     def close(self) -> None:
-        """End all clients, the broker being there or not."""
+        """End all clients, whether the broker runs or not."""
         return
 
 
@@ -82,7 +82,7 @@ class Campaign:
         self.cuts = 0
 
     def run(self, load: Load, kills: int) -> None:
-        """Kill and restart the broker, which runs, `kills` times. Raises Broken at the first thing amiss."""
+        """Kill and restart the running broker `kills` times. Raises Broken at the first broken promise."""
         try:
             while self.kills < kills:
                 load.begin()
@@ -120,10 +120,10 @@ class Campaign:
         try:
             self._broker.start()
         except (OdradekError, ValueError):
-            pass  # It was killed before it listened: that was the intention.
+            pass  # It was killed before it listened, as intended.
 
     def _read_report(self) -> None:
-        """Every start after a kill must say so; count the torn ends that it named."""
+        """Every start after a kill must log that; count the torn ends that it reported."""
         text = self._broker.log_path.read_text()
         report, self._report_read = text[self._report_read :], len(text)
         if "was not stopped cleanly" not in report:

@@ -2,13 +2,13 @@
 
 Committers (unmodified librdkafka) commit ever higher numbers, one request after the other: as members of a
 group, as static members, as members by the new protocol (KIP-848), and as plain consumers that were assigned
-their partitions by hand. Beside them groups are made by one commit, and some deleted again. After each kill,
-and again when all committers go on:
+their partitions by hand. Other groups are made by one commit, and some deleted again. After each kill,
+and again when all committers continue:
 
 - a fetched offset is not below the last acknowledged one and not above the last attempted one;
 - the offsets of one request are all there or none is;
 - groups that committed once still have that offset; deleted ones have none;
-- every committer goes on: a commit is acknowledged after the restart within `PROGRESS_TIMEOUT_S`.
+- every committer continues: a commit is acknowledged after the restart within `PROGRESS_TIMEOUT_S`.
 """
 
 import random
@@ -34,7 +34,7 @@ FETCH_TIMEOUT_S = 30.0
 STANDING_PER_S = 30.0
 STANDING_MAX = 400
 DELETED_SHARE = 0.3
-# Of those that were deleted, how many are looked at in one check.
+# How many of the deleted groups one check reads.
 DELETED_CHECKED = 100
 
 
@@ -51,7 +51,7 @@ class Committer(threading.Thread):
                 "bootstrap.servers": bootstrap,
                 "group.id": self.promise.group,
                 "enable.auto.commit": False,
-                # A static member's place outlives its sessions; a plain consumer has none.
+                # A static member's place outlives its session; a plain consumer has no place in the group.
                 **({"group.instance.id": "only"} if kind == "static" else {}),
                 **({"group.protocol": "consumer"} if kind == "consumer" else {}),
                 **QUICK_RECONNECTS,
@@ -113,7 +113,7 @@ class Founder(threading.Thread):
                     while not self._ending.wait(1 / STANDING_PER_S):
                         self._work(admin)
             except OdradekError:
-                # The broker is away, or is loading: what was under way stays open.
+                # The broker is away, or is loading: the outcome of the request is unknown.
                 self._ending.wait(0.02)
 
     def _work(self, admin: GroupAdmin) -> None:
@@ -143,7 +143,7 @@ class Founder(threading.Thread):
 
 
 class Commits(Load):
-    """Committers that never rest."""
+    """Committers that never pause."""
 
     broker_settings: ClassVar[dict[str, str]] = BUSY_OFFSETS_TOPIC
 
@@ -217,7 +217,7 @@ class Commits(Load):
             del expected[group]
         with GroupAdmin(self._bootstrap) as admin:
             found = {group: admin.committed(group).get(Place(TOPIC, 0)) for group in expected}
-        # One that is being deleted meanwhile is open: whatever was found of it is right.
+        # The outcome for a group that is being deleted meanwhile is open: any answer is right.
         still = self._standing.snapshot()
         for group, offset in expected.items():
             if group in still and still[group] == offset:
@@ -226,7 +226,7 @@ class Commits(Load):
     def counted(self) -> dict[str, int]:
         promises = [committer.promise for committer in self._committers]
         return {
-            # Each number counts; those that were not acknowledged are told as refused.
+            # Each number counts; librdkafka reports those that were not acknowledged as refused.
             "acknowledged": sum(one.attempted + 1 - one.refused for one in promises),
             "unanswered_or_refused": sum(one.refused for one in promises),
             "standing": sum(offset is not None for offset in self._standing.snapshot().values()),

@@ -1,7 +1,7 @@
 """What must hold of committed offsets.
 
 A committer commits the numbers 0, 1, 2, ... to all its partitions in one request each, with the number as
-metadata too. So what a group has committed is known from two numbers: the last that was acknowledged, and the
+metadata too. So two numbers tell what a group has committed: the last that was acknowledged, and the
 last that was attempted.
 """
 
@@ -28,7 +28,7 @@ class Promise:
     refused: int = 0
 
     def check(self, found: Mapping[int, Committed | None], acknowledged_before: int) -> None:
-        """Hold what was fetched against what was acknowledged before it was fetched. Raises Broken."""
+        """Compare the fetched offset with what was acknowledged before the fetch. Raises Broken."""
         told = f"group {self.group}, acknowledged {acknowledged_before}, attempted {self.attempted}: {found}"
         if len(set(found.values())) > 1:
             raise Broken(f"one request's offsets are there in part: {told}")
@@ -55,12 +55,12 @@ class Standing:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def expect(self, group: str, offset: int | None) -> None:
-        """An answer came: this is what there is from now on."""
+        """An answer came: from now on this is expected."""
         with self.lock:
             self.expected[group] = offset
 
     def leave_open(self, group: str) -> None:
-        """A request goes out: until it is answered, either may be."""
+        """A request goes out: until it is answered, the old and the new value are both right."""
         with self.lock:
             self.expected.pop(group, None)
 

@@ -1,4 +1,4 @@
-"""Readers that see what is committed: one reads along all the time, one reads everything again."""
+"""Read-committed readers: one reads continuously, one reads everything again."""
 
 import threading
 import time
@@ -41,7 +41,7 @@ def read_committed(bootstrap: str, topic: str, partitions: int) -> dict[Place, W
 
 
 class FollowingReader(threading.Thread):
-    """Reads along while the broker comes and goes; what it has seen can never be unseen."""
+    """Reads continuously while the broker stops and starts; a record that it has seen must stay."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
         super().__init__(daemon=True)

@@ -1,7 +1,7 @@
 """Acknowledged records under kill -9.
 
 Idempotent producers (unmodified librdkafka) write numbered records with acks=all to several partitions. After
-each round the whole log is read back and held against what was promised:
+each round the whole log is read back and compared with what was promised:
 
 - every acknowledged record is at the offset that its acknowledgement named, with its content;
 - offsets are dense from 0, so no torn batch is served and nothing is skipped;
@@ -22,7 +22,7 @@ from odradek.client.admin import Admin
 TOPIC = "crash"
 PARTITIONS = 3
 PRODUCERS = 2
-# Of one producer: mostly little, so that reading everything back stays short; now and then enough for kills
+# Of one producer: mostly little, so that reading everything back stays short; sometimes enough for kills
 # to meet large batches half written.
 BYTES_PER_S = (2_000_000, 2_000_000, 2_000_000, 40_000_000)
 READ_TIMEOUT_S = 60.0
@@ -33,7 +33,7 @@ Place = tuple[int, int]
 
 @dataclass
 class Acknowledged:
-    """What producers were promised; written by their delivery callbacks, read between rounds."""
+    """The broker's promises to producers; written by their delivery callbacks, read between rounds."""
 
     numbers: dict[Place, int] = field(default_factory=dict)
     refused: int = 0
@@ -101,7 +101,7 @@ class Writer(threading.Thread):
             self._producer.poll(0)
 
     def finish(self) -> None:
-        """Stop writing and wait for what is under way."""
+        """Stop writing and wait for the records in flight."""
         self._ending.set()
         self.join()
         left = self._producer.flush(READ_TIMEOUT_S)
@@ -115,7 +115,7 @@ def read_back(bootstrap: str) -> dict[Place, int]:
         {
             "bootstrap.servers": bootstrap,
             "group.id": "unused",
-            # There is nothing to commit, and closing would wait for whoever takes commits.
+            # There is nothing to commit, and closing would wait for the group's coordinator.
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "check.crcs": True,
@@ -149,7 +149,7 @@ def read_back(bootstrap: str) -> dict[Place, int]:
 
 
 def check(acknowledged: Acknowledged, found: dict[Place, int]) -> None:
-    """Raise Broken with the first few of whatever does not hold."""
+    """Raise Broken with the first few violations."""
     with acknowledged.lock:
         promised = dict(acknowledged.numbers)
     lost = [(place, number) for place, number in promised.items() if found.get(place) != number]

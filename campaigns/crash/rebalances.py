@@ -4,7 +4,7 @@ Members (unmodified librdkafka) join a group, stay for a moment, leave and come 
 that rebalances eagerly, one that does so cooperatively, one of static members, which leave without a word and
 come back before their session ends or after, two of the same kinds in the new protocol (KIP-848), and one
 whose members speak different protocols, so that it is converted again and again. Most kills are aimed at a
-group in the middle of a rebalance. After each, whoever is there stays, and within `SETTLE_TIMEOUT_S`
+group in the middle of a rebalance. After each kill the present members stay, and within `SETTLE_TIMEOUT_S`
 
 - every partition has exactly one owner, as the members say and as the broker says;
 - a record written to every partition then is read in every group, once.
@@ -34,13 +34,13 @@ READ_TIMEOUT_S = 30.0
 STAY_S = (0.1, 2.5)
 AWAY_S = (0.0, 0.6)
 COMMIT_PROBABILITY = 0.1
-# Short, so that a member that is not heard of again is missed within a round; static ones may be back before.
+# Short, so that the session of a vanished member ends within a round; static ones may return before that.
 SESSION_TIMEOUT_MS = 4_000
 AIMED_PROBABILITY = 0.85
 AIM_TIMEOUT_S = 2.0
 AIM_DELAY_S = (0.0, 0.02)
 STABLE = "Stable"
-# What a consumer does not get over: as the coordinator says it, and as librdkafka repeats it.
+# Errors from which a consumer does not recover: as coordinators answer them, and as librdkafka names them.
 FATAL = {KafkaError.UNRELEASED_INSTANCE_ID, KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL}
 
 
@@ -69,7 +69,7 @@ KINDS = (
 
 
 class Member(threading.Thread):
-    """Joins its group and leaves it, again and again, except while it is to stay."""
+    """Joins its group and leaves it, again and again, except while it is told to stay."""
 
     def __init__(self, bootstrap: str, kind: Kind, number: int, chance: random.Random) -> None:
         super().__init__(name=f"{kind.name}-{number}", daemon=True)
@@ -126,11 +126,11 @@ class Member(threading.Thread):
         consumer.close()
 
     def stay(self) -> None:
-        """From now on be a member; one that is away comes back."""
+        """From now on be a member; if it is away it comes back."""
         self._staying.set()
 
     def come_and_go(self) -> None:
-        """From now on leave now and then."""
+        """From now on leave from time to time."""
         self._staying.clear()
 
     def finish(self) -> None:

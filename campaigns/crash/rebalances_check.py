@@ -1,6 +1,6 @@
-"""What must hold of a group that has come to rest: every partition has one owner, and that one reads it.
+"""What must hold of a stable group: every partition has one owner, and that member reads it.
 
-What members say and what the broker says are both looked at.
+The check compares both what members say and what the broker says.
 """
 
 from collections import Counter
@@ -12,9 +12,9 @@ SHOWN = 5
 
 
 def misplaced(owned: Mapping[str, Collection[int]], partitions: int) -> list[str]:
-    """What is amiss, in words; nothing when each partition has one owner and each member owns some.
+    """Return the faults in words: none when each partition has one owner and each member owns some.
 
-    A member without any is one that is still to come, and will take some of the others'.
+    A member without partitions is still joining, and will take some of the others'.
     """
     owners = Counter(partition for theirs in owned.values() for partition in theirs)
     ownerless = [number for number in range(partitions) if number not in owners]

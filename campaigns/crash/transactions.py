@@ -3,12 +3,12 @@
 A group of producers of both kinds (librdkafka: the classic way; Java: KIP-890's) consumes, transforms and
 produces, each record into copies in several partitions, the offsets in the same transaction. Some are
 aborted, some producers dropped in the middle; others vanish for good, so that a timeout must end theirs.
-Most kills are aimed at an EndTxn. After each, when everybody went on and has then come to rest:
+Most kills are aimed at an EndTxn. After each kill, when all producers have continued and then stopped:
 
-- the last stable offset reaches the end of every partition, and no transactional id is in the middle of
-  something, within `SETTLE_TIMEOUT_S`;
+- the last stable offset reaches the end of every partition, and no transaction is open or ending,
+  within `SETTLE_TIMEOUT_S`;
 - `transactions_check` holds of what a committed reader finds;
-- a reader that read along all the time saw exactly the same;
+- a reader that read continuously saw exactly the same;
 - every producer has committed something after the restart.
 """
 
@@ -58,7 +58,7 @@ AT_REST = {"Empty", "CompleteCommit", "CompleteAbort", "Dead"}
 
 
 class Worker(threading.Thread):
-    """Has one transformer do transaction after transaction, except while it is to rest."""
+    """Has one transformer do transaction after transaction, except while it is told to rest."""
 
     def __init__(self, name: str, transformer: Transformer, ledger: Ledger, chance: random.Random) -> None:
         super().__init__(name=name, daemon=True)
@@ -98,11 +98,11 @@ class Worker(threading.Thread):
 
     @property
     def is_resting(self) -> bool:
-        """Whether it does nothing."""
+        """Whether it is at rest."""
         return self._resting.is_set()
 
     def work(self) -> None:
-        """Go on."""
+        """Continue."""
         self._resting.clear()
         self._working.set()
 
@@ -117,7 +117,7 @@ class Worker(threading.Thread):
 
 
 class Feeder(threading.Thread):
-    """Writes what is to be transformed."""
+    """Writes the records to be transformed."""
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__(daemon=True)
@@ -141,13 +141,13 @@ class Feeder(threading.Thread):
         self._producer.purge()
 
     def finish(self) -> None:
-        """Stop; what is not sent yet is forgotten."""
+        """Stop; unsent records are dropped."""
         self._ending.set()
         self.join()
 
 
 class Zombie(threading.Thread):
-    """A producer that opens a transaction, writes, and is never heard of again."""
+    """A producer that opens a transaction, writes, and vanishes."""
 
     def __init__(self, bootstrap: str, name: str, ledger: Ledger) -> None:
         super().__init__(daemon=True)

@@ -1,10 +1,10 @@
 """What must hold of transactions that read from one topic, write to another and commit their offsets.
 
-Every record that is read becomes `COPIES` records, in partitions by chance. Each of them tells its
-transaction, how many records that one has, where the record that was read lies, and which copy it is. What a
-reader sees is checked by itself, against what producers know, and against the committed offsets:
+Every record that is read becomes `COPIES` records, in random partitions. Each copy names its transaction, how
+many records that transaction has, the place of the record that was read, and its own number. What a reader
+sees is checked by itself, against what producers know, and against the committed offsets:
 
-    a whole transaction, or none of it   all that is told is there, and nothing twice
+    a whole transaction, or none of it   all records that a copy names are there, and none twice
     as its producer was told             committed: there; aborted, or never asked to commit: not
     exactly once                         every record up to the committed offset has its copies, no other has
 """
@@ -67,7 +67,7 @@ class Ledger:
             self._outcomes[transaction] = outcome
 
     def outcome(self, transaction: str) -> Outcome | None:
-        """What its producer knows of it; None: it has not begun."""
+        """What its producer knows of the transaction; None: it has not begun."""
         return self._outcomes.get(transaction)
 
     def snapshot(self) -> dict[str, Outcome]:
@@ -76,14 +76,14 @@ class Ledger:
             return dict(self._outcomes)
 
     def count(self, outcome: Outcome) -> int:
-        """How many transactions are known to be that."""
+        """How many transactions are known to have that outcome."""
         return sum(one is outcome for one in self.snapshot().values())
 
 
 def check_output(
     outcomes: Mapping[str, Outcome], seen: Iterable[Written], committed_offsets: Mapping[int, int]
 ) -> None:
-    """Hold what a committed reader sees, and the group's offsets, against the outcomes. Raises Broken."""
+    """Compare what a committed reader sees, and the group's offsets, with the outcomes. Raises Broken."""
     records = Counter(seen)
     doubled = [record for record, times in records.items() if times > 1]
     if doubled:

@@ -1,8 +1,8 @@
 """Clients that consume, transform and produce in transactions: librdkafka's classic way and Java's (KIP-890).
 
-A transformer does one transaction when it is told to, and notes what it knows of it in the ledger. A broker
-that goes away is no error to it: it asks again until there is an answer. What only a new producer gets over
-begins anew with one of the same transactional id, which has the open transaction aborted or ended.
+A transformer does one transaction on demand, and records what it knows of it in the ledger. A broker that
+goes away is no error: the transformer asks again until there is an answer. After an error that ends its
+producer it makes a new one with the same transactional id, which has the open transaction aborted or ended.
 """
 
 import random
@@ -62,7 +62,7 @@ class Transformer(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of both clients."""
+        """Close both clients."""
 
 
 class ConfluentTransformer(Transformer):
@@ -94,7 +94,7 @@ class ConfluentTransformer(Transformer):
 
     def transform(self, transaction: str, manner: Manner) -> None:
         producer = self._ready_producer()
-        # Whatever is there; asking for many at once would wait for all of them.
+        # Take the records that are there; asking for many at once would wait for all of them.
         found = self._consumer.consume(1, POLL_S)
         found += self._consumer.consume(self._chance.randrange(1, RECORDS_MAX), 0)
         messages = [message for message in found if message.error() is None]
@@ -132,7 +132,7 @@ class ConfluentTransformer(Transformer):
         return self._producer
 
     def _replace_producer(self) -> None:
-        """What the old one left open is ended when the new one is initialized."""
+        """The transaction that the old producer left open is ended when the new one is initialized."""
         self._producer = None
         self._ready_producer()
 
@@ -170,7 +170,7 @@ class ConfluentTransformer(Transformer):
             try:
                 self._consumer.seek(committed)
             except KafkaException:
-                pass  # It was taken away meanwhile; whoever has it now begins at the committed offset.
+                pass  # The partition was taken away meanwhile; its new owner begins at the committed offset.
 
     def _committed(self) -> list[TopicPartition]:
         found = self._consumer.committed(self._consumer.assignment(), CALL_TIMEOUT_S)
@@ -189,7 +189,7 @@ class JavaTransformer(Transformer):
 
     @staticmethod
     def missing() -> str:
-        """What this machine lacks for it, in words; empty when nothing."""
+        """What this machine lacks to run it, in words; empty if nothing."""
         if shutil.which("javac") is None:
             return "a Java compiler is missing (apt-get install default-jdk-headless)"
         try:
@@ -248,7 +248,7 @@ def _place(message: Message) -> tuple[int, int]:
 
 
 def _insist(call: Callable[[], Result]) -> Result:
-    """Call until it is answered; what asking again cannot mend is raised. Broken after ANSWER_TIMEOUT_S."""
+    """Call until it is answered. Raises errors that are not retriable, and Broken after ANSWER_TIMEOUT_S."""
     deadline = time.monotonic() + ANSWER_TIMEOUT_S
     while True:
         try:

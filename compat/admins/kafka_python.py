@@ -111,10 +111,10 @@ class KafkaPythonAdmin(Admin):
     def _alter(self, topic: str, changes: Mapping[str, object], *, incremental: bool) -> None:
         resource = ConfigResource(ConfigResourceType.TOPIC, topic, changes)
         with self._client() as client:
-            # Unknown names are for the broker to refuse, not for the client.
+            # The broker, not the client, must refuse unknown names.
             told = client.alter_configs([resource], raise_on_unknown=False, incremental=incremental)
         (resources,) = told.values()
-        # The client tells the outcome only in words: OK, or "[Error 40] ...".
+        # The client reports the outcome only in words: OK, or "[Error 40] ...".
         refused = re.match(r"\[Error (\d+)\]", resources[topic])
         if refused:
             raise Refused(int(refused.group(1)))

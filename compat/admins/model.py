@@ -1,6 +1,6 @@
-"""What the suite asks of an admin client, in one shape for all of them.
+"""The interface of all admin clients in the suite.
 
-A refusal comes out as the same Refused as from a client.
+A refusal raises the same Refused as in a client.
 """
 
 import enum
@@ -13,7 +13,7 @@ REQUEST_TIMEOUT_S = 10.0
 
 
 class ConfigSource(enum.IntEnum):
-    """Where a setting's value comes from, with the protocol's numbers."""
+    """The source of a setting's value, with the protocol's numbers."""
 
     DYNAMIC_TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -24,7 +24,7 @@ class ConfigSource(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting as DescribeConfigs tells it."""
+    """One setting as DescribeConfigs returns it."""
 
     value: str | None
     source: ConfigSource
@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition as Metadata tells it."""
+    """One partition as Metadata returns it."""
 
     leader: int
     replicas: tuple[int, ...]
@@ -55,7 +55,7 @@ class Admin(ABC):
     name: ClassVar[str]
     # Whether it speaks IncrementalAlterConfigs (KIP-339); the others only replace all settings at once.
     is_incremental: ClassVar[bool] = True
-    # Whether what AlterConfigs leaves out goes back to its default; some clients fill in what there is.
+    # Whether settings that AlterConfigs omits return to their default; some clients send the current values.
     replaces_settings: ClassVar[bool] = True
 
     def __init__(self, bootstrap: str) -> None:
@@ -99,16 +99,16 @@ class Admin(ABC):
 
     @abstractmethod
     def delete_records(self, topic: str, partition: int, before: int) -> int:
-        """DeleteRecords before an offset (-1: all); gives the new first offset."""
+        """DeleteRecords before an offset (-1: all); returns the new first offset."""
 
     @abstractmethod
     def cluster(self) -> Cluster:
         """DescribeCluster or Metadata."""
 
     def change_settings(self, topic: str, changes: Mapping[str, str | None]) -> None:
-        """IncrementalAlterConfigs of a topic: set these, and take back to the default those that are None."""
+        """IncrementalAlterConfigs of a topic: set these; a value of None returns a setting to its default."""
         raise NotImplementedError(self.name)
 
     def replace_settings(self, topic: str, settings: Mapping[str, str]) -> None:
-        """AlterConfigs of a topic: these, and the default for all others."""
+        """AlterConfigs of a topic: set these, and all others to their defaults."""
         raise NotImplementedError(self.name)

@@ -18,7 +18,7 @@ FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256M")
 
 
 class KafkaUniformAssignor:
-    """A context manager; raises JarsMissing on entry where Kafka cannot be had."""
+    """A context manager; raises JarsMissing on entry if Kafka cannot be fetched."""
 
     def __enter__(self) -> Self:
         classes = compiled("compat-assignors", SOURCES, class_path())
@@ -35,7 +35,7 @@ class KafkaUniformAssignor:
         self._process.communicate()
 
     def assign(self, members: Sequence[Subscriber], counts: Mapping[UUID, int]) -> dict[str, Assignment]:
-        """What Kafka gives each member, from what it has."""
+        """Kafka's new assignment of each member, from the current one."""
         group = {
             "topics": {str(topic): count for topic, count in counts.items()},
             "members": [

@@ -20,13 +20,13 @@ from odradek.base.error_codes import ErrorCode
 REQUEST_TIMEOUT_S = 10.0
 MESSAGE_BYTES_MAX = 10_000_000
 
-# librdkafka keeps some of a broker's errors from the application and tells one of its own, below 0.
+# librdkafka hides some of a broker's errors from the application and reports one of its own, below 0.
 OWN_ERRORS = {
     "_AUTO_OFFSET_RESET": ErrorCode.OFFSET_OUT_OF_RANGE,
     "_UNKNOWN_PARTITION": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     "_UNKNOWN_TOPIC": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 }
-# Of an error after which a client is of no use, only the words tell what the broker said.
+# After a fatal error only the message says what the broker answered.
 FENCED_WORDS = "Static consumer fenced"
 
 
@@ -139,7 +139,7 @@ class ConfluentClient(Client):
 
 
 def refusal_of(error: KafkaError) -> Exception:
-    """The broker's refusal behind librdkafka's error, or an exception for what is its own."""
+    """The broker's refusal behind librdkafka's error, or an exception for librdkafka's own error."""
     if error.name() == "_FATAL" and FENCED_WORDS in error.str():
         return Refused(ErrorCode.FENCED_INSTANCE_ID)
     if error.name() in OWN_ERRORS:

@@ -1,6 +1,6 @@
-"""kcat: librdkafka on the command line, in the version that the system ships.
+"""kcat: librdkafka on the command line, in the version of the system.
 
-Only text goes through it: records are separated by a byte that no test writes, and come out as JSON.
+It passes only text: records are separated by a byte that no test writes, and come out as JSON.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from odradek.base.error_codes import ErrorCode
 RECORD_DELIMITER = b"\x1e"
 KEY_DELIMITER = b"\x1f"
 
-# The words with which librdkafka names an error, and the protocol's code for each.
+# librdkafka's names of errors, with the protocol's code for each.
 ERROR_WORDS = {
     "Unknown topic or partition": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     "Unknown partition": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -1,7 +1,7 @@
-"""What the suite asks of a client, in one shape for all of them.
+"""The interface of all clients in the suite.
 
-A client that cannot do a thing says so by its abilities, and the tests that need it leave that client out.
-A refusal by the broker comes out of every client as the same Refused with the protocol's error code.
+A client declares its abilities, and a test that needs an ability skips the clients without it. A refusal by
+the broker raises the same Refused, with the protocol's error code, in every client.
 """
 
 import enum
@@ -14,10 +14,10 @@ from odradek.base.error_codes import ErrorCode
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
-# A read that is not complete by then has failed.
+# A read that is not complete after this time has failed.
 READ_TIMEOUT_S = 20.0
 DELIVERY_TIMEOUT_S = 20.0
-# How long producers collect records, so that the records of one call come to lie in few batches.
+# How long producers collect records, so that the records of one call are in few batches.
 LINGER_MS = 50
 
 
@@ -26,7 +26,7 @@ ISOLATION_LEVELS = {True: "read_committed", False: "read_uncommitted"}
 
 
 class Ability(enum.Enum):
-    """A thing that not every client can do."""
+    """An ability that some clients lack."""
 
     ACKNOWLEDGED_OFFSETS = "tells the offset of each record that was acknowledged"
     APPEND_TIMES = "tells the broker's time of a record where the topic has that"
@@ -61,7 +61,7 @@ class Record:
     offset: int | None = None
 
     def content(self) -> tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...]]:
-        """What the writer chose and every reader must see: key, value, headers."""
+        """The fields that every reader must see as written: key, value, headers."""
         return self.key, self.value, self.headers
 
 
@@ -85,11 +85,11 @@ class Client(ABC):
 
     @classmethod
     def missing(cls) -> str:
-        """What is missing on this machine for this client to run; empty when it can."""
+        """What is missing on this machine to run this client; empty if nothing."""
         return ""
 
     def close(self) -> None:  # noqa: B027 - most clients keep nothing between calls
-        """Let go of what the client keeps between calls."""
+        """Close what the client keeps open between calls."""
 
     @abstractmethod
     def write(
@@ -103,7 +103,7 @@ class Client(ABC):
     ) -> list[int]:
         """Write the records and wait until each is acknowledged.
 
-        Gives their offsets in the order of `records`; none with acks=0 or from a client that hides them.
+        Returns their offsets in the order of `records`; none with acks=0 or from a client that hides them.
         Raises Refused.
         """
 
@@ -113,7 +113,7 @@ class Client(ABC):
     ) -> list[Record]:
         """Read `count` records of a partition from an offset on; fewer only after READ_TIMEOUT_S.
 
-        `committed_only` leaves out what open and aborted transactions wrote. Raises Refused.
+        `committed_only` skips records of open and aborted transactions. Raises Refused.
         """
 
     @abstractmethod

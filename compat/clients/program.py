@@ -1,4 +1,4 @@
-"""Clients of other languages, each a small program that lives as long as the suite and speaks JSON lines.
+"""Clients of other languages, each a small program that runs as long as the suite and speaks JSON lines.
 
 One request a line on stdin, one answer a line on stdout; keys, values and header values are base64 or null.
 
@@ -40,7 +40,7 @@ class ProgramClient(Client):
 
     @abstractmethod
     def command(self) -> list[str]:
-        """The command that runs the program, which is built or fetched first when that has not been done."""
+        """The command that runs the program, which is first built or fetched if necessary."""
 
     def write(
         self,
@@ -77,7 +77,7 @@ class ProgramClient(Client):
         return offset
 
     def close(self) -> None:
-        """End the program by the end of its input."""
+        """End the program by closing its input."""
         self._complaints.close()
         if self._process is None:
             return
@@ -93,7 +93,7 @@ class ProgramClient(Client):
         self._process = None
 
     def ask(self, request: Mapping[str, object]) -> dict[str, Any]:
-        """Give the program one request, after starting it when it is the first. Raises Refused."""
+        """Send the program one request; starts the program first if it does not run. Raises Refused."""
         with self._turn:
             line = self._exchange(json.dumps(request))
         answer: dict[str, Any] = json.loads(line)
@@ -115,7 +115,7 @@ class ProgramClient(Client):
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
-        # There is never more than one answer on its way, so nothing waits in the reader's own buffer.
+        # Invariant: at most one answer is on its way, so the reader's own buffer holds none.
         if not select.select([self._process.stdout], [], [], ANSWER_TIMEOUT_S)[0]:
             self._kill()
             raise AssertionError(f"{self.name} did not answer {line[:300]}; it said: {self._said()}")
@@ -126,7 +126,7 @@ class ProgramClient(Client):
         return answer
 
     def _kill(self) -> None:
-        """End a program that is of no more use; the next request starts another."""
+        """End a program that is stuck or broken; the next request starts another."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
@@ -138,7 +138,7 @@ class ProgramClient(Client):
 
 
 def told_of(record: Record) -> dict[str, object]:
-    """A record as programs are told it."""
+    """A record in the form that programs receive."""
     return {
         "key": _base64(record.key),
         "value": _base64(record.value),
@@ -149,7 +149,7 @@ def told_of(record: Record) -> dict[str, object]:
 
 
 def record_of(told: Mapping[str, Any]) -> Record:
-    """A record that a program told."""
+    """A record from a program's answer."""
     return Record(
         value=_bytes(told["value"]),
         key=_bytes(told["key"]),

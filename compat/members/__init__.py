@@ -15,16 +15,16 @@ IN_PYTHON: dict[str, type[Member]] = {
     "kafka-python": KafkaPythonMember,
     "aiokafka": AiokafkaMember,
 }
-# The programs that know what compat/members/program.py asks.
+# The programs that implement the requests of compat/members/program.py.
 PROGRAMS = ("java", "franz-go", "sarama", "kafka-go", "kafkajs")
 LIBRARIES = (*IN_PYTHON, *PROGRAMS)
-# KafkaJS brings no assignor but a round robin of its own, so it shares no group with the others.
+# KafkaJS has only a round-robin assignor of its own, so it shares no group with the others.
 RANGE_LIBRARIES = tuple(name for name in LIBRARIES if name != "kafkajs")
 # Those that rebalance cooperatively (KIP-429).
 COOPERATIVE_LIBRARIES = ("confluent-kafka", "kafka-python", "java", "franz-go", "sarama")
 # Those with static members (KIP-345).
 STATIC_LIBRARIES = (*COOPERATIVE_LIBRARIES, "aiokafka")
-# Those whose poll tells that the member is fenced. aiokafka's heartbeats do not carry the instance id, so it
+# Those whose poll reports a fenced member. aiokafka's heartbeats do not carry the instance id, so it
 # joins again and again; kafka-python just stops its heartbeats.
 FENCED_LIBRARIES = ("confluent-kafka", "java", "franz-go", "sarama")
 # Those with the new protocol (KIP-848).

@@ -34,11 +34,11 @@ class AiokafkaMember(Member):
         self._run(self._join())
 
     def poll(self) -> list[Record]:
-        """Get what comes in a while."""
+        """Get the records of a short wait."""
         return self._run(self._poll())
 
     def assignment(self) -> set[int]:
-        """As the consumer tells it."""
+        """As the consumer reports it."""
         return {each.partition for each in self._consumer.assignment()}
 
     def commit(self) -> None:

@@ -32,7 +32,7 @@ class ConfluentMember(Member):
         self.consumer.subscribe([membership.topic])
 
     def poll(self) -> list[Record]:
-        """Consume for a while."""
+        """Consume for a short time."""
         read: list[Record] = []
         for message in self.consumer.consume(POLLED_RECORDS_MAX, timeout=POLL_S):
             error = message.error()
@@ -42,7 +42,7 @@ class ConfluentMember(Member):
         return read
 
     def assignment(self) -> set[int]:
-        """As librdkafka tells it."""
+        """As librdkafka reports it."""
         return {each.partition for each in self.consumer.assignment()}
 
     def commit(self) -> None:

@@ -18,7 +18,7 @@ from compat.members.model import (
 
 ASSIGNORS = {RANGE: RangePartitionAssignor, COOPERATIVE_STICKY: CooperativeStickyAssignor}
 
-# A poll that ends while the member still joins throws the join away and the next one begins anew: on a slow
+# A poll that ends while the member still joins drops the join and the next poll begins anew: on a slow
 # machine short polls never get an assignment.
 JOINING_POLL_S = 5.0
 
@@ -48,7 +48,7 @@ class KafkaPythonMember(Member):
         return [record_of(record) for records in polled.values() for record in records]
 
     def assignment(self) -> set[int]:
-        """As the consumer tells it."""
+        """As the consumer reports it."""
         return {each.partition for each in self._consumer.assignment()}
 
     def commit(self) -> None:

@@ -1,8 +1,8 @@
-"""What the suite asks of a consumer that takes part in a group, in one shape for all libraries.
+"""The interface of all libraries' consumers that are members of a group.
 
-A member lives as long as a test and does its part within `poll`, so a test that rebalances polls all its
-members until it sees what it waits for: each in a thread of its own, because some libraries stay in their
-poll until the others have joined.
+A member exists as long as a test and works only within `poll`. So a test that rebalances polls all its
+members until its condition holds: each in a thread of its own, because some libraries stay in their poll
+until the others have joined.
 """
 
 import threading
@@ -16,7 +16,7 @@ from compat.waiting import within
 
 POLL_S = 0.2
 PAUSE_S = 0.02  # between polls, and between looks at the members
-# Long enough for a JVM and for the session of a member that is gone.
+# Long enough for a JVM and for the session of a vanished member.
 AGREEMENT_TIMEOUT_S = 30.0
 # Longer than any library stays in one poll or in its close.
 RETURN_TIMEOUT_S = 60.0
@@ -35,11 +35,11 @@ class Membership:
     topic: str
     strategy: str = RANGE
     instance_id: str | None = None  # of a static member (KIP-345)
-    new_protocol: bool = False  # KIP-848: the broker assigns, the strategy is its own
+    new_protocol: bool = False  # KIP-848: the broker assigns, by its own strategy
 
 
 class Member(ABC):
-    """One consumer in a group. It starts at the first record where nothing is committed."""
+    """One consumer in a group. It starts at the first record of partitions without a committed offset."""
 
     def __init__(self, bootstrap: str, membership: Membership) -> None:
         self.bootstrap = bootstrap
@@ -63,7 +63,7 @@ class Member(ABC):
         """Close the consumer, for `leave`."""
 
     def leave(self) -> None:
-        """Leave the group; a static member goes without a word, and is expected back."""
+        """Leave the group; a static member leaves without a request, and may return."""
         self.is_open = False
         within(RETURN_TIMEOUT_S, self.close, f"{type(self).__name__}.close() never returned")
 
@@ -75,21 +75,21 @@ class Member(ABC):
 
 
 class _Polling(threading.Thread):
-    """Polls one member until it is stopped; what went wrong stays in `error`."""
+    """Polls one member until it is stopped; `error` keeps an exception."""
 
     def __init__(self, member: Member, taking: list[Record]) -> None:
-        super().__init__(daemon=True)  # a library that never returns must not hold the suite up
+        super().__init__(daemon=True)  # a library that never returns must not block the suite
         self.error: Exception | None = None
         self._member = member
         self._taking = taking
         self._is_over = threading.Event()
 
     def run(self) -> None:
-        """Poll, and let members of the same program have their turn in between."""
+        """Poll, and let other members of the same program poll in between."""
         try:
             while not self._is_over.wait(PAUSE_S):
                 self._taking.extend(self._member.poll())
-        except Exception as error:  # raised again where the test is
+        except Exception as error:  # raised again in the test's thread
             self.error = error
 
     def stop(self) -> None:
@@ -115,9 +115,9 @@ def poll_until(
     *,
     taking: list[Record] | None = None,
 ) -> None:
-    """Poll all members until it is so, adding what they read to `taking`.
+    """Poll all members until the condition holds, adding what they read to `taking`.
 
-    Raises an AssertionError with the complaint when it never is, and whatever a poll raises.
+    Raises AssertionError with the complaint if it never holds, and any exception of a poll.
     """
     taken = [] if taking is None else taking
     pollings = [_Polling(member, taken) for member in members]

@@ -38,7 +38,7 @@ class ProgramMember(Member):
         )
 
     def poll(self) -> list[Record]:
-        """Have the program poll once, and hear what it is assigned."""
+        """Have the program poll once; its answer has the assignment."""
         answer = self.program.ask({"do": "poll", "member": self.name, "timeout_ms": int(POLL_S * 1000)})
         self._assigned = set(answer["assigned"])
         return [record_of(told) for told in answer["records"]]

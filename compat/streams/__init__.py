@@ -1,4 +1,4 @@
-"""Kafka Streams, which lives on groups, transactions and internal topics together."""
+"""Kafka Streams, which uses groups, transactions and internal topics together."""
 
 from compat.streams.counts import Counts
 from compat.streams.word_count import WordCount

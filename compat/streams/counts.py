@@ -1,4 +1,4 @@
-"""The topic of counts: what is committed in it, and whether a transaction is open."""
+"""Reads the topic of counts: its committed records, and whether a transaction is open."""
 
 from collections import defaultdict
 

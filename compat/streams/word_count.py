@@ -1,8 +1,8 @@
 """WordCount.java as a process that may be killed at any moment and started again.
 
 Its arguments: bootstrap, application id, topic of lines, topic of counts, state directory, and for each
-count a pause in ms, which makes a small input last long enough to be caught in the middle. A pause for each
-line would not: all that waits when the first commit comes late is counted in one transaction.
+count a pause in ms, so that a small input takes long enough to be interrupted. A pause for each line would
+not do that: all lines that wait while the first commit is late are counted in one transaction.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M", "-Dlog4j2.le
 
 
 class WordCount:
-    """The Streams application, one life after the other. `directory` holds its state and what it prints."""
+    """The Streams application, which may be killed and restarted. `directory` holds its state and output."""
 
     def __init__(self, bootstrap: str, application: str, lines: str, counts: str, directory: Path) -> None:
         self._arguments = [bootstrap, application, lines, counts]
@@ -34,11 +34,11 @@ class WordCount:
 
     @classmethod
     def missing(cls) -> str:
-        """What is missing on this machine; empty when it can run. It needs what the Java client needs."""
+        """What is missing on this machine; empty if it can run. It needs what the Java client needs."""
         return JavaClient.missing()
 
     def start(self, pause_ms: int = 0) -> None:
-        """Begin a life. Raises JarsMissing."""
+        """Start the process. Raises JarsMissing."""
         assert self._process is None, "it lives already"
         jars = f"{jars_of(POM, 'streams')}/*:{class_path()}"
         classes = compiled("compat-streams", SOURCES, jars)
@@ -54,35 +54,35 @@ class WordCount:
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
-        """Within, the process does not go on (SIGSTOP), so what the broker has of it stays as it is seen."""
+        """Stop the process during the block (SIGSTOP), so that its state at the broker does not change."""
         process = self._living()
         process.send_signal(signal.SIGSTOP)
         try:
             yield
         finally:
-            process.send_signal(signal.SIGCONT)  # no more than a wish for one that was killed
+            process.send_signal(signal.SIGCONT)  # a killed process does not need it
 
     def kill(self) -> None:
-        """End it at once (SIGKILL), frozen or not; when it does not live, nothing happens."""
+        """Kill it at once (SIGKILL), frozen or not; does nothing if it does not run."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def close(self) -> None:
-        """End it in its own way (SIGTERM)."""
+        """Stop it cleanly (SIGTERM)."""
         process = self._living()
         process.terminate()
         process.wait(CLOSE_TIMEOUT_S)
         self._process = None
 
     def wipe(self) -> None:
-        """Take its state directory away, as on another machine."""
+        """Delete its state directory, as if it started on another machine."""
         assert self._process is None, "it still lives"
         shutil.rmtree(self._state)
 
     def output(self) -> str:
-        """The end of what it printed in all its lives, to be shown when a test fails."""
+        """The end of its output over all starts, to be shown when a test fails."""
         return self._output.read_bytes()[-OUTPUT_SHOWN_BYTES:].decode(errors="replace")
 
     def _living(self) -> subprocess.Popen[bytes]:

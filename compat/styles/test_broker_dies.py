@@ -1,4 +1,4 @@
-"""A stream processor whose broker dies in the middle: no record is lost, and those that come twice are known.
+"""A stream processor whose broker dies in the middle: no record is lost, and repeated records are recognized.
 
 The processor commits after each batch, which promises "at least once". `kill` is `kill -9`: no request is
 answered any more, no connection is closed in good order. `start` verifies the logs and takes the same port.

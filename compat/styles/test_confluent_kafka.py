@@ -7,7 +7,7 @@ from odradek.testing import Broker
 
 
 class Sender:
-    """What an application wraps around a producer: records either arrive or are reported."""
+    """An application's wrapper of a producer: it reports every record that does not arrive."""
 
     def __init__(self, servers: str, **settings: object) -> None:
         self._producer = Producer({"bootstrap.servers": servers, "retry.backoff.ms": 10, **settings})
@@ -53,7 +53,7 @@ def test_two_consumers_share_a_topic(odradek_broker: Broker, odradek_topic: str)
         "bootstrap.servers": odradek_broker.bootstrap_servers,
         "group.id": f"billing-{odradek_topic}",
         "auto.offset.reset": "earliest",
-        "heartbeat.interval.ms": 100,  # whoever is first in the group learns of the second by a heartbeat
+        "heartbeat.interval.ms": 100,  # the first member learns of the second by a heartbeat
     }
     consumers = [Consumer(settings) for _ in range(2)]
     for consumer in consumers:

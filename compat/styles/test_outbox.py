@@ -1,9 +1,9 @@
 """A transactional outbox: one transaction of the database writes an order and its event, and a relay sends
 each event to Kafka exactly once, wherever it crashes.
 
-The relay commits its place, the last row that it sent, as an offset in the transaction of Kafka that holds
-the records. The next relay has the same transactional id: its start aborts what the last one left open, and
-it goes on behind the committed place.
+The relay commits its position, the last row that it sent, as an offset in the Kafka transaction that holds
+the records. The next relay has the same transactional id: its start aborts the transaction that the last one
+left open, and it continues behind the committed position.
 """
 
 import sqlite3
@@ -19,7 +19,7 @@ BATCH = 2
 
 
 class Crash(Exception):
-    """The relay is gone, with all that it held in memory."""
+    """The relay crashed and lost its memory."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ class Relay:
         self._places = Consumer({"bootstrap.servers": servers, "group.id": name})
 
     def send_batch(self, crash: str = "") -> int:
-        """Send the next rows and return how many there were; `crash` says where it is never over."""
+        """Send the next rows and return their number; `crash` says where the relay crashes."""
         (place,) = self._places.committed([TopicPartition(self._topic, 0)], timeout=10)
         rows = self._database.execute(
             "SELECT row, event FROM outbox WHERE row > ? ORDER BY row LIMIT ?", [place.offset, BATCH]

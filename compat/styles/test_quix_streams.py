@@ -1,4 +1,4 @@
-"""A Quix Streams application: `app.run(count=...)` ends when so many records have been through it."""
+"""A Quix Streams application: `app.run(count=...)` ends after that number of records."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def totals(servers: str, source: str, target: str, directory: Path) -> Applicati
         auto_offset_reset="earliest",
         state_dir=directory,
         loglevel=None,
-        # Both decide only how long it looks at a topic in which nothing happens.
+        # Both only decide how long it waits at an idle topic.
         consumer_poll_timeout=0.1,
         consumer_extra_config={"fetch.wait.max.ms": 50},
     )

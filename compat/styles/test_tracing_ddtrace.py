@@ -1,6 +1,6 @@
 """Tracing with ddtrace: the consumer's span belongs to the trace of the producer, which the headers carry.
 
-A trace filter keeps the spans and lets none of them leave, so no agent is needed.
+A trace filter keeps the spans and sends none of them, so no agent is needed.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tracing: the span of who sends and the span of who reads are one trace, carried by a record's headers.
+"""Tracing: the producer's span and the consumer's span are one trace, carried by a record's headers.
 
 OpenTelemetry's instrumentation of confluent-kafka, with spans kept in memory. dd-trace and others do the same
 with headers of their own.

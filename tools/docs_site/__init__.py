@@ -1,1 +1,1 @@
-"""The site of the documentation: what mkdocs does not do by itself."""
+"""The documentation site: the parts that mkdocs does not provide."""

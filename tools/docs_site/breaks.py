@@ -1,4 +1,4 @@
-"""Places where a browser may break a long name, so that a column of names leaves room for the others.
+"""Marks places where a browser may break a long name, so that a column of names does not squeeze the others.
 
 <td><code>log.retention.hours</code></td>  ->  <td><code>log.<wbr>retention.<wbr>hours</code></td>
 """

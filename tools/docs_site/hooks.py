@@ -32,7 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """The page with links that lead somewhere on the site; the first page has no list of pages beside it."""
+    """The page with its links as they are on the site; the first page has no list of pages beside it."""
     if page.is_homepage:
         page.meta["hide"] = ["navigation"]
     return with_site_links(markdown, repository_path(page.file.src_uri))

@@ -1,4 +1,4 @@
-"""Where the links of a page lead on the site, and which path of the repository each page and file comes from.
+"""The targets of a page's links on the site, and the repository path of each page and file.
 
 The pages are read in the repository too, so their links are relative paths in it. On the site `docs` is the
 root, the pages of the repository's root (README, CONTRIBUTING, ...) are beside those of `docs`, and any

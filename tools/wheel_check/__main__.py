@@ -1,6 +1,6 @@
-"""`./dev wheel`: build the wheel and try it in clean environments, on every Python that is on this machine.
+"""`./dev wheel`: build the wheel and try it in clean environments, on every Python of this machine.
 
-Each environment is one that somebody has: the base install in a test suite, all extras in a web application
+Each environment is one that users have: the base install in a test suite, all extras in a web application
 whose own pins are older than ours, and every dependency at the lowest version that the package allows.
 """
 

@@ -1,4 +1,4 @@
-"""The environments in which the wheel is tried: what else is installed, and what must work there."""
+"""The environments in which the wheel is tried: their other packages, and the tests that must pass there."""
 
 import os
 import re
@@ -95,7 +95,7 @@ def lowest_versions(extras: str) -> list[str]:
 
 
 def _run(command: Sequence[str | Path], timeout_s: float, directory: Path | None = None) -> str:
-    # Nothing of this checkout or of its environment: the wheel is what is tried.
+    # Nothing of this checkout or of its environment, so that the wheel itself is tested.
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))
     }

@@ -1,4 +1,4 @@
-"""Which Pythons are on this machine."""
+"""Finds the Pythons of this machine."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def _candidates(version: str) -> list[Path]:
 
 
 def _is(python: Path, version: str) -> bool:
-    # pyenv puts a shim on PATH for each version that it could have, which fails when it is called.
+    # pyenv puts shims on PATH also for versions that are not active; those fail when they are called.
     program = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     told = subprocess.run([python, "-c", program], capture_output=True, text=True, check=False)
     return told.returncode == 0 and told.stdout.strip() == version

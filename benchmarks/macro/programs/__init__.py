@@ -1,4 +1,4 @@
-"""Programs that scenarios start as processes of their own, each a client as its users write it.
+"""Programs that scenarios start as separate processes, each a client as its users write it.
 
 A Java program is compiled once for each state of its source and of the client's version.
 """
@@ -10,7 +10,7 @@ from peers.compiling import compiled
 from peers.jars import class_path
 
 HERE = Path(__file__).parent
-# What kafka-clients needs to run, in place of the broker's hundred jars: a JVM opens all that it is given.
+# What kafka-clients needs to run, instead of the broker's hundred jars: a JVM opens its whole class path.
 CLIENT_JARS = (
     "kafka-clients-*.jar",
     "slf4j-api-*.jar",
@@ -26,9 +26,9 @@ def python_program(name: str, *arguments: str) -> list[str]:
 
 
 def java_program(name: str, *arguments: str) -> list[str]:
-    """The command that runs a Java program of this folder, compiled if it has to be. Raises JarsMissing.
+    """The command that runs a Java program of this folder, compiled if necessary. Raises JarsMissing.
 
-    The JVM is as it comes, without any flags.
+    The JVM runs without any flags.
     """
     source = HERE / f"{name}.java"
     jars = Path(class_path()).parent

@@ -1,4 +1,4 @@
-"""BOOTSTRAP TOPIC GROUP: aiokafka up to the first record; says when it is up and has it."""
+"""BOOTSTRAP TOPIC GROUP: aiokafka prints `ready` at its start, then `record`."""
 
 import asyncio
 import sys

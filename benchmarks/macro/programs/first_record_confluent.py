@@ -1,4 +1,4 @@
-"""BOOTSTRAP TOPIC GROUP PROTOCOL: confluent-kafka up to the first record; says when it is up and has it."""
+"""BOOTSTRAP TOPIC GROUP PROTOCOL: confluent-kafka prints `ready` at its start and `record` at the first record."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""BOOTSTRAP TOPIC GROUP: kafka-python up to the first record; says when it is up and has it."""
+"""BOOTSTRAP TOPIC GROUP: kafka-python prints `ready` at its start, then `record`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The Go clients in the versions of `go.mod`: a program each, and in `lines` what they share."""
+"""The Go clients in the versions of `go.mod`: a program each, and their shared code in `lines`."""
 
 import functools
 import hashlib

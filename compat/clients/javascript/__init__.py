@@ -1,4 +1,4 @@
-"""KafkaJS, in the version of `package.json`, with the codecs that it leaves to others."""
+"""KafkaJS, in the version of `package.json`, with the codecs that other packages provide."""
 
 import hashlib
 import shutil
@@ -21,7 +21,7 @@ class KafkaJsClient(ProgramClient):
     """KafkaJS's Producer, and the fetch and the batches under its Consumer, which reads only in groups."""
 
     name: ClassVar[str] = "kafkajs"
-    # It keeps headers as an object, in which equal names come together.
+    # It keeps headers as an object, which merges headers of equal names.
     abilities: ClassVar[frozenset[Ability]] = ALL_ABILITIES - {Ability.HEADER_ORDER, Ability.NULL_HEADERS}
 
     @classmethod

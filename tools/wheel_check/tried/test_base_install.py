@@ -1,4 +1,4 @@
-"""The base install: a broker and the fixture, and a sentence for what an extra brings."""
+"""The base install: a broker and the fixture, and one sentence for each feature that needs an extra."""
 
 import importlib
 import importlib.util
