@@ -1,8 +1,8 @@
 """Brokers, clients and fresh topics for the suite.
 
-A test names what it needs: `client` runs it once for each client, `writer` once for each
-client whose records all others read, `admin` once for each admin client, `tools` with Apache Kafka's own programs. `needs(Ability...)`
-skips clients without that ability. Every test runs on every `--target`.
+A test names what it needs: `client` runs it once for each client, `writer` once for each client whose
+records all others read, `admin` once for each admin client, `tools` with Apache Kafka's own programs.
+`needs(Ability...)` skips clients without that ability. Every test runs on every `--target`.
 """
 
 import itertools

@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/micro/timer.py [--json] [--pending 1000,100000,1000000] [--repeat 5]
 
-Each figure is the best of `--repeat` rounds: CPU that others take from this process is noise, never a gift. A
+Each figure is the best of `--repeat` rounds: CPU time taken by other processes only adds to a figure. A
 round adds `PROBES` timers to those already pending and cancels them again; deadlines spread over 30 s, like
 requests' time limits. Every subject reads its clock for each timer. The event loops are never run: their
 `call_later` only pushes onto their own heap.
@@ -38,10 +38,10 @@ class Figure:
 
 
 class Handle(Protocol):
-    """What a subject gives back for a timer that was added."""
+    """A subject's handle of an added timer."""
 
     def cancel(self) -> None:
-        """Take it out."""
+        """Cancel the timer."""
 
 
 class Nothing(TimerTask):
@@ -54,7 +54,7 @@ class Nothing(TimerTask):
 
 
 def nothing() -> None:
-    """What the loops' timers would call."""
+    """The callback of the loops' timers."""
 
 
 def delays_ms(count: int) -> list[int]:
@@ -63,7 +63,7 @@ def delays_ms(count: int) -> list[int]:
 
 
 def wheels() -> Callable[[int], Handle]:
-    """Make a timer of ours; return what adds to it."""
+    """Make a timer of ours; return the function that adds to it."""
     clock = SystemClock()
     timer = Timer(clock)
 
@@ -76,7 +76,7 @@ def wheels() -> Callable[[int], Handle]:
 
 
 def loop_timers(loop: asyncio.AbstractEventLoop) -> Callable[[int], Handle]:
-    """Return what adds to the timers of `loop`."""
+    """Return the function that adds to the timers of `loop`."""
 
     def add(delay_ms: int) -> Handle:
         return loop.call_later(delay_ms / 1_000, nothing)

@@ -22,8 +22,8 @@ import org.apache.kafka.common.serialization.StringSerializer;
 /**
  * Consumes, transforms and produces, one transaction for each line of its input: a name, and how it is to end.
  *
- * <p>It answers with what it knows of the transaction (OPEN, ENDING, COMMITTED, ABORTED), a line each, then
- * "done", or "failed" and why. transactions_check.py tells what the records say.
+ * <p>It answers with the known state of the transaction (OPEN, ENDING, COMMITTED, ABORTED), a line each, then
+ * "done", or "failed" and why. transactions_check.py explains the records.
  */
 final class TransformLoop {
     private static final Duration POLL = Duration.ofMillis(200);
@@ -140,7 +140,7 @@ final class TransformLoop {
         producer.sendOffsetsToTransaction(following, consumer.groupMetadata());
     }
 
-    /** With a new producer the outcome stays what was told last: it has the transaction aborted, or ended. */
+    /** After a new producer the last reported state stays: the new one has the transaction aborted, or ended. */
     private void abortOrReplace() {
         try {
             insist(() -> producer.abortTransaction());

@@ -10,7 +10,7 @@ import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.Produced;
 
-/** Counts words exactly once, until it is told to end; word_count.py beside it tells what its arguments are. */
+/** Counts words exactly once, until SIGTERM; word_count.py beside it explains the arguments. */
 public final class WordCount {
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -25,7 +25,7 @@ public final class WordCount {
         long pauseMs = Long.parseLong(arguments[5]);
         KafkaStreams streams = new KafkaStreams(
                 counting(lines, counts, pauseMs).build(), settings(bootstrap, application, state));
-        // What fails shall be seen to fail.
+        // Failures must be visible.
         streams.setUncaughtExceptionHandler(failure -> {
             failure.printStackTrace();
             return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
@@ -52,13 +52,13 @@ public final class WordCount {
         settings.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
         settings.put(StreamsConfig.STATE_DIR_CONFIG, state);
         settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
-        // Every count is written, not only the last of a while.
+        // Every count is written, not only the last one of a commit interval.
         settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 0);
         settings.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);
-        // Written as it is counted, so that a kill leaves the half of a transaction with the broker.
+        // Written at once, so that a kill leaves half of a transaction at the broker.
         settings.put(StreamsConfig.producerPrefix("linger.ms"), 0);
         settings.put(StreamsConfig.mainConsumerPrefix("auto.offset.reset"), "earliest");
-        // The next life waits until the broker gives up what the killed one was: its membership, its transaction.
+        // The next start waits until the broker ends the killed one's membership and transaction.
         settings.put(StreamsConfig.mainConsumerPrefix("session.timeout.ms"), 3000);
         settings.put(StreamsConfig.mainConsumerPrefix("heartbeat.interval.ms"), 500);
         settings.put(StreamsConfig.producerPrefix("transaction.timeout.ms"), 3000);

@@ -4,7 +4,7 @@ import java.util.Properties;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** BOOTSTRAP TOPIC GROUP PROTOCOL: Java's consumer up to the first record; says when it is there and when it has it. */
+/** BOOTSTRAP TOPIC GROUP PROTOCOL: Java's consumer; prints `ready` at its start, `record` at its first record. */
 public final class FirstRecord {
     public static void main(String[] arguments) {
         System.out.println("ready");

@@ -1,4 +1,4 @@
-"""BOOTSTRAP TOPIC GROUP PROTOCOL: confluent-kafka prints `ready` at its start and `record` at the first record."""
+"""BOOTSTRAP TOPIC GROUP PROTOCOL: confluent-kafka; prints `ready` first, `record` at its first record."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""BOOTSTRAP TOPIC GROUP: kafka-python prints `ready` at its start, then `record`."""
+"""BOOTSTRAP TOPIC GROUP: kafka-python; prints `ready` at its start, `record` at its first record."""
 
 import sys
 

@@ -26,7 +26,7 @@ import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Apache Kafka's own Java client as a program; program.py beside it tells what the lines on stdin and stdout mean. */
+/** Apache Kafka's own Java client as a program; program.py explains the lines on stdin and stdout. */
 public final class CompatClient {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration READ_TIMEOUT = Duration.ofSeconds(20);
@@ -58,7 +58,7 @@ public final class CompatClient {
     }
 
     public static void main(String[] arguments) throws IOException {
-        // The library's log would stand between the answers.
+        // The library's log would mix with the answers.
         PrintStream answers = System.out;
         System.setOut(System.err);
         CompatClient client = new CompatClient(arguments[0]);

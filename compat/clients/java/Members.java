@@ -13,7 +13,7 @@ import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** Consumers in groups, by the names that the suite gives them; compat/members/program.py tells what is asked. */
+/** Consumers in groups, by the names that the suite gives them; compat/members/program.py explains the requests. */
 final class Members {
     private static final int SESSION_TIMEOUT_MS = 10_000;
     private static final int HEARTBEAT_INTERVAL_MS = 300;

@@ -9,7 +9,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Transactional producers, by their transactional ids; compat/transactions/program.py tells what is asked. */
+/** Transactional producers, by their transactional ids; compat/transactions/program.py explains the requests. */
 final class Transactions {
     private static final int TIMEOUT_MS = 20_000;
 

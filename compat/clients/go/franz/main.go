@@ -145,7 +145,7 @@ func (c client) OffsetAt(asked lines.Request) (int64, error) {
 		return admin.ListOffsetsAfterMilli(ctx, asked.TimestampMs, topics...)
 	}
 	found, err := c.listed(asked, byTime)
-	// Where there is no such record, kadm tells the end without a timestamp.
+	// If there is no such record, kadm returns the end without a timestamp.
 	if found.Timestamp < 0 {
 		return -1, err
 	}

@@ -1,5 +1,5 @@
-// Package lines is what the Go programs share: program.py above this folder tells what the lines on stdin and
-// stdout mean.
+// Package lines is the shared code of the Go programs; program.py above this folder explains the lines on stdin
+// and stdout.
 package lines
 
 import (
@@ -22,16 +22,16 @@ const (
 	RequestBytesMax = 64 * 1024 * 1024
 )
 
-// Header is told as a pair.
+// Header is a pair in JSON.
 type Header struct {
 	Name  string
 	Value []byte
 }
 
-// MarshalJSON tells [name, value].
+// MarshalJSON writes [name, value].
 func (h Header) MarshalJSON() ([]byte, error) { return json.Marshal([]any{h.Name, h.Value}) }
 
-// UnmarshalJSON hears [name, value].
+// UnmarshalJSON reads [name, value].
 func (h *Header) UnmarshalJSON(told []byte) error {
 	pair := []any{&h.Name, &h.Value}
 	return json.Unmarshal(told, &pair)
@@ -47,7 +47,7 @@ type Record struct {
 	Offset      int64    `json:"offset"`
 }
 
-// Timestamp is the zero time where the client is to choose.
+// Timestamp is the zero time if the client chooses the timestamp.
 func (r Record) Timestamp() time.Time {
 	if r.TimestampMs == nil {
 		return time.Time{}
@@ -67,15 +67,15 @@ type Request struct {
 	Idempotent  bool
 	Records     []Record
 	TimestampMs int64 `json:"timestamp_ms"`
-	// CommittedOnly leaves out what open and aborted transactions wrote.
+	// CommittedOnly skips records of open and aborted transactions.
 	CommittedOnly bool `json:"committed_only"`
-	// Member is the name of the one who is to act; Membership is how it joins.
+	// Member is the name of the member that acts; Membership is how it joins.
 	Member string
 	Membership
 	TimeoutMs int64 `json:"timeout_ms"`
 }
 
-// ChoosesPartitions tells whether the records name their partitions.
+// ChoosesPartitions returns whether the records name their partitions.
 func (r Request) ChoosesPartitions() bool { return len(r.Records) > 0 && r.Records[0].Partition != nil }
 
 // BatchBytesMax is for clients that have one limit for batches and for records: as large as the largest record needs.
@@ -89,15 +89,15 @@ func (r Request) BatchBytesMax() int {
 
 // Client is one client library.
 type Client interface {
-	// Write gives the records' offsets in their order.
+	// Write returns the records' offsets in their order.
 	Write(Request) ([]int64, error)
 	Read(Request) ([]Record, error)
 	Range(Request) (first, end int64, err error)
-	// OffsetAt gives a negative offset where no record is at or after the time.
+	// OffsetAt returns a negative offset if no record is at or after the time.
 	OffsetAt(Request) (int64, error)
-	// Join makes a member of a group, which starts at the first record where nothing is committed.
+	// Join makes a member of a group, which starts at the first record of partitions without a committed offset.
 	Join(Request) (Member, error)
-	// Refusal gives the protocol's code of an error by which the broker refused.
+	// Refusal returns the protocol's code of a broker's error.
 	Refusal(error) (code int, refused bool)
 }
 

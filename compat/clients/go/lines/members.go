@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What all members take part with, as compat/members/model.py has it.
+// The settings of all members, as in compat/members/model.py.
 const (
 	SessionTimeout    = 10 * time.Second
 	HeartbeatInterval = 300 * time.Millisecond
@@ -24,9 +24,9 @@ type Membership struct {
 
 // Member is one consumer in a group.
 type Member interface {
-	// Poll takes part for about so long, or until records come; it gives them and the partitions assigned now.
+	// Poll takes part for about that time, or until records come; it returns them and the assigned partitions.
 	Poll(timeout time.Duration) (read []Record, assigned []int32, err error)
-	// Commit commits the positions behind all that Poll gave.
+	// Commit commits the positions behind all records that Poll returned.
 	Commit() error
 	Leave() error
 }
@@ -60,7 +60,7 @@ func (joined members) perform(client Client, asked Request) (map[string]any, err
 	return nil, fmt.Errorf("a member cannot %q", asked.Do)
 }
 
-// Inbox is for libraries that push: it keeps what came until it is polled, and which partitions are assigned.
+// Inbox is for libraries that push records: it keeps them until they are polled, and the assigned partitions.
 type Inbox struct {
 	mutex    sync.Mutex
 	arrived  chan struct{} // holds one token when there is something to poll
@@ -69,7 +69,7 @@ type Inbox struct {
 	failure  error
 }
 
-// NewInbox is empty.
+// NewInbox makes an empty inbox.
 func NewInbox() *Inbox {
 	return &Inbox{arrived: make(chan struct{}, 1), assigned: map[int32]bool{}}
 }
@@ -82,7 +82,7 @@ func (inbox *Inbox) Put(record Record) {
 // Fail makes the polls fail from now on.
 func (inbox *Inbox) Fail(err error) { inbox.change(func() { inbox.failure = err }) }
 
-// Assign tells that a partition is assigned; what came of it before, and was not polled, will come again.
+// Assign adds an assigned partition; its earlier records that were not polled will come again.
 func (inbox *Inbox) Assign(partition int32) {
 	inbox.mutex.Lock()
 	defer inbox.mutex.Unlock()
@@ -90,14 +90,14 @@ func (inbox *Inbox) Assign(partition int32) {
 	inbox.records = slices.DeleteFunc(inbox.records, func(each Record) bool { return *each.Partition == partition })
 }
 
-// Revoke tells that a partition is no longer assigned.
+// Revoke removes a partition that is no longer assigned.
 func (inbox *Inbox) Revoke(partition int32) {
 	inbox.mutex.Lock()
 	defer inbox.mutex.Unlock()
 	delete(inbox.assigned, partition)
 }
 
-// Take waits for something to come, at most so long, and gives all there is.
+// Take waits for records, at most that long, and returns all of them.
 func (inbox *Inbox) Take(timeout time.Duration) (read []Record, assigned []int32, err error) {
 	select {
 	case <-inbox.arrived:

@@ -58,7 +58,7 @@ func (c client) Write(asked lines.Request) ([]int64, error) {
 	timeout, cancel := context.WithTimeout(context.Background(), lines.DeliveryTimeout)
 	defer cancel()
 	err := writer.WriteMessages(timeout, messages...)
-	// A topic that this very request makes the broker create is there a moment later, and kafka-go does not wait.
+	// A topic that this request makes the broker create exists a moment later, and kafka-go does not wait.
 	for errors.Is(err, kafka.UnknownTopicOrPartition) && timeout.Err() == nil {
 		time.Sleep(createWait)
 		err = writer.WriteMessages(timeout, messages...)

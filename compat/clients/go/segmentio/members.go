@@ -14,7 +14,7 @@ import (
 const joinBackoff = 100 * time.Millisecond
 
 // member takes part with a ConsumerGroup and reads each partition with a Reader of its own, since a Reader that
-// takes part by itself does not tell what it is assigned.
+// joins the group by itself does not report its assignment.
 type member struct {
 	client     client
 	group      *kafka.ConsumerGroup
