@@ -1,7 +1,7 @@
-"""`./dev stalls`: one request that names very much, and how long everybody else waits for it.
+"""`./dev stalls`: one request with very many names, and how long other clients wait for it.
 
 Each case sends one request over one connection. Meanwhile a second connection asks a small question again and
-again, and notes the longest wait for an answer: for that long one request held the broker. Every answer must
+again, and notes the longest wait for an answer: for so long the request held the broker. Every answer must
 come without an error, and no wait may be above the limit. Each family of cases has a broker of its own: a
 partition costs an open file.
 """
@@ -280,7 +280,7 @@ def run(size: int, families: list[str]) -> Iterator[Outcome]:
 
 
 def fault_in(answer: object, allowed: int = 0) -> int:
-    """The first error code anywhere in an answer that is not `allowed`, 0 when there is none."""
+    """The first error code anywhere in an answer that is not `allowed`; 0 if there is none."""
     if isinstance(answer, list):
         return next((fault for fault in (fault_in(item, allowed) for item in answer) if fault), 0)
     if not is_dataclass(answer):
@@ -294,7 +294,7 @@ def fault_in(answer: object, allowed: int = 0) -> int:
 
 
 def main() -> None:
-    """Measure, print a table and a line of JSON; exit code 1 when somebody waited too long."""
+    """Measure, print a table and a line of JSON; exit code 1 if a client waited too long."""
     parser = argparse.ArgumentParser(prog="./dev stalls", description=__doc__)
     parser.add_argument("--size", type=int, default=SIZE, help="how much a request names")
     parser.add_argument("--family", choices=sorted(FAMILIES), action="append", help="only these cases")

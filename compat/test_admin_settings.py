@@ -9,7 +9,7 @@ from compat.admins import Admin, ConfigSource
 from compat.clients import CLIENTS, Client, Record, Refused
 from odradek.base.error_codes import ErrorCode
 
-# Some of Kafka's topic settings with their defaults; every one of them is told to a client that asks.
+# Some of Kafka's topic settings with their defaults; DescribeConfigs returns all of them.
 DEFAULTS = {
     "cleanup.policy": "delete",
     "compression.type": "producer",

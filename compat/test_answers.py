@@ -1,4 +1,4 @@
-"""Answers that clients act on, asked for with raw requests: codes, offsets and epochs, not words."""
+"""Answers that clients act on, to raw requests: codes, offsets and epochs, not texts."""
 
 import socket
 import struct
@@ -57,13 +57,13 @@ UNKNOWN_ID = uuid.UUID(int=5)
 TOPIC_OPERATIONS = 3576
 NOT_ASKED_FOR = -(1 << 31)
 HOUR_MS = 3_600_000
-# From this version on topics go by their ids.
+# From this version on requests name topics by their ids.
 IDS_SINCE = 13
 
 
 @pytest.fixture
 def ready_topic(connection: BrokerConnection, new_topic: Callable[..., str]) -> Callable[..., str]:
-    """Like `new_topic`, once the broker leads its first partition and not only tells of it."""
+    """Like `new_topic`, but waits until the broker leads the first partition, not only announces it."""
 
     def make(**settings: object) -> str:
         name = new_topic(**settings)
@@ -75,7 +75,7 @@ def ready_topic(connection: BrokerConnection, new_topic: Callable[..., str]) -> 
 
 @pytest.fixture
 def topic(ready_topic: Callable[..., str]) -> str:
-    """A topic of this test's own with one partition."""
+    """A topic with one partition, only for this test."""
     return ready_topic()
 
 
@@ -91,7 +91,7 @@ def batch(*values: bytes, key: bytes | None = b"k", timestamp_ms: int = 0, **hea
 
 
 def altered(field: str, value: int) -> bytes:
-    """A batch of two records with a header that lies under a CRC that holds."""
+    """A batch of two records with a wrong header and a right CRC."""
     data = bytearray(batch(b"a", b"b"))
     header = read_header(data)
     setattr(header, field, value)
@@ -142,7 +142,7 @@ def list_offset(
     return connection.call(request, ListOffsetsResponse, version).topics[0].partitions[0]
 
 
-# --- what a producer is told
+# --- answers to a producer
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_sequences_of_an_idempotent_producer(connection: BrokerConnection, topic
         answer = produce(connection, topic, records)
         return ErrorCode(answer.error_code).name, answer.base_offset
 
-    assert send(5) == ("NONE", 0)  # of a producer that is not known anything goes
+    assert send(5) == ("NONE", 0)  # an unknown producer may begin with any sequence
     assert send(0) == ("OUT_OF_ORDER_SEQUENCE_NUMBER", -1)
     assert [send(sequence) for sequence in range(6, 12)] == [("NONE", offset) for offset in range(1, 7)]
     assert send(8) == ("NONE", 3)
@@ -216,7 +216,7 @@ def test_sequences_of_an_idempotent_producer(connection: BrokerConnection, topic
     assert send(12, epoch=0) == ("INVALID_PRODUCER_EPOCH", -1)
 
 
-# --- what a consumer is told
+# --- answers to a consumer
 
 
 @pytest.fixture
@@ -317,7 +317,7 @@ def test_offsets_by_name(connection: BrokerConnection, written: str, version: in
         assert list_offset(connection, written, name, version).error_code == refused
 
 
-# --- what everybody is told
+# --- answers to all clients
 
 
 def test_topics_that_are_not_there(connection: BrokerConnection, topic: str) -> None:

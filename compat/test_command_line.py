@@ -18,7 +18,7 @@ Cli = Callable[..., str]
 
 @pytest.fixture
 def cli(broker: BrokerProcess, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Run a command; gives what it printed, after looking at its exit code."""
+    """Run a command, check its exit code, and return its output."""
     monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", broker.bootstrap)
 
     def type_in(*arguments: str, code: int = 0) -> str:

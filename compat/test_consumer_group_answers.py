@@ -1,4 +1,4 @@
-"""Answers to members of the consumer protocol (KIP-848), asked for with raw requests: codes and epochs."""
+"""Answers to members of the consumer protocol (KIP-848), to raw requests: codes and epochs."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ NONE, FENCED = ErrorCode.NONE, ErrorCode.FENCED_MEMBER_EPOCH
 
 
 class RawMember:
-    """A member that does nothing of its own accord."""
+    """A member that acts only when a test calls it."""
 
     def __init__(
         self, connection: BrokerConnection, group: str, topic: str, name: str, instance: str | None = None
@@ -69,7 +69,7 @@ class RawMember:
         return self.send(0, {}, subscribed_topic_names=[self.topic], rebalance_timeout_ms=60_000)
 
     def settle(self) -> ErrorCode:
-        """Own what was assigned, and say so."""
+        """Own the assigned partitions, and report that."""
         return self.send(self.epoch, self.told)
 
     @property
@@ -102,7 +102,7 @@ def member(
 
 
 def settled(*members: RawMember) -> None:
-    """Let heartbeats go round until the group is stable and all partitions are read."""
+    """Let all members send heartbeats until the group is stable and all partitions are owned."""
 
     def is_settled() -> bool:
         codes = [one.settle() for one in members]

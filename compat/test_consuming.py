@@ -1,4 +1,4 @@
-"""Fetching by assignment: from any offset, waiting for what is to come, and beyond the end."""
+"""Fetching by assignment: from any offset, waiting for new records, and beyond the end."""
 
 import threading
 from collections.abc import Callable

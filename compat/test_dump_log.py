@@ -24,7 +24,7 @@ def dump(tools: KafkaTools, *paths: Path, options: tuple[str, ...] = ()) -> str:
 def test_every_batch_and_record_is_valid(
     tools: KafkaTools, confluent: Client, topic: str, data_directory: Path, codec: str
 ) -> None:
-    # Long enough that a batch of one shrinks, too: librdkafka sends what does not shrink as it is.
+    # Long enough that compression shrinks a batch of one, too: otherwise librdkafka sends it uncompressed.
     values = [f"v{number}".ljust(300, "x") for number in range(50)]
     records = [Record(key=f"k{number}".encode(), value=value.encode()) for number, value in enumerate(values)]
     confluent.write(topic, records, codec=codec)
@@ -82,7 +82,7 @@ def test_segments_indexes_and_producer_snapshots_are_whole(
     checked = dump(tools, *indexes, options=("--index-sanity-check",))
     assert len(re.findall("passed sanity check|is empty", checked)) == len(indexes), checked
     for path in indexes:
-        # Without an option the tool holds each index against its log; what does not match is printed as such.
+        # Without an option the tool compares each index with its log, and prints mismatches.
         told = dump(tools, path)
         assert "Mismatches" not in told, told
         assert "Found timestamp mismatch" not in told, told

@@ -1,4 +1,4 @@
-"""Consumer groups: partitions are shared and taken back, and what is committed is where one goes on."""
+"""Consumer groups: partitions are shared and taken back, and members continue at the committed offsets."""
 
 from collections.abc import Callable, Iterator
 
@@ -60,7 +60,7 @@ def values(records: list[Record]) -> list[bytes]:
 
 
 def share(parts: list[Member], sizes: list[int]) -> None:
-    """Poll until the members have so many partitions each, and all partitions between them."""
+    """Poll until each member has that many partitions, and together they have all."""
 
     def is_shared() -> bool:
         assignments = [member.assignment() for member in parts]
@@ -249,7 +249,7 @@ def test_a_group_changes_its_protocol_while_its_members_read(
 
 @pytest.mark.kip848
 @pytest.mark.needs_api("ConsumerGroupHeartbeat")
-# franz-go does not say that it will be back, so its instance id is unreleased until its session ends.
+# franz-go does not announce its return, so its instance id is unreleased until its session ends.
 @pytest.mark.parametrize("library", ["confluent-kafka", "java"])
 def test_a_static_member_of_the_new_protocol_comes_back_to_its_partitions(
     library: str, join: Join, four_partitions: str, fresh_name: Callable[[], str]

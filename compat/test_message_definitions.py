@@ -17,7 +17,7 @@ from odradek.wire.schema import Struct, parse
 from odradek.wire.versions import VERSION_LIMIT, Versions
 
 COMMENT = re.compile(r"^\s*//.*$|\s//.*$", re.MULTILINE)
-# Fields to which Kafka gave another name since.
+# Fields that Kafka has renamed since.
 RENAMED = {"GenerationIdOrMemberEpoch": "generationid", "generation_id_or_member_epoch": "generationid"}
 MESSAGES = [
     pytest.param(api, kind, id=api.name + kind)

@@ -11,7 +11,7 @@ RECORDS = [Record(key=f"k{number}".encode(), value=f"v{number}".encode()) for nu
 
 
 def wait_until_end(client: Client, topic: str, end: int) -> None:
-    """Only acks=0 needs it: nothing tells the writer when its records have arrived."""
+    """Only acks=0 needs it: the writer does not learn when its records have arrived."""
     wait_until(lambda: client.offset_range(topic)[1] >= end, "the records never arrived")
 
 

@@ -1,4 +1,4 @@
-"""Records come back as they were sent, whoever writes and whoever reads."""
+"""Records come back as they were sent, for every pair of writer and reader."""
 
 from collections.abc import Callable
 

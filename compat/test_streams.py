@@ -1,4 +1,4 @@
-"""Kafka Streams with `exactly_once_v2`: whatever dies in between, each word is counted once."""
+"""Kafka Streams with `exactly_once_v2`: each word is counted once, whichever process is killed."""
 
 import time
 from collections import Counter
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.needs_api(
 PARTITIONS = 2
 LINE_COUNT = 300
 WORDS = ("flight", "gate", "delay", "runway", "crew", "fuel", "tower")
-# In its first life it takes this long for each count, so that the 900 fill many transactions (of 100 ms).
+# At its first start it takes this long for each count, so that the 900 fill many transactions (of 100 ms).
 PAUSE_MS = 5
 # A JVM, the session of the killed member (3 s), and the end of its transaction.
 LIFE_TIMEOUT_S = 60.0
@@ -27,7 +27,7 @@ LOOK_INTERVAL_S = 0.05
 
 @pytest.fixture
 def lines() -> list[str]:
-    """Lines of three words each; every word comes in every partition, and many times."""
+    """Lines of three words each; every word is in every partition, many times."""
     return [
         " ".join(WORDS[(number + step) % len(WORDS)] for step in range(3)) for number in range(LINE_COUNT)
     ]
@@ -37,7 +37,7 @@ def lines() -> list[str]:
 def start(
     broker: BrokerProcess, new_topic: Callable[..., str], fresh_name: Callable[[], str], tmp_path: Path
 ) -> Iterator[Callable[[str], tuple[WordCount, Counts]]]:
-    """Make a word count over a topic, and what it will write; it is dead when the test ends."""
+    """Make a word count over a topic, and its topic of counts; it is killed when the test ends."""
     if WordCount.missing():
         pytest.skip(WordCount.missing())
     made: list[WordCount] = []
@@ -53,7 +53,7 @@ def start(
 
 
 def until(word_count: WordCount, counts: Counts, condition: Callable[[], bool], complaint: str) -> None:
-    """Look again and again until it is so, or fail with what is counted and what the application printed."""
+    """Check repeatedly until the condition holds; fails with the counts and the application's output."""
     deadline = time.monotonic() + LIFE_TIMEOUT_S
     while not condition():
         if time.monotonic() > deadline:
@@ -89,7 +89,7 @@ def test_a_word_count_killed_in_a_transaction_counts_each_word_once(
         return 0 < stable < end
 
     def is_killed_in_the_middle() -> bool:
-        # Frozen only on a sign of the moment: a process that is frozen at every look hardly gets to start.
+        # Frozen only when the moment is near: a process that is frozen at every check hardly starts.
         if not is_in_the_middle():
             return False
         with word_count.frozen():

@@ -65,7 +65,7 @@ ENVIRONMENTS = (
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Environment], Path]:
-    """The directory of an environment, which is made when it is first asked for."""
+    """The directory of an environment, which is made at its first use."""
 
     @cache
     def wheel() -> Path:

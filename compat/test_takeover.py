@@ -51,7 +51,7 @@ def transact(broker: BrokerProcess, topic: str, value: bytes, commit: bool) -> N
 
 
 def read(broker: BrokerProcess, topic: str, count: int) -> list[bytes]:
-    """As a group's member, from where the group is; commits."""
+    """Read as a group's member from the committed offsets; commits."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,

@@ -1,4 +1,4 @@
-"""Transactions: all of what they wrote, or nothing, and the offsets with it."""
+"""Transactions: all of their records or none, and the offsets with them."""
 
 from collections.abc import Callable, Iterator
 

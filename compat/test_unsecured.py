@@ -1,4 +1,4 @@
-"""What a broker without authentication, authorizer and quotas answers to those who ask for them."""
+"""The answers of a broker without authentication, authorizer and quotas to requests about them."""
 
 from typing import Any
 

@@ -1,11 +1,11 @@
-"""Never waiting for ever: for libraries that may not return."""
+"""Bounded waits, for library calls that may not return."""
 
 import threading
 from collections.abc import Callable
 
 
 def within(timeout_s: float, call: Callable[[], None], complaint: str) -> None:
-    """Call, and wait for its return; an AssertionError with the complaint when it takes longer.
+    """Call, and wait for its return. Raises AssertionError with the complaint if it takes longer.
 
     Raises what it raises.
     """

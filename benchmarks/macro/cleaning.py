@@ -100,7 +100,7 @@ class CleaningSmallRecords(Cleaning):
 
 
 def _fill(broker: BrokerProcess, topic: str, record_bytes: int, size_bytes: int) -> int:
-    """Write a log; gives the bytes in its closed segments, which are what the cleaner goes through."""
+    """Write a log; returns the bytes in its closed segments, which the cleaner reads."""
     queue = {"queue.buffering.max.messages": 1_000_000, "queue.buffering.max.kbytes": 1 << 20}
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 20, **queue})
     value = os.urandom(record_bytes)

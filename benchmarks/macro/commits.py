@@ -92,7 +92,7 @@ class _Load:
         """Of each commit of the latest run."""
 
     def run(self, crowd: Crowd, duration_s: float) -> float:
-        """Commit until the time is over; gives the seconds that it took."""
+        """Commit until the time is over; returns the seconds that it took."""
         self.durations_s = durations_s = []
         began = time.perf_counter()
         end = began + duration_s
@@ -124,7 +124,7 @@ class _Load:
 
 
 def _consumers(crowd: Crowd, topic: str) -> dict[int, _Consumer]:
-    """Let all members join; gives what each connection commits."""
+    """Let all members join; returns the commit of each connection."""
     consumers: dict[int, _Consumer] = {}
     stamp = time.time_ns()
     for number in range(GROUPS):

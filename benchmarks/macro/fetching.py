@@ -51,7 +51,7 @@ def connect(port: int) -> socket.socket:
 
 
 class Reader:
-    """Reads partition 0 of a topic from its beginning, one request at a time, and looks at no record."""
+    """Reads partition 0 of a topic from its beginning, one request at a time, and skips the records."""
 
     def __init__(self, port: int, topic: str) -> None:
         self._connection = connect(port)
@@ -59,7 +59,7 @@ class Reader:
         self._buffer = bytearray(64 * 1024)
 
     def read_until(self, end_offset: int) -> int:
-        """Fetch up to an offset; gives the bytes of all batches on the way."""
+        """Fetch up to an offset; returns the bytes of all batches on the way."""
         offset = 0
         read_bytes = 0
         while offset < end_offset:

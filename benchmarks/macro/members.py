@@ -40,7 +40,7 @@ SERVED_TIMEOUT_S = 60.0
 PROTOCOL_TYPE = "consumer"
 PROTOCOL = "range"
 
-# How answers begin: correlation id, no tags, throttle time, error; a join's goes on with the generation.
+# How answers begin: correlation id, no tags, throttle time, error; a join's continues with the generation.
 ERROR = struct.Struct(">ixih")
 JOINED = struct.Struct(">ixihi")
 
@@ -95,7 +95,7 @@ class RawGroup:
         return bool(ERROR.unpack_from(answer)[2] == ErrorCode.UNKNOWN_MEMBER_ID)
 
     def rebalance(self, newcomers: Iterable[int] = ()) -> None:
-        """Let connections without a member join; returns when everybody has rejoined and synced."""
+        """Let connections without a member join; returns when all members have rejoined and synced."""
         staying = list(self.members)
         self.members += self._named(list(newcomers))
         by_connection = {member.connection: member for member in self.members}

@@ -1,4 +1,4 @@
-"""What the suite asks of a transactional producer, in one shape for all libraries."""
+"""The interface of all libraries' transactional producers in the suite."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -32,4 +32,4 @@ class TransactionalProducer(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the producer; a transaction that is open stays so."""
+        """Close the producer; an open transaction stays open."""
