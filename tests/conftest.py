@@ -1,10 +1,11 @@
 """What all tests share: no deadlines (machines are noisy), and in CI the same examples on every run.
 
-And no level of logging that an earlier test has set.
+And no level of logging that an earlier test has set, and no ignored signals.
 """
 
 import logging
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -12,6 +13,16 @@ from hypothesis import settings
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+def pytest_configure() -> None:
+    """Let signals end the processes that tests start, also where `nohup` or `&` began the run.
+
+    A signal that is ignored stays ignored in every process started from there.
+    """
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, default)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -9,7 +9,6 @@ import urllib.request
 from typing import Any
 
 from odradek.base.errors import OdradekError
-from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
@@ -17,7 +16,7 @@ from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, colour_of_leader, colour_of_state, counted, show, sized
 from odradek.cli.watching import WATCH, watched
 from odradek.client.admin import Admin
-from odradek.client.topic_figures import figures_of
+from odradek.client.topic_figures import partitions_with_figures
 
 TIMEOUT_S = 10.0
 # What is shown of each subject to people; --json has everything. Filters match the first columns.
@@ -125,23 +124,18 @@ def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
     config = client_config(options)
     with Admin(config) as client:
         topics = [topic for topic in client.list_topics() if options.internal or not topic.internal]
-    figures = figures_of(config, [topic.name for topic in topics])
-    rows = []
-    for topic in topics:
-        for one in topic.partitions:
-            held = figures.get(TopicPartition(topic.name, one.partition))
-            rows.append(
-                {
-                    "topic": topic.name,
-                    "partition": one.partition,
-                    "leader": one.leader,
-                    "in_sync": one.isr,
-                    "log_start_offset": held and held.log_start_offset,
-                    "high_watermark": held and held.log_end_offset,
-                    "size_bytes": held and held.size_bytes,
-                }
-            )
-    return rows
+    return [
+        {
+            "topic": topic.name,
+            "partition": one.partition,
+            "leader": one.leader,
+            "in_sync": one.isr,
+            "log_start_offset": held and held.log_start_offset,
+            "high_watermark": held and held.log_end_offset,
+            "size_bytes": held and held.size_bytes,
+        }
+        for topic, one, held in partitions_with_figures(config, topics)
+    ]
 
 
 def _ask(admin: str | None, subject: str) -> list[dict[str, Any]]:

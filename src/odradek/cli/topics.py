@@ -2,14 +2,13 @@
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
-from odradek.base.ids import TopicPartition
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
 from odradek.client.admin import TOPIC_RESOURCE, Admin
 from odradek.client.record_deletion import TO_THE_END, beyond_the_end, delete_records, partitions_of
-from odradek.client.topic_figures import figures_of
+from odradek.client.topic_figures import figures_of, partitions_with_figures
 
 LIST_COLUMNS = (
     Column("topic"),
@@ -77,25 +76,21 @@ def describe(options: Options) -> None:
     with Admin(config) as admin:
         topics = admin.list_topics(None if options.topic is None else [options.topic])
         settings = [] if options.topic is None else admin.describe_configs(TOPIC_RESOURCE, options.topic)
-    figures = figures_of(config, [topic.name for topic in topics])
-    rows = []
-    for topic in topics:
-        for one in topic.partitions:
-            held = figures.get(TopicPartition(topic.name, one.partition))
-            rows.append(
-                {
-                    "topic": topic.name,
-                    "topic_id": topic.topic_id,
-                    "partition": one.partition,
-                    "leader": one.leader,
-                    "leader_epoch": one.leader_epoch,
-                    "replicas": one.replicas,
-                    "in_sync": one.isr,
-                    "log_start_offset": held and held.log_start_offset,
-                    "log_end_offset": held and held.log_end_offset,
-                    "size_bytes": held and held.size_bytes,
-                }
-            )
+    rows = [
+        {
+            "topic": topic.name,
+            "topic_id": topic.topic_id,
+            "partition": one.partition,
+            "leader": one.leader,
+            "leader_epoch": one.leader_epoch,
+            "replicas": one.replicas,
+            "in_sync": one.isr,
+            "log_start_offset": held and held.log_start_offset,
+            "log_end_offset": held and held.log_end_offset,
+            "size_bytes": held and held.size_bytes,
+        }
+        for topic, one, held in partitions_with_figures(config, topics)
+    ]
     rows = matching(rows, options.filter, "topic")
     if options.topic is not None and not options.json:
         own = [

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from odradek.base.ids import Offset, TopicPartition
+from odradek.client.admin import PartitionDescription, TopicDescription
 from odradek.client.cluster import EARLIEST, LATEST, list_offsets_of_leader
 from odradek.client.configuration import ClientConfig
 from odradek.client.leader_connections import LeaderConnections
@@ -42,6 +43,18 @@ def figures_of(config: ClientConfig, topics: Sequence[str]) -> dict[TopicPartiti
             for one in led:
                 found[one] = Figures(starts[one], ends[one], sizes.get(one))
     return found
+
+
+def partitions_with_figures(
+    config: ClientConfig, topics: Sequence[TopicDescription]
+) -> list[tuple[TopicDescription, PartitionDescription, Figures | None]]:
+    """Each partition of these topics, in their order, with its figures; None where it has no leader."""
+    figures = figures_of(config, [topic.name for topic in topics])
+    return [
+        (topic, one, figures.get(TopicPartition(topic.name, one.partition)))
+        for topic in topics
+        for one in topic.partitions
+    ]
 
 
 def _sizes(connection: BrokerConnection, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:

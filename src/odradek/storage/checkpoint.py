@@ -72,12 +72,7 @@ class CheckpointWrite:
 
 
 def read_offsets(file_system: FileSystem, path: str) -> tuple[dict[TopicPartition, Offset], Damage | None]:
-    """The offsets by partition; empty when the file is missing or damaged, the latter with its reason.
-
-    A file without a byte has no offsets: Kafka makes all of them so, and writes them when it has something.
-    """
-    if file_system.exists(path) and not file_system.read(path):
-        return {}, None
+    """The offsets by partition; empty when the file is missing or damaged, the latter with its reason."""
     lines, damage = read_lines(file_system, path, columns=3)
     offsets: dict[TopicPartition, Offset] = {}
     for topic, partition, offset in lines:
