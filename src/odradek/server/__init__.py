@@ -1,8 +1,8 @@
-"""The broker: where cores, sockets, loops and clocks meet.
+"""The broker: combines the cores with sockets, loops and clocks.
 
-- `edge`: listeners, and from a frame to its handler and back.
+- `edge`: listeners, and the dispatch of frames to handlers.
 - `handlers`: one file per API.
-- `node`: everything synchronous that makes a broker; what handlers reach and a simulator runs.
+- `node`: the synchronous parts of a broker, which handlers use and a simulator runs.
 - `cleaning`: compaction, in a process of its own.
 - `admin`: the HTTP listener, metrics and descriptions.
 - `process`: the composition root, its loop and threads, its start and stop.

@@ -1,1 +1,1 @@
-"""What a person or a monitoring system reads of a broker over loopback HTTP."""
+"""The admin listener: people and monitoring systems read the broker's state over loopback HTTP."""

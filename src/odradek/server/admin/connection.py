@@ -1,11 +1,11 @@
-"""One connection of the admin listener: uvicorn's, within limits of time and number.
+"""One connection of the admin listener: a connection of uvicorn with limits of time and number.
 
-uvicorn has limits of its own that do not suffice: `limit_concurrency` answers 503 and keeps the connection,
-and `timeout_keep_alive` does not count before the first request, nor once a single byte of the next one has
-come. A peer that sends half a request, or takes no answer, would hold a file for ever.
+uvicorn's own limits do not suffice: `limit_concurrency` answers 503 and keeps the connection, and
+`timeout_keep_alive` does not apply before the first request, nor after the first byte of the next one. A peer
+that sends half a request, or does not read its answer, would hold an open file for ever.
 
     opened                      a whole request must have come within REQUEST_MS
-    a request has come          its answer must be taken, and the next request have come, within EXCHANGE_MS
+    a request has come          its answer must be read, and the next request have come, within EXCHANGE_MS
     more connections than may   closed at once
 """
 
@@ -25,7 +25,7 @@ EXCHANGE_MS: Final = 30_000
 
 @dataclass(frozen=True, slots=True)
 class AdminLimits:
-    """What all connections of an admin listener share."""
+    """The limits that all connections of an admin listener share."""
 
     timer: Timer
     complaints: Complaints
@@ -33,7 +33,7 @@ class AdminLimits:
 
 
 class AdminConnection(H11Protocol):
-    """A connection that is closed when its peer does not go on."""
+    """A connection that is closed when its peer exceeds a limit."""
 
     def __init__(self, limits: AdminLimits, **given: Any) -> None:  # noqa: ANN401 - uvicorn's own arguments
         super().__init__(**given)
@@ -42,7 +42,7 @@ class AdminConnection(H11Protocol):
         self._deadline = TimedCall(0, self._give_up)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Called with a new connection, which counts from now on."""
+        """Called with a new connection; the connection counts from now on."""
         super().connection_made(transport)
         if len(self.connections) > self._limits.connections_max:
             self._limits.complaints.say(
@@ -53,7 +53,7 @@ class AdminConnection(H11Protocol):
         self._expect_within(REQUEST_MS)
 
     def handle_events(self) -> None:
-        """Called with bytes, and after an answer with those that came too early."""
+        """Called when bytes arrive, and after an answer if bytes of the next request have already arrived."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
@@ -76,7 +76,7 @@ class AdminConnection(H11Protocol):
 
 
 class _RateLimited(logging.Logger):
-    """Where uvicorn's connections log: what a peer causes is said as often as other complaints are."""
+    """The logger of uvicorn's connections: limits events that a peer causes like other `Complaints`."""
 
     def __init__(self, complaints: Complaints) -> None:
         super().__init__(__name__, logging.WARNING)

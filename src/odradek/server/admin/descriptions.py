@@ -1,6 +1,6 @@
-"""What a broker shows of itself, subject by subject: for `/describe/...`, and for tests in its own process.
+"""Descriptions of a broker's state, by subject: for `/describe/...`, and for tests in its own process.
 
-It only reads. Everything that waits says what for.
+Descriptions only read. Every waiting operation is shown with what it waits for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from odradek.server.admin.view import BrokerView
 
 
 def describe(broker: BrokerView, subject: str) -> object | None:
-    """What `/describe/<subject>` shows, or None when there is no such subject."""
+    """Returns what `/describe/<subject>` shows, or None if there is no such subject."""
     core = broker.node.core
     describers: Mapping[str, Callable[[], object]] = {
         "purgatories": lambda: _purgatories(broker),
@@ -27,7 +27,7 @@ def describe(broker: BrokerView, subject: str) -> object | None:
 
 
 def _purgatories(broker: BrokerView) -> list[dict[str, Any]]:
-    """Every operation that waits, purgatory by purgatory, the longest-waiting first (D7)."""
+    """Returns every waiting operation, by purgatory, the longest-waiting first (D7)."""
     return [
         {
             "purgatory": purgatory.name,

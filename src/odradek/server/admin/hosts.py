@@ -1,9 +1,10 @@
-"""Which requests the admin listener answers: those that were sent to an address, or to it by name.
+"""Checks the `Host` of a request: the admin listener answers requests to an address or to an allowed name.
 
-A web page may resolve a name of its own to 127.0.0.1, or to where the broker is, and have a browser ask there
-(DNS rebinding); the browser then says that name in `Host`. So a name counts only if it means this machine by
-itself, or stands in `odradek.admin.allowed.hosts`. An address counts always: a browser that says one had no
-name to resolve, and Prometheus and the kubelet say the address that they scrape and probe.
+A web page may let a name of its own resolve to 127.0.0.1 or to the broker's address, and let a browser send
+requests there (DNS rebinding); the browser then sends that name in `Host`. So a name is allowed only if it
+always means this machine, or is listed in `odradek.admin.allowed.hosts`. An address is always allowed: a
+browser that sends an address had no name to resolve, and Prometheus and the kubelet send the address that
+they scrape and probe.
 
     Host: localhost:9080       answered, with any port and in any case
     Host: [::1]                answered
@@ -23,7 +24,7 @@ REFUSAL: Final = (
 
 
 class AllowedHosts:
-    """The names under which the admin listener is asked."""
+    """The names that requests to the admin listener may have in `Host`."""
 
     def __init__(self, more: Iterable[str]) -> None:
         self._names = {LOCALHOST, *map(_without_port, more)}
@@ -52,7 +53,7 @@ def _is_address(host: str) -> bool:
 
 
 def _without_port(host: str) -> str:
-    """`[::1]` of `[::1]:80`, `localhost` of `LOCALHOST.:80`."""
+    """Returns `[::1]` for `[::1]:80`, and `localhost` for `LOCALHOST.:80`."""
     text = host.strip().lower()
     if text.startswith("["):
         return "".join(text.partition("]")[:2])

@@ -1,9 +1,9 @@
-"""The HTTP listener for operators: metrics for Prometheus, health for supervisors, what the broker is doing.
+"""The HTTP listener for operators: metrics for Prometheus, health for supervisors, descriptions of the state.
 
-It only reads, and answers only to addresses and to names that mean this machine (`hosts`), on few connections
-that do not wait for ever (`connection`). It is on loopback unless `odradek.admin.host` says otherwise.
-Starlette, uvicorn and prometheus-client are imported when it is started and never without it: they cost more
-time and memory than the rest of a broker's start.
+It only reads. It answers requests to addresses and to allowed names (`hosts`), on a limited number of
+connections with time limits (`connection`). It is on loopback unless `odradek.admin.host` is set. Starlette,
+uvicorn and prometheus-client are imported only when the listener starts: they cost more time and memory than
+the rest of a broker's start.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-# How long peers may take what they asked for when the listener closes.
+# How long peers may still read their answers when the listener closes.
 CLOSE_S: Final = 1.0
 FAULT_BYTES_MAX: Final = 64 << 10
 NOT_FOR_TESTS: Final = "this broker takes no faults: it was started without --test-faults"
@@ -52,7 +52,7 @@ class AdminServer:
     """Serves one broker's state on its own loop."""
 
     def __init__(self) -> None:
-        # Bound, and not yet served; None before and after.
+        # The socket that is bound and not served yet; None before and after.
         self._listening: socket.socket | None = None
         self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -60,7 +60,7 @@ class AdminServer:
         """host:port, once bound."""
 
     def bind(self, host: str, port: int) -> None:
-        """Take a port of an address; 0 is any free one. Raises CannotListen, also without the extra."""
+        """Bind a port; 0 means any free port. Raises CannotListen, also if the extra is not installed."""
         if reason := missing_extra("admin", "odradek.admin.port"):
             raise CannotListen(reason)
         try:
@@ -71,14 +71,14 @@ class AdminServer:
         self.address = f"[{bound}]:{port}" if ":" in bound else f"{bound}:{port}"
 
     async def start(self, broker: BrokerView) -> None:
-        """Answer about a broker, after `bind`."""
+        """Begin to answer requests about a broker, after `bind`."""
         assert self._listening is not None, "no port was taken"
         import uvicorn
 
         class Server(uvicorn.Server):
             @contextlib.contextmanager
             def capture_signals(self) -> Iterator[None]:
-                yield  # signals are the broker's
+                yield  # the broker handles the signals
 
         config = uvicorn.Config(
             _guarded(
@@ -112,16 +112,16 @@ class AdminServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; `::` is all addresses, those of IPv4 too. Raises OSError."""
+    """Returns a listening socket; `::` means all addresses, including IPv4. Raises OSError."""
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     is_for_all = host == "::" and socket.has_dualstack_ipv6()
     return socket.create_server(address[:2], family=family, dualstack_ipv6=is_for_all)
 
 
 async def _fault_request(request: Request) -> object:
-    """A request about faults as a document; see `server.faults.documents`. Raises FaultRefused.
+    """Returns the document of a request about faults; see `server.faults.documents`. Raises FaultRefused.
 
-    A web page can have a browser send a form, but no JSON, without asking first.
+    Only JSON is accepted: a web page can let a browser send a form without a preflight, but not JSON.
     """
     if request.method == "DELETE":
         number = request.path_params.get("number")
@@ -150,12 +150,12 @@ def _connections(broker: BrokerView) -> Any:  # noqa: ANN401 - what uvicorn call
 
 
 async def _in_slices(slices: Slices, steps: Steps[T]) -> T:
-    """The result of work that runs in slices of the loop; raises what it raises."""
+    """Run work in slices of the loop. Returns its result, or raises what it raises."""
     ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def run() -> Steps[None]:
         result = yield from steps
-        if not ended.done():  # else nobody waits for it any more
+        if not ended.done():  # else the request was cancelled
             ended.set_result(result)
 
     def failed(error: Exception) -> None:
@@ -167,7 +167,7 @@ async def _in_slices(slices: Slices, steps: Steps[T]) -> T:
 
 
 def _guarded(application: ASGIApp, hosts: AllowedHosts) -> ASGIApp:
-    """The application, behind a check that the Host of a request is allowed."""
+    """Wraps the application with a check that the Host of a request is allowed."""
     from starlette.responses import PlainTextResponse
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:

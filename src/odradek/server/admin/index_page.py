@@ -1,6 +1,6 @@
-"""`/` of the admin listener: what it offers, for a person with a browser. Plain HTML without scripts.
+"""The index page `/` of the admin listener, for a person with a browser. Plain HTML without scripts.
 
-Invariant: it names all that the listener answers to, and nothing that a client chose stands in it.
+Invariant: the page lists all paths of the listener, and contains nothing that a client chose.
 """
 
 from html import escape
@@ -19,7 +19,7 @@ OFFERS: Final = (
     ("/describe/purgatories", "Requests that are held back, each with the condition that it waits for."),
     ("/describe/compaction", "Logs that are being compacted, and those that cannot be."),
 )
-"""Every path that is read with GET, and what it answers."""
+"""Every path for GET requests, with what it returns."""
 FAULTS: Final = ("/test/faults", "Faults that tests have set; this broker was started with --test-faults.")
 
 _STYLE: Final = (
@@ -29,7 +29,7 @@ _STYLE: Final = (
 
 
 def index_page(broker_id: int, cluster_id: str, *, is_ready: bool, takes_faults: bool) -> str:
-    """The page, about one broker."""
+    """Returns the page of one broker."""
     offers = (*OFFERS, FAULTS) if takes_faults else OFFERS
     rows = "\n".join(
         f'<tr><td><a href="{path}"><code>{path}</code></a></td><td>{escape(words)}</td></tr>'

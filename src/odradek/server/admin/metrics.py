@@ -1,14 +1,14 @@
-"""What Prometheus reads of a broker: plain counters that the parts keep anyway, put into its words on demand.
+"""The broker's metrics for Prometheus: formats the plain counters of its parts when /metrics is read.
 
-Text is made when /metrics is read, in steps: a broker may host ten thousand partitions and coordinate as many
-groups, and others are served between two steps. A step makes and renders one part of a metric family, of
-SAMPLES_PER_STEP samples; families whose size is fixed are one part each.
+The text is made in steps: a broker may host ten thousand partitions and coordinate as many groups, and other
+requests are served between two steps. A step makes and renders one part of a metric family, of
+SAMPLES_PER_STEP samples; each family of fixed size is one part.
 
     odradek_connections          one part
-    odradek_log_size_bytes       10,000 partitions: 157 parts; the family's words come before the first
+    odradek_log_size_bytes       10,000 partitions: 157 parts; HELP and TYPE come before the first
 
-Invariant: nothing on the way of a client's request knows of Prometheus. What changes between two steps is
-told as it was in its own step.
+Invariant: no code that serves a client's request depends on Prometheus. Each sample has the value of the step
+that made it; values may change between two steps.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ _PHASES: Final = {
     "remote": ("odradek_request_remote_seconds", "Of that: from the end of its first turn until its answer"),
     "send": ("odradek_request_send_seconds", "After that: until the client had taken the answer"),
 }
-"""Metric and meaning of each of `latencies.PHASES`."""
+"""The metric and its meaning for each of `latencies.PHASES`."""
 GROUP_LAGS_MAX: Final = 1_000
-"""Of more committed offsets the lag is not shown: Prometheus keeps a series for each that it ever saw."""
+"""Lag is shown for at most this many offsets: Prometheus keeps a series for each one it ever saw."""
 SAMPLES_PER_STEP: Final = 64
-"""Of up to ten microseconds each."""
+"""How many samples one step makes, of up to ten microseconds each."""
 OFFSETS_PER_STEP: Final = 512
-"""Committed offsets that are looked at in one step, and are not shown."""
+"""How many committed offsets that are not shown one step passes over."""
 
 Family: TypeAlias = Any
-"""A metric family of prometheus_client, or a part of one: those of one name follow one another."""
+"""A metric family of prometheus_client, or a part of one; the parts of a family follow one another."""
 
 
 def metrics_in_steps(broker: BrokerView) -> Steps[str]:
-    """All metrics in Prometheus's text format."""
+    """Returns all metrics in Prometheus's text format."""
     from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 
     registry = CollectorRegistry()
@@ -85,7 +85,7 @@ class _Only:
 
 
 def _parts(make: Callable[[], Family], samples: Iterable[tuple[list[str], float]]) -> Iterator[Family]:
-    """A family that may have many samples, in parts: its labels' values and its value for each."""
+    """Returns a large family in parts; `samples` has the label values and the value of each sample."""
     part = make()
     for labels, value in samples:
         if len(part.samples) >= SAMPLES_PER_STEP:
@@ -96,7 +96,7 @@ def _parts(make: Callable[[], Family], samples: Iterable[tuple[list[str], float]
 
 
 def _families(broker: BrokerView) -> Iterator[Family | None]:
-    """All families, in parts; None where a step ends and nothing is to be shown."""
+    """Returns all families in parts; None where a step ends without a part."""
     from prometheus_client.core import InfoMetricFamily
 
     yield from _requests(broker)
@@ -151,7 +151,7 @@ def _connections(broker: BrokerView) -> Iterator[Family]:
 
 
 def _loop(broker: BrokerView) -> Iterator[Family]:
-    """What holds the event loop, or waits for it."""
+    """Stalls of the event loop, and what waits for it."""
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
     core = broker.node.core
@@ -189,7 +189,7 @@ def _loop(broker: BrokerView) -> Iterator[Family]:
 
 
 def _waiting(broker: BrokerView) -> Iterator[Family]:
-    """What waits for an event or for its time."""
+    """Operations and tasks that wait for an event or a deadline."""
     from prometheus_client.core import GaugeMetricFamily
 
     core = broker.node.core
@@ -239,7 +239,7 @@ def _logs(broker: BrokerView) -> Iterator[Family]:
 
 
 def _replication(broker: BrokerView) -> Iterator[Family]:
-    """R8: per topic; totals are sums, which the reader makes of them."""
+    """R8: per topic; readers sum the topics to get totals."""
     from prometheus_client.core import CounterMetricFamily
 
     meters = broker.node.core.replicas.meters
@@ -272,7 +272,7 @@ def _replication(broker: BrokerView) -> Iterator[Family]:
 
 
 def _groups(broker: BrokerView) -> Iterator[Family | None]:
-    """How far the groups coordinated here are behind, in partitions that are led here."""
+    """The lag of the groups coordinated here, in partitions that are led here."""
     from prometheus_client.core import GaugeMetricFamily
 
     core = broker.node.core

@@ -1,4 +1,4 @@
-"""What the admin listener is shown of a broker."""
+"""The broker as the admin listener sees it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:  # loaded in brokers that are started for tests
 
 @dataclass(frozen=True, slots=True)
 class BrokerView:
-    """One broker, to be read only."""
+    """One broker, for reading only."""
 
     node: Node
     connections: ConnectionTable
     stalls: LoopStalls
     """The longest pieces of work of the loop."""
     spin: Spin | None
-    """What keeps the loop awake between requests, where that is asked for."""
+    """Keeps the loop awake between requests, if the settings ask for it."""
     is_ready: Callable[[], bool]
     """Whether clients are served."""
     faults: FaultRequests | None = None
-    """Takes requests about faults; None where the broker was not started for tests."""
+    """Carries out requests about faults; None if the broker was not started for tests."""

@@ -1,1 +1,1 @@
-"""Compaction beside the broker: what is cleaned next, and the process that cleans it."""
+"""Compaction for the broker: chooses the log to clean next, and runs the process that cleans it."""

@@ -1,14 +1,14 @@
-"""Compaction as a broker runs it: a log that is due is cleaned elsewhere, and what comes back is swapped in.
+"""Runs the compaction of a broker: starts the cleaning of due logs, and swaps the cleaned segments in.
 
-Nothing is computed here. A `CleanerRunner` cleans, in production a process of its own; what it
-has ready is renamed into the log one segment per turn of the loop: all that produces and fetches notice.
+Nothing is computed here. A `CleanerRunner` cleans, in production in a process of its own. Each cleaned
+segment is renamed into the log, one per turn of the loop; produces and fetches wait for nothing else.
 
     look -> job -> runner ......... segment ready -> next turn: swap in
                             ....... segment ready -> next turn: swap in
                             ....... report        -> checkpoint, on disk behind the names -> look again
 
-A log that turns out to be damaged is left alone until the broker starts again, and so named. One that was
-truncated or shortened meanwhile has its cleaning dropped; the next look begins anew.
+A damaged log is not cleaned again until the broker restarts, and is described as damaged. If a log was
+truncated or its start was raised meanwhile, its cleaning is dropped; the next look begins anew.
 """
 
 import errno
@@ -31,28 +31,28 @@ from odradek.storage.compaction.selection import Cleanable, choose, cleanable_pa
 
 _log = logging.getLogger(__name__)
 
-# The disk is full, which a log that is only read from survives.
+# The disk is full: a log that is only read from survives that.
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
 class CleaningEvents:
-    """What is heard of one job: segments, then `done` or `failed`, once."""
+    """The callbacks of one job: for segments, then once `done` or `failed`."""
 
     on_segment: Callable[[CleanedSegment], None]
-    """Called with each segment that is ready."""
+    """Called with each cleaned segment."""
     done: Callable[[CleaningReport], None]
     failed: Callable[[Exception], None]
-    """Called with a LogError, an OSError of the disk, or whatever else kept the job from being done."""
+    """Called with a LogError, an OSError of the disk, or any other error that ended the job."""
 
 
 class CleanerRunner(Protocol):
-    """Does the work of jobs, wherever that is; reports on the thread that owns the broker."""
+    """Runs cleaning jobs; calls back on the thread that owns the broker."""
 
     def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
-        """Begin a job, whose events come after this has returned.
+        """Begin a job; its events come after this method has returned.
 
-        What is returned drops the job: nothing is reported any more.
+        Returns a function that drops the job: after its call nothing more is reported.
         """
 
 
@@ -64,7 +64,7 @@ class InlineCleaner:
         self._defer = defer
 
     def run(self, job: CleaningJob, bytes_per_second: float, events: CleaningEvents) -> Callable[[], None]:
-        """See `CleanerRunner.run`; no rate is kept to."""
+        """See `CleanerRunner.run`; ignores the rate."""
         is_dropped = False
 
         def drop() -> None:
@@ -86,7 +86,7 @@ class InlineCleaner:
 
 
 def _nothing() -> None:
-    """There is nothing to drop any more."""
+    """The job has ended, so there is nothing to drop."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,12 +95,12 @@ class _Cleaning:
 
     log: Log
     truncations: int
-    """Of the log when the job was made."""
+    """How often the log had been truncated when the job was made."""
     started_ms: int
     drop: Callable[[], None] = _nothing
     """Ends the runner's work on it."""
     ready: deque[CleanedSegment] = field(default_factory=deque)
-    """To be swapped in, one a turn; a turn is booked exactly while there are any."""
+    """The segments to swap in, one per turn; a turn is scheduled exactly while there are any."""
     report: CleaningReport | None = None
     """Set when the runner is done."""
 
@@ -127,14 +127,14 @@ class CleanerHost:
         self._defer = defer
         self._settings = settings
         self._on_failed = on_failed
-        # At most `log.cleaner.threads`, from the job's making until its checkpoint is written.
+        # At most `log.cleaner.threads` cleanings, each from its job until its checkpoint is written.
         self._running: dict[TopicPartition, _Cleaning] = {}
-        # Logs that could not be cleaned, with the reason; a log made anew under that name is another one.
+        # Logs that could not be cleaned, with the reason; a log created anew under that name is another log.
         self._uncleanable: dict[TopicPartition, tuple[Log, str]] = {}
         self._closed = False
 
     def look(self) -> None:
-        """Begin to clean what is due, as much of it as may run at once."""
+        """Begin to clean due logs, as many as may be cleaned at once."""
         settings = self._settings()
         if self._closed or not settings.log_cleaner_enable:
             return
@@ -143,13 +143,13 @@ class CleanerHost:
                 return
 
     def close(self) -> None:
-        """Drop what is running; what is left half done is cleared away at the next cleaning."""
+        """Drop the running cleanings; the next cleaning removes their unfinished files."""
         self._closed = True
         for cleaning in list(self._running.values()):
             self._abandon(cleaning)
 
     def describe(self) -> list[dict[str, Any]]:
-        """Each compacted log with what it waits for, in words, the most dirty first."""
+        """Describe each compacted log and what it waits for, the most dirty first."""
         now_ms = self._clock.wall_ms()
         parts = [(log, cleanable_part(log, now_ms)) for log in self._logs.logs() if is_compacted(log)]
         parts.sort(key=lambda each: -each[1].dirty_ratio)
@@ -174,11 +174,11 @@ class CleanerHost:
         return waits_for(log, part)
 
     def counts(self) -> tuple[int, int]:
-        """How many logs are being cleaned, and how many cannot be because they are damaged."""
+        """How many logs are being cleaned, and how many cannot be cleaned because they are damaged."""
         return len(self._running), len(self._uncleanable)
 
     def _begin(self, settings: BrokerSettings) -> bool:
-        """Begin with the log that needs it most; False when none does."""
+        """Begin to clean the log that needs it most. Returns False if no log needs cleaning."""
         now_ms = self._clock.wall_ms()
         chosen = choose((log for log in self._logs.logs() if self._may_clean(log)), now_ms)
         if chosen is None:
@@ -203,7 +203,7 @@ class CleanerHost:
         return name not in self._running and (uncleanable is None or uncleanable[0] is not log)
 
     def _is_current(self, cleaning: _Cleaning) -> bool:
-        """Whether the outcome counts: not dropped, the log not deleted, offline or truncated meanwhile."""
+        """Whether the cleaning was not dropped, and its log not deleted, offline or truncated meanwhile."""
         log = cleaning.log
         is_running = self._running.get(log.topic_partition) is cleaning
         is_same = self._logs.get(log.topic_partition) is log and log.truncations == cleaning.truncations
@@ -251,7 +251,7 @@ class CleanerHost:
         write_checkpoint = self._logs.checkpoints.cleaned_offsets(log.place)
 
         def bring_to_disk() -> None:
-            """The checkpoint must not say more than the names on disk."""
+            """Flush the names first: the checkpoint must not be ahead of the names on disk."""
             log.place.file_system.sync_directory(log.path)
             write_checkpoint()
 
@@ -280,7 +280,7 @@ class CleanerHost:
             _log.warning("%s could not be compacted this time: %s", log.topic_partition, error)
 
     def _abandon(self, cleaning: _Cleaning) -> None:
-        """Be done with a cleaning, however far it is."""
+        """Drop a cleaning at any stage."""
         cleaning.drop()
         cleaning.ready.clear()
         if self._running.get(cleaning.log.topic_partition) is cleaning:

@@ -1,7 +1,7 @@
-"""Cleaning in a process of its own, started by exec for one job: it computes, and would block the loop.
+"""Cleans in a process of its own, started by exec for one job, because cleaning would block the loop.
 
-It carries jobs there and answers back; see `cleaner_worker` for the other end. A start costs a tenth of
-a second of another core, and all memory that a cleaning took is given back with the process.
+This module sends the job to the process and reads its answers; see `cleaner_worker` for the other end. A
+start costs a tenth of a second of another core, and the end of the process frees all memory of the cleaning.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from odradek.base.errors import CorruptRecord, OdradekError
 from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob, CleaningReport
 
-# A line of the answer; a segment names some ten others.
+# The longest line of an answer; a segment names some ten others.
 ANSWER_BYTES_MAX: Final = 1 << 16
 
 
@@ -59,7 +59,7 @@ def _drop(task: asyncio.Task[None]) -> None:
 async def _clean(
     job: CleaningJob, bytes_per_second: float, on_segment: Callable[[CleanedSegment], None]
 ) -> CleaningReport:
-    """Have one job done; CorruptRecord for a damaged log, OSError for its disk, CleanerDied for all else."""
+    """Run one job. Raises CorruptRecord for a damaged log, OSError for its disk, else CleanerDied."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -88,7 +88,7 @@ async def _clean(
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End the process: its answer is known, or no longer wanted."""
+    """End the process: its answer has arrived, or is no longer needed."""
     try:
         process.kill()
     except ProcessLookupError:

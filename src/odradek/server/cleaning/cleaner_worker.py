@@ -1,8 +1,8 @@
 """A process that cleans one log and ends: `python -m …cleaning.cleaner_worker BYTES_PER_SECOND`.
 
-It knows files, never the broker. One job on standard input, which stays open: its end means that the
-broker is gone, and this process with it, so that two never clean one log. On standard output a line of JSON
-for each segment that is ready, then one for the report or the error.
+It works on files only, without the broker. It reads one job from standard input, which stays open: its end
+means that the broker is gone, and this process then ends, so that two processes never clean one log. It
+writes a line of JSON to standard output for each cleaned segment, then one for the report or the error.
 
     < {"directory": "/data/facts-0", ...}
     > {"segment": {"replaced": [[0, 1048500], [1200, 1048321]], "size_bytes": 81000}}
@@ -24,16 +24,16 @@ from odradek.storage.compaction.cleaning import clean
 from odradek.storage.compaction.job import CleanedSegment, CleaningJob
 from odradek.storage.os_files import OsFileSystem
 
-# Behind every broker on the same cores: their clients wait for answers.
+# A lower priority than every broker on the same cores, because clients wait for the brokers.
 NICENESS: Final = 10
 
 _STDIN: Final = 0
-# A slow enough rate asks for waits that the system cannot count.
+# The longest wait: a very low rate would need waits that the system does not accept.
 WAIT_S_MAX: Final = 3600.0
 
 
 class Pace:
-    """Holds the bytes read and written to a rate, and ends the process when the broker is gone."""
+    """Limits the rate of bytes read and written, and ends the process when the broker is gone."""
 
     def __init__(self, bytes_per_second: float) -> None:
         self._bytes_per_second = bytes_per_second
@@ -41,7 +41,7 @@ class Pace:
         self._total_bytes = 0
 
     def __call__(self, size_bytes: int) -> None:
-        """Count bytes; returns when the rate allows for more."""
+        """Count bytes; returns when the rate allows more."""
         self._total_bytes += size_bytes
         due_s = self._start_s + self._total_bytes / self._bytes_per_second
         while True:
@@ -55,7 +55,7 @@ class Pace:
 def main() -> None:
     """Do the job on standard input."""
     os.nice(NICENESS)
-    gc.disable()  # a cleaning makes no cycles, and many small objects to look through for them
+    gc.disable()  # a cleaning makes no cycles, but many small objects that a collection would examine
     pace = Pace(float(sys.argv[1]))
     told = sys.stdin.buffer.readline()
     if not told.endswith(b"\n"):

@@ -1,1 +1,1 @@
-"""Where clients come in: listeners, connections admitted, frames dispatched to their handlers."""
+"""The network edge of the broker: listeners, admission of connections, dispatch of frames to handlers."""

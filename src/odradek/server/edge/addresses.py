@@ -1,4 +1,4 @@
-"""Addresses of listeners: which are opened, and under which of them this broker is advertised.
+"""Addresses of listeners: which ones are opened, and which ones are advertised to clients.
 
 listeners                advertised.listeners       opened           advertised
 PLAINTEXT://127.0.0.1:0                             127.0.0.1:40123  127.0.0.1:40123
@@ -20,8 +20,8 @@ from odradek.base.values import value
 
 PLAINTEXT: Final = "PLAINTEXT"
 
-# Of a network that is for documentation (RFC 5737): a route to it shows which address of ours others see, and
-# connecting a datagram socket sends nothing.
+# An address of a network reserved for documentation (RFC 5737): the route to it shows which of our addresses
+# others see, and connecting a datagram socket sends nothing.
 _ELSEWHERE: Final = ("192.0.2.1", 9)
 
 
@@ -35,7 +35,7 @@ class ListenerAddress:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it means every address of this machine, and is none that others can connect to."""
+        """Whether it means every address of this machine, so that others cannot connect to it."""
         return not self.host or _packed(self.host) in (bytes(4), bytes(16))
 
     def __str__(self) -> str:
@@ -45,17 +45,17 @@ class ListenerAddress:
 
 
 class ListenerPlan(NamedTuple):
-    """What the settings ask for."""
+    """The listeners to open and to advertise, by the settings."""
 
     opened: tuple[ListenerAddress, ...]
     # Empty: advertised as opened.
     advertised: tuple[ListenerAddress, ...]
-    # Names of listeners that are for KRaft controllers only.
+    # Names of the listeners that only KRaft controllers use.
     for_controllers: tuple[str, ...]
 
 
 def parse_listener(text: str) -> ListenerAddress:
-    """`PLAINTEXT://host:port`; raises SettingError."""
+    """Parse `PLAINTEXT://host:port`. Raises SettingError if `text` has another form."""
     name, separator, address = text.strip().partition("://")
     host, colon, port = address.rpartition(":")
     if not (name and separator and colon and port.isdecimal() and int(port) <= 65535):
@@ -64,7 +64,7 @@ def parse_listener(text: str) -> ListenerAddress:
 
 
 def plan_listeners(settings: BrokerSettings) -> ListenerPlan:
-    """What to open and what to advertise. Raises SettingError where Kafka refuses to start."""
+    """Returns the listeners to open and to advertise. Raises SettingError if Kafka would refuse to start."""
     given = [parse_listener(text) for text in settings.listeners]
     _refuse_repeated("listeners", given)
     _refuse_shared_ports(settings, given)
@@ -109,9 +109,9 @@ def _refuse_repeated(setting: str, addresses: Iterable[ListenerAddress]) -> None
 
 
 def _refuse_shared_ports(settings: BrokerSettings, given: list[ListenerAddress]) -> None:
-    """Two listeners have one port only if one is of IPv4 and the other of IPv6, as Kafka has it.
+    """Raises SettingError if listeners share a port, unless one is IPv4 and the other IPv6, as in Kafka.
 
-    The admin listener is on loopback, where clients may have the same port of another address.
+    The admin listener is on loopback; listeners of other addresses may have the same port.
     """
     for place, one in enumerate(given):
         for other in given[:place]:
@@ -131,7 +131,7 @@ def _refuse_shared_ports(settings: BrokerSettings, given: list[ListenerAddress])
 
 
 def _family(address: ListenerAddress) -> int:
-    """4 for an IPv4 address, 16 for one of IPv6, 0 for a name."""
+    """Returns 4 for an IPv4 address, 16 for an IPv6 address, 0 for a name."""
     return len(_packed(address.host) or b"")
 
 
@@ -157,9 +157,9 @@ def own_host(
     resolve: Callable[[str], list[str]] | None = None,
     outward: Callable[[], str | None] | None = None,
 ) -> str:
-    """How others reach this machine: its name, or where that means only this machine, its outward address.
+    """Returns this machine's name, or its outward address if the name resolves to loopback only.
 
-    "localhost" on a machine without a network.
+    Returns "localhost" on a machine without a network.
     """
     found = name()
     if any(not _is_loopback(address) for address in (resolve or _addresses_of)(found)):
@@ -190,7 +190,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def _packed(host: str) -> bytes | None:
-    """An address in network order; None for a name."""
+    """Returns the bytes of an address in network order; None for a name."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             return socket.inet_pton(family, host)

@@ -1,4 +1,4 @@
-"""Events that peers can cause: the first few in a while are logged, then only how many there were.
+"""Rate-limited logging of events that peers can cause: the first few are logged, the others are counted.
 
 Invariant: no peer decides how much is logged.
 
@@ -18,7 +18,7 @@ WINDOW_MS: Final = 10_000
 
 
 class Complaints:
-    """Events of one kind and level, at most `SAID_MAX` in `WINDOW_MS`."""
+    """Logs events of one kind and level, at most `SAID_MAX` in `WINDOW_MS`."""
 
     __slots__ = ("_clock", "_level", "_log", "_said", "_summary", "_unsaid", "_window_ends_ms")
 
@@ -30,12 +30,12 @@ class Complaints:
         *,
         level: int = logging.WARNING,
     ) -> None:
-        """`summary` is logged with the number of those that were left out."""
+        """`summary` is logged with the number of events that were left out."""
         self._log = log
         self._level = level
         self._clock = clock
         self._summary = summary
-        # How many were logged in this window, and how many were not since the last that was.
+        # How many events were logged in this window, and how many were left out since the last logged one.
         self._said = 0
         self._unsaid = 0
         self._window_ends_ms = 0
@@ -47,9 +47,9 @@ class Complaints:
         trace: BaseException | None = None,
         fields: Mapping[str, object] | None = None,
     ) -> None:
-        """Log an event, with the trace of an error if one is given, unless there were enough of them.
+        """Log an event, with the trace of an error if one is given, unless the limit is reached.
 
-        `fields` are what it names, for logs of JSON.
+        `fields` are the fields of the event in JSON logs.
         """
         now_ms = self._clock.monotonic_ms()
         if now_ms >= self._window_ends_ms:

@@ -1,16 +1,16 @@
-"""From a frame to the handler of its API, and from the handler's answer back to the connection.
+"""Dispatches a frame to the handler of its API, and sends the handler's answer to the connection.
 
-The header decides which API and version it is, before the body is looked at:
+The header names the API and version; it is checked before the body is decoded:
 
     no such API, or an unsupported version       the connection is closed: client and broker disagree
     ApiVersions in a version that is not served  answered in the layout of version 0, so that they can agree
     a body that does not decode                  the connection is closed
-    a handler that raises                        our own mistake: UNKNOWN_SERVER_ERROR, and logged
+    a handler that raises                        a bug of ours: UNKNOWN_SERVER_ERROR, and logged
 
-An answer is written as parts: the response header, then the body's own parts, record batches uncopied.
+An answer is written as parts: the response header, then the parts of the body; record batches are not copied.
 """
 
-from __future__ import annotations  # else those of inner functions are evaluated for each request
+from __future__ import annotations  # else the annotations of inner functions are evaluated for each request
 
 import logging
 from collections.abc import Callable, Generator
@@ -38,9 +38,9 @@ class Answerable(Client, Protocol):
     """A connection; exactly one of `answer`, `answer_nothing` and `close` is called for each frame."""
 
     queued_ns: int
-    """When the turn that its request has was asked for, on the short clock; 0 where it had one at once."""
+    """When the current request asked for its turn, on the short clock; 0 if it got its turn at once."""
     last_api_key: int
-    """Of its last request; set by the dispatcher."""
+    """The API key of its last request; set by the dispatcher."""
 
     def answer(self, parts: list[Buffer]) -> None:
         """Send an answer."""
@@ -56,10 +56,10 @@ class FrameDispatcher(Protocol):
         """Serve one request. Never raises."""
 
     def answer_waits(self, client: Answerable) -> None:
-        """The answer to the client's last request waits for the client to take it."""
+        """Called when the answer to the client's last request waits for the client to read it."""
 
     def answer_taken(self, client: Answerable) -> None:
-        """It was taken, or the client is gone."""
+        """Called when the client has read that answer, or has disconnected."""
 
 
 class Sliced(Protocol):
@@ -70,14 +70,14 @@ class Sliced(Protocol):
 
 
 class Served(Protocol):
-    """What dispatching needs of the broker whose requests these are."""
+    """What dispatching needs of the broker that serves the requests."""
 
     clock: Clock
     request_counts: dict[int, int]
 
     @property
     def slices(self) -> Slices:
-        """Runs what is too long for one turn."""
+        """Runs work that is too long for one turn."""
 
 
 S = TypeVar("S", bound=Served)
@@ -88,27 +88,27 @@ class Handler(Generic[S]):
     """One API as it is served."""
 
     name: str
-    # Both included: what is decoded, which may be less than what is advertised.
+    # The versions that are decoded, both ends included; they may be fewer than those advertised.
     lowest_version: int
     highest_version: int
     request_class: type[Message]
-    # Answers, now or later; what it returns is the rest of its work, in steps.
+    # Answers, now or later; returns the rest of its work, in steps.
     handle: Callable[[S, RequestContext, Any, Respond], Steps[None] | None]
-    # The answer to a request that could not be handled, by its error; None where there is no such answer.
+    # Makes the answer to a request that could not be handled, from its error; None if the API has none.
     refuse: Callable[[Any, ErrorCode], Response] | None
 
 
 class Interposed(Protocol):
-    """What stands between a decoded request and its handler: the faults that a test has set."""
+    """Receives decoded requests before their handler: applies the faults that a test has set."""
 
     def meet(
         self, client: Answerable, handler: Handler[Any], context: RequestContext, request: Message
     ) -> tuple[Answerable, Handler[Any]] | None:
-        """Who answers the request, and how; None when its connection is to be closed instead."""
+        """Returns the handler and the client for the request; None if its connection must be closed."""
 
 
 class HandlerTable(Protocol[S]):
-    """What is served."""
+    """The APIs that are served."""
 
     def get(self, api_key: int) -> Handler[S] | None:
         """The handler of an API, or None when it is not served."""
@@ -135,10 +135,10 @@ class Dispatcher(Generic[S]):
         """How long requests took."""
         self._sends = Sends(self.latencies, self._now_ns)
         self.interposed: Interposed | None = None
-        """None but in tests, while there are faults for requests."""
+        """The faults for requests that a test has set; None without such faults, so always in production."""
 
     def dispatch(self, client: Answerable, frame: Buffer) -> None:
-        """Serve one request, and note it as a stall when it holds the loop for long. Never raises."""
+        """Serve one request, and note it as a stall if it holds the loop for long. Never raises."""
         slices = self._slices
         began_ns = self._now_ns()
         context = self._serve(client, frame)
@@ -165,7 +165,7 @@ class Dispatcher(Generic[S]):
         self._sends.ended(client)
 
     def _note_turn(self, client: Answerable, context: RequestContext, began_ns: int, ended_ns: int) -> None:
-        """Count a request that is answered and was not quick; remember of any other how far it is."""
+        """Count a request that is answered and was not quick; of a parked request, store the times so far."""
         queue_ns = max(0, began_ns - client.queued_ns) if client.queued_ns else 0
         if context.is_answered:
             self.latencies[context.api_key].note(queue_ns, ended_ns - began_ns, 0)
@@ -178,7 +178,7 @@ class Dispatcher(Generic[S]):
         self.latencies[context.api_key].note(context.queue_ns, context.turn_ns, remote_ns)
 
     def _serve(self, client: Answerable, frame: Buffer) -> RequestContext | None:
-        """Serve one request; what is known of it, None where it was refused for its header."""
+        """Serve one request. Returns its context; None if it was refused because of its header."""
         if len(frame) < FIXED_BYTES:
             self._close(client, f"a request of {len(frame)} bytes")
             return None
@@ -312,7 +312,7 @@ class Dispatcher(Generic[S]):
 
     @staticmethod
     def _give_up(client: Answerable, handler: Handler[S], version: int, response: Response) -> None:
-        """Our own mistake: there is no answer to this request."""
+        """A bug of ours: there is no answer to this request."""
         _log.exception("an answer of %s v%d cannot be encoded: %r", handler.name, version, response)
         client.close()
 
@@ -340,11 +340,11 @@ class Dispatcher(Generic[S]):
 
 
 def _log_failure(context: RequestContext, error: Exception) -> None:
-    """Our own mistake, or that of our disk."""
+    """Log a failure caused by a bug of ours, or by the disk."""
     fields = log_fields(context.client, context.client_id)
     _log.error("%s failed", context, exc_info=error, extra={**fields, "api": APIS[context.api_key].name})
 
 
 def frame_words(frame: Buffer) -> str:
-    """A request whose header was not understood, in words."""
+    """Describes a request whose header could not be decoded, for the log."""
     return f"a request of {len(frame)} bytes"

@@ -1,15 +1,15 @@
 """How long requests took, API by API, as histograms of a few buckets.
 
-    total     from when a request could be served until its answer was given to the connection
-    queue     of that: until its turn came, because other connections had theirs
-    remote    of that: from the end of its own first turn until the answer: acks, data, a rebalance, the next
-              slices of long work, another thread (Kafka's RemoteTimeMs, "purgatory")
-    send      after that: until the client had taken all of the answer but what the connection's write buffer
-              holds. An answer of records that lie in files is read and sent as its client takes it.
+    total     from the moment when a request could be served until its answer was given to the connection
+    queue     the part of total until the request's turn, while other connections had theirs
+    remote    the part of total from the end of its first turn until the answer: acks, data, a rebalance, the
+              next slices of long work, another thread (Kafka's RemoteTimeMs, "purgatory")
+    send      after total: until the client had read all of the answer but what the connection's write buffer
+              holds. An answer with records in files is read from disk and sent as its client reads it.
 
-Most requests are answered within their turn, which they had at once. One of those that took less than the
-first bound costs two additions: it is counted as `quick`, and put into the first bucket of each histogram
-when they are read. An answer for which the write buffer has room is not timed at all.
+Most requests get their turn at once and are answered within it. If such a request took less than the first
+bound, it costs two additions: it is counted as `quick`, and added to the first bucket of each histogram when
+the histograms are read. An answer that fits into the write buffer is not timed at all.
 """
 
 from bisect import bisect_left
@@ -24,13 +24,13 @@ PHASES: Final = ("total", "queue", "remote", "send")
 
 
 class Histogram:
-    """How many durations lay between two bounds, the lower excluded, and their sum."""
+    """Counts durations between bounds, the lower bound excluded, and sums them."""
 
     __slots__ = ("counts", "sum_ns")
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_NS) + 1)
-        """One count for each of BOUNDS_NS, and one for what is above all."""
+        """One count for each of BOUNDS_NS, and one for durations above all bounds."""
         self.sum_ns = 0
 
     def note(self, elapsed_ns: int) -> None:
@@ -39,9 +39,9 @@ class Histogram:
         self.sum_ns += elapsed_ns
 
     def cumulative(self, at_once: int = 0, at_once_ns: int = 0) -> tuple[list[int], float]:
-        """The counts up to each bound and of all, and the sum in seconds.
+        """Returns the count up to each bound, the count of all, and the sum in seconds.
 
-        `at_once` durations below the first bound, of `at_once_ns` together, are added.
+        Adds `at_once` durations below the first bound, with the sum `at_once_ns`.
         """
         counts, below = [], at_once
         for count in self.counts:
@@ -57,16 +57,16 @@ class ApiLatencies:
 
     def __init__(self) -> None:
         self.quick = 0
-        """Requests that were answered in their turn, within QUICK_NS, and had not waited for it."""
+        """Requests that got their turn at once and were answered in it, within QUICK_NS."""
         self.quick_ns = 0
-        """What these took together."""
-        # The others; what was zero is in none of the last three.
+        """How long these requests took together."""
+        # The other requests; a duration of zero is not counted in the last three.
         self.total = Histogram()
         self.queue = Histogram()
         self.remote = Histogram()
         self.send = Histogram()
         self.sending = 0
-        """How many answers wait for their clients now; `send` will have them."""
+        """How many answers wait for their clients now; `send` does not count them yet."""
 
     def note(self, queue_ns: int, turn_ns: int, remote_ns: int) -> None:
         """Count a request that was not quick."""
@@ -79,7 +79,7 @@ class ApiLatencies:
     def phase(self, name: str) -> tuple[list[int], float]:
         """See `Histogram.cumulative`.
 
-        Every phase has counted as many requests as `total`, `send` without those whose answers still wait.
+        Every phase counts as many requests as `total`; `send` does not count answers that still wait.
         """
         if name == "total":
             return self.total.cumulative(self.quick, self.quick_ns)
@@ -96,7 +96,7 @@ class Latencies(defaultdict[int, ApiLatencies]):
 
 
 class Sends:
-    """The answers that wait for their clients, and since when."""
+    """The answers that wait for their clients, with the time at which the wait began."""
 
     __slots__ = ("_latencies", "_now_ns", "_waiting")
 
@@ -107,12 +107,12 @@ class Sends:
         self._waiting: dict[object, tuple[int, int]] = {}
 
     def began(self, connection: object, api_key: int) -> None:
-        """The answer to the connection's last request waits for the client."""
+        """Called when the answer to the connection's last request begins to wait for the client."""
         self._waiting[connection] = api_key, self._now_ns()
         self._latencies[api_key].sending += 1
 
     def ended(self, connection: object) -> None:
-        """It was taken, or nobody is left to take it."""
+        """Called when the client has read that answer, or has disconnected."""
         api_key, began_ns = self._waiting.pop(connection)
         latencies = self._latencies[api_key]
         latencies.sending -= 1

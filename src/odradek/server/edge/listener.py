@@ -1,7 +1,7 @@
-"""Listeners: where clients connect, which of them may, and under which addresses the broker is advertised.
+"""Listeners: bind the broker's addresses, admit connections, and know the advertised addresses.
 
-It binds sockets and admits connections; what a connection then asks goes to the dispatcher, unread. Which
-addresses are meant stands in `addresses`.
+A listener passes the frames of its connections to the dispatcher without decoding them. `addresses` decides
+which addresses are opened and advertised.
 """
 
 import asyncio
@@ -33,23 +33,23 @@ from odradek.wire.headers import FIXED_BYTES
 
 _log = logging.getLogger(__name__)
 
-# Kafka's default of 50 is for a broker with a thread that does nothing but accept. One loop accepts between
-# requests; a wave that overflows the queue waits a second for the system to try again.
+# Kafka's default of 50 is for a broker with a thread that only accepts. Here the loop accepts between
+# requests; if a burst of connections overflows the queue, the system retries only after a second.
 BACKLOG_MIN: Final = 1024
 
 
 class CannotListen(OdradekError):
-    """A port in use or an address that is not this machine's: one sentence, exit code 2."""
+    """The port is in use, or the address is not this machine's: one sentence, exit code 2."""
 
 
 def cpus_usable() -> int:
-    """How many processors this process may run on: with one, polling would keep clients from theirs."""
+    """Returns how many processors this process may run on: on a single one, polling would slow clients."""
     affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
     return os.cpu_count() or 1 if affinity is None else len(affinity(0))
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
-    """The error to raise, in the system's own few words."""
+    """Returns the error to raise, with the system's own message."""
     if isinstance(error, socket.gaierror) or error.errno is None:
         reason = str(error.strerror or error)
     else:
@@ -58,7 +58,7 @@ def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
 
 
 def limits_of(settings: BrokerSettings) -> ConnectionLimits:
-    """What the settings and this process's open files allow."""
+    """Returns the limits that the settings and this process's open files allow."""
     affordable = connections_affordable()
     is_by_files = affordable < settings.max_connections
     because = f"the limit of {open_files()} open files (ulimit -n)" if is_by_files else "max.connections"
@@ -83,9 +83,9 @@ class Listeners:
         own_host: Callable[[], str] = own_host,
         processor_wait_ns: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`settings` are those in force; `own_host` says how others reach this machine, where they do not.
+        """`settings` returns those in force; `own_host` returns the host to advertise for a wildcard address.
 
-        `processor_wait_ns` is how long the loop's thread has waited for a processor so far.
+        `processor_wait_ns` returns how long the loop's thread has waited for a processor so far.
         """
         self.table = ConnectionTable(lambda: limits_of(settings()))
         self._settings = settings
@@ -96,22 +96,22 @@ class Listeners:
         self._own_host = own_host
         self._processor_wait_ns = processor_wait_ns
         self.bound: list[ListenerAddress] = []
-        """As bound, in the order of the setting: what port 0 became."""
+        """The bound addresses, in the order of the setting; a port 0 is replaced by the chosen port."""
         self.advertised: list[ListenerAddress] = []
         """The addresses advertised to clients; never empty after `bind`, never a wildcard."""
-        # Where all connections' bytes arrive first; they take turns on one thread.
         # Whether new connections are closed at once: a fault that a test may set.
         self._refuses_connections = False
+        # The receive buffer that all connections share: they read one after another on one thread.
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
         self.spin: Spin | None = None
-        """Keeps the loop awake between requests, where that is asked for; made with the loop."""
-        # Which connection is served when; made with the loop that they are on.
+        """Keeps the loop awake between requests, if the settings ask for it; created with the loop."""
+        # Decides which connection is served when; created with the loop of the connections.
         self._ready: ReadyQueue | None = None
         # Requests go here; set before the first connection is accepted.
         self._dispatcher: FrameDispatcher | None = None
 
     async def bind(self) -> None:
-        """Take the ports, without accepting connections. Raises SettingError, CannotListen."""
+        """Bind the ports, without accepting connections. Raises SettingError, CannotListen."""
         call_soon, now_ns = asyncio.get_running_loop().call_soon, self._time.now_ns
         spin_us = self._settings().odradek_loop_spin_max_us
         if spin_us and cpus_usable() > 1:
@@ -169,21 +169,21 @@ class Listeners:
         )
 
     def describe(self) -> str:
-        """What is open, and what is advertised if that is another: `on A and B, advertised as C and D`."""
+        """The open addresses, and the advertised ones if they differ: `on A and B, advertised as C and D`."""
         opened, advertised = (
             " and ".join(map(str, addresses)) for addresses in (self.bound, self.advertised)
         )
         return f"on {opened}" if opened == advertised else f"on {opened}, advertised as {advertised}"
 
     async def accept(self, dispatcher: FrameDispatcher) -> None:
-        """Begin to accept connections. Raises CannotListen where another program took a port meanwhile."""
+        """Begin to accept connections. Raises CannotListen if another program took a port meanwhile."""
         self._dispatcher = dispatcher
         for server in self._servers:
             self._listen(server)
             await server.start_serving()
 
     def _listen(self, server: asyncio.Server) -> None:
-        """Listen on a server's sockets: uvloop does not say when the system refuses that.
+        """Listen on a server's sockets, because uvloop does not report when the system refuses that.
 
         With SO_REUSEADDR, which a start soon after a stop needs, two programs may bind one port as long as
         neither listens.
@@ -204,14 +204,14 @@ class Listeners:
         self._refuses_connections = is_refusing
 
     def drop_connections(self) -> int:
-        """Close all connections; how many there were."""
+        """Close all connections. Returns how many there were."""
         connections = list(self.table)
         for connection in connections:
             connection.abort()
         return len(connections)
 
     def stop_accepting(self) -> None:
-        """Accept no more connections; those that are open stay."""
+        """Accept no more connections; open connections stay open."""
         for server in self._servers:
             server.close()
         self._servers.clear()
@@ -229,7 +229,7 @@ class Listeners:
             write_buffer_bytes=self._settings().odradek_connection_write_buffer_bytes,
         )
 
-    # --- what connections report (`net.FrameHandler`)
+    # --- reports of connections (`net.FrameHandler`)
 
     def connection_made(self, connection: ServerConnection) -> bool:
         """See `FrameHandler.connection_made`."""

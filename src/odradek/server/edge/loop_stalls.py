@@ -1,9 +1,9 @@
-"""How long the loop stood still, and why: every client waits while one piece of work is done.
+"""Measures how long and why the loop was blocked: every client waits while one piece of work runs.
 
 The dispatcher, the slices of stepped work, the timer's driver, the executor and `run` measure each piece of
 work on the loop's thread (a request, a slice, a timer task, a deferred callback) and note it here when it
 took longer than `notable_ns`; a shorter one costs two readings of a clock and a comparison. A probe of the
-loop finds what is not measured:
+loop finds stalls that are not measured:
 
     a request of 3 ms               noted, perhaps the longest so far
     a request of 120 ms             a stall: counted, and a warning names the API, the client, its connection
@@ -11,11 +11,11 @@ loop finds what is not measured:
     waited 90 ms for a processor    has the longest such wait
     2,000 callbacks of 0.1 ms       none is notable, but the probe comes 200 ms late: a stall without a name
     a process that did not run      the probe comes late, but the thread computed nothing: no stall of ours
-    a request that loads code       only what it took beside that; each module is loaded once
+    a request that loads code       only its time without the loading; each module is loaded once
     the start                       nothing is noted: no client waits yet
 
-How long the thread waited for a processor is known since the probe's last look, 50 ms ago or more. All of
-that is taken off the piece of work that took long: what is counted is never more than the work's own time.
+The thread's wait for a processor is measured from the probe's last look, 50 ms ago or more. All of that wait
+is subtracted from the long piece of work: the counted time is never more than the work's own time.
 
 Invariant: a stall that was measured, and so has a name, is not counted again by the probe.
 """
@@ -28,9 +28,9 @@ from odradek.base.clock import Clock, ShortClock
 from odradek.server.edge.complaints import Complaints
 
 STALL_NS: Final = 100_000_000
-"""From here on a piece of work is a stall: it is counted, and a warning names it."""
+"""A piece of work that takes this long or longer is a stall: it is counted, and a warning names it."""
 NOTABLE_NS: Final = 1_000_000
-"""Below this nothing is noted."""
+"""A piece of work below this is not noted."""
 
 T = TypeVar("T")
 
@@ -59,21 +59,21 @@ class LoopStalls:
     )
 
     def __init__(self, now_ns: ShortClock, clock: Clock, waited_ns: Callable[[], int] = lambda: 0) -> None:
-        """`clock` bounds how often a warning is logged; `waited_ns` is how long this thread has waited."""
+        """`clock` bounds how often warnings are logged; `waited_ns` returns this thread's wait so far."""
         self.now_ns = now_ns
         self._waited_ns = waited_ns
         self.has_clients = True
-        """False during a start: whatever takes long then, nobody waits for it but who starts the broker."""
+        """False during a start: no client waits for long work then."""
         self.count = 0
         """How many pieces of work took `STALL_NS` or longer."""
         self.longest_ns = 0
-        """How long one piece of work held the loop at most, since the start."""
+        """The longest time for which one piece of work held the loop, since the start."""
         self.starved_ns = 0
-        """How long the thread waited for a processor at most within one piece of work."""
+        """The longest wait of the thread for a processor within one piece of work."""
         self.notable_ns = NOTABLE_NS
-        """What a piece of work must exceed to be noted; rises with what was noted since the last look."""
+        """Only a longer piece of work is noted; rises with the work noted since the probe's last look."""
         self._complaints = Complaints(_log, clock, "%d more stalls of the event loop were not logged")
-        # The time of all that was noted since the start.
+        # The time of all noted pieces of work since the start.
         self._noted_ns = 0
         # Since the probe's last look: the longest piece of work, and the time of all stalls that were named.
         self._longest_here = ""
@@ -81,12 +81,12 @@ class LoopStalls:
         self._named_ns = 0
         # How long the thread had waited at the probe's last look or the last stall, whichever came later.
         self._waited_before_ns = waited_ns()
-        # How long code was loaded that no note has left out yet, and when the last of that was done.
+        # The time of code loading that no note has subtracted yet, and when the last loading ended.
         self._loaded_ns = 0
         self._loaded_until_ns = 0
 
     def load(self, call: Callable[[], T]) -> T:
-        """Make a call that loads code, which takes long once and never again; its time is no stall."""
+        """Run a call that loads code: that takes long only once, so its time counts as no stall."""
         began_ns = self.now_ns()
         try:
             return call()
@@ -97,7 +97,7 @@ class LoopStalls:
             self._named_ns += took_ns
 
     def run(self, callback: Callable[[], None]) -> None:
-        """Call `callback`, and note it by its name when it took long, beside what it has noted itself."""
+        """Call `callback`, and note it by its name if it took long, not counting what it noted itself."""
         noted_ns = self._noted_ns
         began_ns = self.now_ns()
         try:
@@ -108,7 +108,7 @@ class LoopStalls:
                 self.note(elapsed_ns, f"the deferred call of {name_of(callback)}")
 
     def note(self, elapsed_ns: int, cause: str) -> None:
-        """Take note of a piece of work that took longer than `notable_ns` and ends now."""
+        """Note a piece of work that took longer than `notable_ns` and ends now."""
         self._noted_ns += elapsed_ns
         if self._loaded_ns:
             elapsed_ns -= self._take_loaded_ns(elapsed_ns)
@@ -125,12 +125,12 @@ class LoopStalls:
         self.notable_ns = max(self.notable_ns, min(elapsed_ns, STALL_NS - 1))
 
     def _wait_within(self, elapsed_ns: int) -> int:
-        """How long the thread waited for a processor in work that has just ended; counted once."""
+        """How long the thread waited for a processor in the work that just ended; each wait counts once."""
         before_ns, self._waited_before_ns = self._waited_before_ns, self._waited_ns()
         return max(0, min(elapsed_ns, self._waited_before_ns - before_ns))
 
     def _say(self, elapsed_ns: int, held_ns: int, cause: str) -> None:
-        """Count a stall, or a machine too busy to run the thread, and warn of it."""
+        """Count a stall, or a wait for a busy machine, and log a warning."""
         elapsed_ms, waited_ms = elapsed_ns // 1_000_000, (elapsed_ns - held_ns) // 1_000_000
         self.starved_ns = max(self.starved_ns, elapsed_ns - held_ns)
         if held_ns < STALL_NS:
@@ -161,7 +161,7 @@ class LoopStalls:
         self._waited_before_ns = self._waited_ns()
 
     def _take_loaded_ns(self, elapsed_ns: int) -> int:
-        """How long code was loaded within the piece of work of that length."""
+        """How long code was loaded within a piece of work of that length."""
         loaded_ns, self._loaded_ns = self._loaded_ns, 0
         return loaded_ns if self._loaded_until_ns >= self.now_ns() - elapsed_ns else 0
 
@@ -173,5 +173,5 @@ class LoopStalls:
 
 
 def name_of(callback: Callable[..., object]) -> str:
-    """The name by which a callback is found in the source."""
+    """Returns the name under which a callback is found in the source."""
     return getattr(callback, "__qualname__", None) or type(callback).__qualname__

@@ -1,8 +1,8 @@
-"""Open files are what connections and logs share, and a broker without any left loses its log directories.
+"""Divides the limit of open files: a broker that reaches the limit loses its log directories.
 
-Invariant: connections get half of them, so that no number of these can make a write fail; of that half a
-small part is the admin listener's, so that neither clients nor monitoring keep the other out.
-The system's limit is raised to the most that it allows first, in a process of its own.
+Invariant: connections get half of the open files, so that no number of connections can make a write fail. A
+small part of that half belongs to the admin listener, so that neither clients nor monitoring exclude the
+other. A broker with a process of its own first raises the limit to the most that the system allows.
 
     ulimit -n 20000        9,936 of clients at most, whatever `max.connections` says, 64 of the admin listener
     ulimit -n 600            282 of clients, 18
@@ -11,7 +11,7 @@ The system's limit is raised to the most that it allows first, in a process of i
 import resource
 from typing import Final
 
-# Where the system sets no limit, or one too high to be meant.
+# Used if the system sets no limit, or an unrealistically high one.
 OPEN_FILES_MAX: Final = 1 << 20
 CONNECTIONS_SHARE: Final = 2
 ADMIN_CONNECTIONS_MAX: Final = 64
@@ -19,7 +19,7 @@ ADMIN_SHARE: Final = 32
 
 
 def raise_limit() -> None:
-    """Let this process open as many files as it may; a system that refuses keeps its limit."""
+    """Raise this process's limit of open files to the maximum; keep it if the system refuses."""
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES_MAX if most == resource.RLIM_INFINITY else min(most, OPEN_FILES_MAX)
     if limit == resource.RLIM_INFINITY or limit >= wanted:
@@ -27,7 +27,7 @@ def raise_limit() -> None:
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
     except (OSError, ValueError):
-        pass  # macOS names no limit and has one; connections get their share of what there is.
+        pass  # macOS reports no limit but has one; connections get their share of the present limit.
 
 
 def connections_affordable() -> int:

@@ -1,7 +1,7 @@
-"""What a handler declares of itself: its API, the versions that it serves, and where each comes from.
+"""The declaration of a handler: its API, the versions that it serves, and the KIPs that brought them.
 
-ApiVersions, the registry and docs/compat.md derive from these declarations. What `wire` can decode beyond
-them is neither advertised nor served.
+ApiVersions, the registry and docs/compat.md derive from these declarations. Versions beyond them that `wire`
+can decode are neither advertised nor served.
 """
 
 from collections.abc import Mapping
@@ -19,4 +19,4 @@ class Serves(NamedTuple):
     kips: Mapping[int, int]
     """The KIP that brought a version; versions that only came with a release of Kafka's are left out."""
     listed_from: int | None = None
-    """The lowest version in ApiVersions answers, where that is not `lowest`."""
+    """The lowest version in ApiVersions answers, if that is not `lowest`."""

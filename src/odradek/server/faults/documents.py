@@ -1,4 +1,4 @@
-"""Requests about faults, as documents of JSON: what a test sends, in this process or over the admin listener.
+"""Requests about faults, as JSON documents that a test sends, in its own process or over the admin listener.
 
     {"fault": "error", "api": "Produce", "error": "NOT_LEADER_OR_FOLLOWER", "times": 3}      -> {"id": 1}
     {"fault": "drop", "api": "Produce", "when": "before_answer", "client": "orders"}         -> {"id": 2}
@@ -9,8 +9,8 @@
     {"fault": "drop_connections"}    {"fault": "expire_member", "group": "g", "member": "consumer-1"}
     {"fault": "lose_producer_id", "producer_id": 4000}
 
-Faults that have an id hold until they are removed or spent; the others happen once. docs/testing.md has the
-table. Invariant: without rules nothing stands between a request and its handler.
+Faults with an id hold until they are removed or used up; the others happen once. docs/testing.md has the
+table. Invariant: without rules, requests go directly to their handlers.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -56,17 +56,17 @@ _NAMES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What faults are set on."""
+    """The parts of a broker on which faults are set."""
 
     node: Node
     disk: DiskFaults | None
-    """None where the broker's disk has no faults to set."""
+    """None if faults cannot be set on the broker's disk."""
     refuse_connections: Callable[[bool], None]
-    """Called with whether new connections are closed at once from now on."""
+    """Called with True to close new connections at once from now on, with False to accept them again."""
     drop_connections: Callable[[], int]
-    """Closes all connections; how many there were."""
+    """Closes all connections. Returns how many there were."""
     has_brokers: bool = False
-    """Whether other brokers reach it; where they do not, no rule is for their requests."""
+    """Whether other brokers send it requests; if not, no rule may be set for requests of brokers."""
 
 
 class FaultRequests:
@@ -169,7 +169,7 @@ class FaultRequests:
         return asker
 
     def _apply(self) -> None:
-        """Put the rules in force where they are looked at."""
+        """Apply the rules to the dispatchers, listeners and disk."""
         reach, rules = self._reach, self._rules
         node = reach.node
         for asker, requests in ((Asker.CLIENTS, node.requests), (Asker.BROKERS, node.peer_requests)):
@@ -179,7 +179,7 @@ class FaultRequests:
             reach.disk.is_full = bool(rules.of(Kind.FULL_DISK))
             reach.disk.delay_ms = sum(rule.delay_ms for rule in rules.of(Kind.SLOW_DISK))
 
-    # --- what happens once
+    # --- faults that happen once
 
     def _expire(self, group: str, member: str) -> list[str]:
         """End the sessions of the members with that id, instance id or client id."""
@@ -200,7 +200,7 @@ class FaultRequests:
         return expired
 
     def _lose(self, producer_id: int) -> list[str]:
-        """Let every log forget a producer, as when its id has expired."""
+        """Remove a producer from every log, as if its id had expired."""
         logs = self._reach.node.core.logs.logs()
         return sorted(str(log.topic_partition) for log in logs if log.forget_producer(producer_id))
 
@@ -258,7 +258,7 @@ def _code(document: Document) -> ErrorCode:
 
 
 def _closest(name: str, names: Iterable[str]) -> str:
-    """A question for the name that was meant, in any case; "" where none is like it."""
+    """Returns a question that suggests the most similar name, ignoring case; "" if none is similar."""
     by_small = {one.lower(): one for one in names}
     found = get_close_matches(name.lower(), by_small, n=1)
     return f"did you mean {by_small[found[0]]}?" if found else ""

@@ -1,11 +1,11 @@
-"""What the fault rules of a test make of a request: another handler, another client, or nothing at all.
+"""Applies the fault rules of a test to a request: with another handler, another client, or no handler at all.
 
-    error      a handler that answers with the API's own refusal, and carries out what the rule does not mean
-    delay      a client to which the answer is passed on by a timer
+    error      a handler that answers with the API's own refusal, and serves what the rule does not match
+    delay      a client to which a timer passes the answer on
     drop       a client that closes the connection in place of, or after, its answer; or no request at all
 
-A rule for one topic refuses that topic alone: the rest of the request goes to the handler, and the refusal is
-put into its answer, as a broker that leads one of two partitions does.
+A rule for one topic refuses only that topic: the rest of the request goes to the handler, and the refusal is
+added to its answer, as a broker that leads one of two partitions would answer.
 """
 
 import copy
@@ -25,16 +25,16 @@ from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
 _TOPIC_FIELDS: Final = ("topic_data", "topics", "topic_names", "v3_and_below_topics")
-"""Under which names requests list topics, by name or id."""
+"""The fields in which requests list topics, by name or id."""
 _METADATA: Final = 3
-"""Its answer lists the brokers too, whatever becomes of the topics."""
+"""An API whose answer lists the brokers too, even if all topics are refused."""
 _FETCH: Final = 1
 _ADD_PARTITIONS: Final = 24
-"""It adds all partitions or none: those that could have been added are OPERATION_NOT_ATTEMPTED."""
+"""An API that adds all partitions or none: if one is refused, the others are OPERATION_NOT_ATTEMPTED."""
 
 
 class FaultyDispatch:
-    """Stands between a decoded request and its handler while there are rules for requests."""
+    """Receives decoded requests before their handler while there are rules for requests."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class FaultyDispatch:
         topic_name: Callable[[Any], str | None],
         fetch_anew: Response,
     ) -> None:
-        """`asker` is whose requests come here; `topic_name` is what a topic's id stands for.
+        """`asker` says whose requests arrive here; `topic_name` returns the name of a topic by its id.
 
         `fetch_anew` makes a client end its fetch session.
         """
@@ -57,7 +57,7 @@ class FaultyDispatch:
     def meet(
         self, client: Answerable, handler: Handler[Any], context: RequestContext, request: Message
     ) -> tuple[Answerable, Handler[Any]] | None:
-        """Who answers the request, and how; None when its connection is to be closed instead."""
+        """Returns the handler and the client for the request; None if its connection must be closed."""
         topics = self._topics(request)
         met = self._rules.meet(context.api_key, context.client_id, topics, self._asker)
         if _hides_topics(context.api_key, request) and self._means_fetches(context, met):
@@ -76,7 +76,7 @@ class FaultyDispatch:
         return client, handler
 
     def _means_fetches(self, context: RequestContext, met: list[Rule]) -> bool:
-        """Whether a rule is for what a fetch session has in mind: then its client must name it once more."""
+        """Whether a rule matches a partition stored in a fetch session, so that its client must name it."""
         return any(rule.kind is Kind.ERROR for rule in met) or any(
             rule.topic is not None
             and replace(rule, topic=None).matches(_FETCH, context.client_id, (), self._asker)
@@ -84,7 +84,7 @@ class FaultyDispatch:
         )
 
     def _topics(self, request: Message) -> set[str]:
-        """The names of the topics that a request lists."""
+        """Returns the names of the topics that a request lists."""
         return {
             name
             for field in topic_fields(type(request))
@@ -99,7 +99,7 @@ class FaultyDispatch:
         return name or self._topic_name(getattr(element, "topic_id", None))
 
     def _refusing(self, handler: Handler[Any], api_key: int, rule: Rule) -> Handler[Any]:
-        """The handler with the rule's refusal in front of it."""
+        """Returns a handler that answers with the rule's refusal and passes the rest to `handler`."""
         refuse = handler.refuse
         assert refuse is not None, "no rule is set for an API that cannot refuse"
         if rule.topic is None and api_key != _METADATA:
@@ -124,7 +124,7 @@ class FaultyDispatch:
         return replace(handler, handle=handle)
 
     def _split(self, request: Message, topic: str | None) -> tuple[Message, Message | None]:
-        """What a request asks of one topic (of all, for None), and the rest if there is any."""
+        """Split a request into the part for one topic (for None: for all), and the rest, if any."""
         meant, rest = copy.copy(request), copy.copy(request)
         has_rest = False
         for field in topic_fields(type(request)):
@@ -142,7 +142,7 @@ class FaultyDispatch:
 
 
 class _PassedOn:
-    """A client to which everything is passed on, but what a fault makes of its answer."""
+    """A client that passes every call on; a subclass changes what happens to the answer."""
 
     def __init__(self, client: Answerable) -> None:
         self._client = client
@@ -160,7 +160,7 @@ class _PassedOn:
 
 
 class _Delayed(_PassedOn):
-    """A client to which an answer is passed on later."""
+    """A client that passes the answer on later."""
 
     def __init__(self, client: Answerable, timer: Timer, delay_ms: int) -> None:
         super().__init__(client)
@@ -196,17 +196,17 @@ class _CutOff(_PassedOn):
 
 
 def topic_fields(request_class: type[Message]) -> list[str]:
-    """The fields in which requests of an API list topics; empty where they name none."""
+    """Returns the fields in which requests of an API list topics; empty if they list none."""
     return [field.name for field in fields(request_class) if field.name in _TOPIC_FIELDS]  # type: ignore[arg-type]
 
 
 def names_topics(api_key: int) -> bool:
-    """Whether requests of an API list topics, so that a rule may be for one of them."""
+    """Whether requests of an API list topics, so that a rule may name a topic."""
     return bool(topic_fields(APIS[api_key].request_class))
 
 
 def _hides_topics(api_key: int, request: Message) -> bool:
-    """Whether it is a fetch that goes on with what its session has in mind (KIP-227)."""
+    """Whether the request is a fetch that uses the partitions stored in its session (KIP-227)."""
     return api_key == _FETCH and getattr(request, "session_epoch", 0) > 0
 
 
@@ -222,7 +222,7 @@ def _without_topics(request: Message) -> Message:
 
 
 def _merging(respond: Respond, refusal: Response) -> Respond:
-    """Answers with what it is given and the elements of a refusal."""
+    """Returns a `Respond` that adds the elements of a refusal to the answer."""
 
     def merged(answer: Response | None) -> Response | None:
         if answer is not None:

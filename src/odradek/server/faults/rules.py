@@ -1,16 +1,16 @@
 """Faults that a test sets on one broker: rules by which requests are refused, delayed or cut off.
 
-This file knows rules and counts; what a refusal looks like is the API's own matter (`interposed`).
+This file has only the rules and their counts; `interposed` makes the refusals of each API.
 
     add(error, api=Produce, client=c, code=NOT_LEADER_OR_FOLLOWER, times=2)
     meet(Produce, "c", {"t"})     -> that rule; one time is left
     meet(Produce, "other", ...)   -> nothing: another client
-    meet(Produce, "c", {"t"})     -> that rule; it is spent, and stays in the list with its two hits
+    meet(Produce, "c", {"t"})     -> that rule; it is used up, and stays in the list with its two hits
     meet(Produce, "c", {"t"})     -> nothing
 
-A rule is for requests of clients, or for those of the other brokers, which come through another dispatcher.
+A rule applies to requests of clients, or to those of other brokers, which come through another dispatcher.
 
-Invariant: a rule with `times` meets that many requests; requests of the test's own helpers meet none.
+Invariant: a rule with `times` applies to that many requests; no rule applies to the test's own helpers.
 """
 
 from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 
 HELPERS_CLIENT_ID: Final = "odradek"
-"""The client id of our own clients, with which tests look at a broker while rules hold for others."""
+"""The client id of the tests' own clients, which inspect a broker while rules hold for other clients."""
 RULES_MAX: Final = 1000
 DELAY_MS_MAX: Final = 3_600_000
 
@@ -32,7 +32,7 @@ class Kind(StrEnum):
     ERROR = "error"
     """The request is not carried out; its answer is the API's own refusal."""
     DELAY = "delay"
-    """The answer leaves later."""
+    """The answer is sent later."""
     DROP = "drop"
     """The connection is closed."""
     REFUSE_CONNECTIONS = "refuse_connections"
@@ -48,21 +48,21 @@ OF_REQUESTS: Final = frozenset({Kind.ERROR, Kind.DELAY, Kind.DROP})
 
 
 class Asker(StrEnum):
-    """Whose requests a rule is for."""
+    """Whose requests a rule applies to."""
 
     CLIENTS = "clients"
     BROKERS = "brokers"
 
 
 class DropWhen(StrEnum):
-    """When a connection is closed."""
+    """When a rule closes the connection."""
 
     BEFORE_REQUEST = "before_request"
-    """The request has no effect."""
+    """The request is not carried out."""
     BEFORE_ANSWER = "before_answer"
-    """The request is carried out, and its client does not know."""
+    """The request is carried out, but its client gets no answer."""
     AFTER_ANSWER = "after_answer"
-    """The answer leaves, and the connection is closed."""
+    """The answer is sent, and then the connection is closed."""
 
 
 @dataclass(slots=True)
@@ -70,29 +70,29 @@ class Rule:
     """One fault. The filters that are None match everything."""
 
     number: int
-    """By which it is removed; never given again."""
+    """The id by which a rule is removed; never used again."""
     kind: Kind
     api_key: int | None = None
     client: str | None = None
     """The client id."""
     topic: str | None = None
     code: ErrorCode = ErrorCode.NONE
-    """Of an ERROR."""
+    """For an ERROR: the error code."""
     delay_ms: int = 0
-    """Of a DELAY or SLOW_DISK."""
+    """For a DELAY or SLOW_DISK: the delay."""
     when: DropWhen = DropWhen.BEFORE_ANSWER
-    """Of a DROP."""
+    """For a DROP: when the connection is closed."""
     times_left: int | None = None
-    """How many requests it still meets; None: all until it is removed."""
+    """To how many more requests it applies; None: to all until it is removed."""
     hits: int = 0
-    """How many requests or connections it has met."""
+    """To how many requests or connections it has been applied."""
     asker: Asker = Asker.CLIENTS
-    """Of an ERROR, DELAY or DROP."""
+    """For an ERROR, DELAY or DROP: whose requests."""
 
     def matches(
         self, api_key: int, client: str | None, topics: Collection[str], asker: Asker = Asker.CLIENTS
     ) -> bool:
-        """Whether a request that names these topics is meant, and the rule is not spent."""
+        """Whether the rule applies to a request that names these topics, and is not used up."""
         return (
             self.kind in OF_REQUESTS
             and self.asker is asker
@@ -108,7 +108,7 @@ class Rule:
         return client == self.client
 
     def hit(self) -> None:
-        """Count one more."""
+        """Count one more hit."""
         self.hits += 1
         if self.times_left is not None:
             self.times_left -= 1
@@ -128,29 +128,29 @@ class FaultRules:
         return len(self._rules)
 
     def next_number(self) -> int:
-        """The number of a rule to come."""
+        """Returns the number for a new rule."""
         self._last_number += 1
         return self._last_number
 
     def add(self, rule: Rule) -> None:
-        """Let a rule hold; it comes after those that hold already."""
+        """Add a rule after the existing rules."""
         assert len(self._rules) < RULES_MAX, "the caller that adds a rule checks their number"
         self._rules[rule.number] = rule
 
     def remove(self, number: int) -> bool:
-        """Let a rule hold no longer; False when there is none of that number."""
+        """Remove a rule. Returns False if there is no rule with that number."""
         return self._rules.pop(number, None) is not None
 
     def clear(self) -> None:
-        """Let no rule hold."""
+        """Remove all rules."""
         self._rules.clear()
 
     def meet(
         self, api_key: int, client: str | None, topics: Collection[str], asker: Asker = Asker.CLIENTS
     ) -> list[Rule]:
-        """The rules that a request meets: every delay, and the first that does something else.
+        """Returns the rules for a request: every matching delay, and the first other matching rule.
 
-        They are not counted yet.
+        Does not count them as hits.
         """
         met: list[Rule] = []
         is_decided = False
@@ -164,9 +164,9 @@ class FaultRules:
         return met
 
     def has_any_for(self, asker: Asker) -> bool:
-        """Whether there is a rule for requests of these."""
+        """Whether there is a rule for requests of `asker`."""
         return any(rule.kind in OF_REQUESTS and rule.asker is asker for rule in self._rules.values())
 
     def of(self, *kinds: Kind) -> list[Rule]:
-        """The rules of some kinds."""
+        """Returns the rules of these kinds."""
         return [rule for rule in self._rules.values() if rule.kind in kinds]

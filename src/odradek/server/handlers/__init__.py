@@ -5,6 +5,6 @@
     def refuse(request: XRequest, code: ErrorCode) -> XResponse          optional, see below
 
 `handle` is synchronous: it calls `respond` once, at once or from a callback of a core, with the response
-message, or with None when the request gets no answer. What it raises before that is answered by `refuse`, or
-by the response's own `error_code` when there is no `refuse`; with neither the connection is closed.
+message, or with None if the request gets no answer. If `handle` raises before that, `refuse` makes the
+answer, or, without a `refuse`, the response's own `error_code` is set; with neither the connection is closed.
 """

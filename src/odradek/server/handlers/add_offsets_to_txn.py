@@ -21,7 +21,7 @@ _FIRST_WITH_FENCED: Final = 2
 def handle(
     core: BrokerCore, context: RequestContext, request: AddOffsetsToTxnRequest, respond: Respond
 ) -> None:
-    """Add the partition; transactions v2 leave that to TxnOffsetCommit."""
+    """Add the partition; in transactions v2 TxnOffsetCommit does that instead."""
 
     def added(error: ErrorCode) -> None:
         respond(

@@ -1,7 +1,7 @@
-"""AddPartitionsToTxn: add partitions to a transaction, or ask whether they are in it (KIP-890).
+"""AddPartitionsToTxn: add partitions to a transaction, or verify that they are in it (KIP-890).
 
-Versions up to 3 come from clients, with one transaction; later ones from brokers, with any number. All the
-partitions of a transaction are added, or none: those that could have been are OPERATION_NOT_ATTEMPTED.
+Versions up to 3 come from clients, with one transaction; later ones from brokers, with any number. Either all
+partitions of a transaction are added or none: if one is refused, the others are OPERATION_NOT_ATTEMPTED.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -39,7 +39,7 @@ _Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 def handle(
     core: BrokerCore, context: RequestContext, request: AddPartitionsToTxnRequest, respond: Respond
 ) -> Steps[None]:
-    """Serve each transaction; answered when the last of them is."""
+    """Serve each transaction; answer when the last one has its result."""
     version = context.api_version
     if version < _FIRST_FROM_BROKERS:
         transaction = AddPartitionsToTxnTransaction(

@@ -1,4 +1,4 @@
-"""AlterConfigs: replace all overrides of resources at once; IncrementalAlterConfigs took its place."""
+"""AlterConfigs: replace all overrides of resources at once; superseded by IncrementalAlterConfigs."""
 
 from typing import Final
 

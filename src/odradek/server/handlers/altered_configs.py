@@ -1,4 +1,4 @@
-"""What AlterConfigs and IncrementalAlterConfigs have in common: an outcome for each resource."""
+"""Shared by AlterConfigs and IncrementalAlterConfigs: the answer has an outcome for each resource."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
@@ -21,7 +21,7 @@ def outcomes(
     resources: Iterable[NamedResource],
     row: Callable[[ErrorCode, str | None, int, str], Row],
 ) -> list[Row]:
-    """The rows of the answer, from what the controller decided for each resource."""
+    """Returns the rows of the answer, from the controller's decision for each resource."""
     if isinstance(answer, Refused):
         return refusals(answer.error, answer.message, resources, row)
     assert isinstance(answer, ResourceOutcomes), answer

@@ -22,15 +22,15 @@ SERVES: Final = Serves(18, 0, 5, kips={0: 35, 3: 511, 5: 1242})
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 _FIRST_WITH_SOFTWARE: Final = 3
 _FIRST_WITH_FEATURES_FROM_0: Final = 4
-"""Before it, clients fail at a feature whose lowest level is 0."""
+"""In earlier versions, clients fail at a feature whose lowest level is 0."""
 
 _ANY_NODE: Final = -1
 
 FEATURES: Final = {"group.version": 1, "transaction.version": 2}
-"""Levels in force by feature; all from 0 up are supported. Clients use transactions v2 and
-the consumer group protocol only where told."""
+"""Levels in force by feature; all levels from 0 up to it are supported. Clients use transactions v2 and the
+consumer group protocol only if this answer lists them."""
 _FEATURES_EPOCH: Final = 0
-"""They never change; -1 would say that they are not known."""
+"""The epoch of the features, which never change; -1 would mean unknown."""
 
 
 def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsRequest, respond: Respond) -> None:
@@ -60,18 +60,18 @@ def handle(core: BrokerCore, context: RequestContext, request: ApiVersionsReques
 
 
 def _is_meant_here(core: BrokerCore, request: ApiVersionsRequest) -> bool:
-    """Whether this is the cluster and broker that the client means, as far as it says (KIP-1242)."""
+    """Whether this is the cluster and the broker that the request names, if it names them (KIP-1242)."""
     is_cluster = request.cluster_id is None or request.cluster_id == core.image.cluster_id
     return is_cluster and request.node_id in (_ANY_NODE, core.broker_id)
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    """The answer to a version of ApiVersions itself that we do not know, to be encoded as version 0."""
+    """The answer to an unsupported version of ApiVersions itself, to be encoded as version 0."""
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=_served())
 
 
 def _served() -> list[ApiVersion]:
-    """What clients may ask."""
+    """The APIs that clients may use."""
     return [
         ApiVersion(row.key, row.listed_from, row.highest)
         for row in INDEX

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: groups of the consumer protocol, what each member has and is to have (KIP-848)."""
+"""ConsumerGroupDescribe: groups of the consumer protocol, with current and target assignments (KIP-848)."""
 
 from typing import Final
 

@@ -15,8 +15,8 @@ SERVES: Final = Serves(68, 0, 1, kips={0: 848, 1: 1082})
 def handle(
     core: BrokerCore, context: RequestContext, request: ConsumerGroupHeartbeatRequest, respond: Respond
 ) -> Steps[None] | None:
-    """Answer when what the heartbeat changes is written."""
-    # As Java writes an address that it never looked up: what Kafka's tools expect.
+    """Answer when the changes by the heartbeat are written."""
+    # Java's form of an address without a host name, which Kafka's tools expect.
     caller = Caller(context.client_id or "", f"/{context.client.peer_host}")
     coordinator = core.groups.coordinator
     expressions = coordinator.expressions_due(request)

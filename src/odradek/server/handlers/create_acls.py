@@ -1,4 +1,4 @@
-"""CreateAcls: there is no authorizer that could hold them."""
+"""CreateAcls: refused, because there is no authorizer to store ACLs."""
 
 from typing import Final
 

@@ -68,7 +68,7 @@ def _wait(
     }
 
     def in_steps(late: Set[str]) -> Steps[Response]:
-        # Each with all of its settings.
+        # Each topic with all of its settings.
         results = yield from stepwise(outcomes, lambda outcome: _result(core, outcome, late), per_step=1)
         return CreateTopicsResponse(topics=results)
 

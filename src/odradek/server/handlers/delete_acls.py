@@ -1,4 +1,4 @@
-"""DeleteAcls: there is no authorizer that could hold any."""
+"""DeleteAcls: refused, because there is no authorizer to store ACLs."""
 
 from typing import Final
 

@@ -25,7 +25,7 @@ _REASONS: Final = {
 def handle(
     core: BrokerCore, context: RequestContext, request: DeleteGroupsRequest, respond: Respond
 ) -> Steps[None]:
-    """Answer when the last of them is gone."""
+    """Answer when the last group is deleted."""
 
     def deleted(codes: Mapping[str, ErrorCode]) -> None:
         respond(_in_steps(request.groups_names, codes))

@@ -24,7 +24,7 @@ _NO_LOW_WATERMARK: Final = -1
 def handle(
     core: BrokerCore, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
 ) -> Steps[None]:
-    """Delete what lies before each offset; -1 means all that is committed."""
+    """Delete the records before each offset; -1 means the high watermark."""
     offsets = {
         TopicPartition(topic.name, part.partition_index): part.offset
         for topic in request.topics

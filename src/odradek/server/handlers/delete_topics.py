@@ -50,7 +50,7 @@ def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str | None = 
 
 
 def _topics(request: DeleteTopicsRequest) -> tuple[TopicToDelete, ...]:
-    """By name up to version 5, by name or id from then on."""
+    """The topics to delete: by name up to version 5, by name or id in later versions."""
     by_name = [TopicToDelete(name) for name in request.topic_names]
     return (*by_name, *(TopicToDelete(topic.name, topic.topic_id) for topic in request.topics))
 

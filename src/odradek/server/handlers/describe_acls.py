@@ -1,4 +1,4 @@
-"""DescribeAcls: there is no authorizer, which is what Kafka without one answers too."""
+"""DescribeAcls: refused as Kafka does without an authorizer."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""DescribeClientQuotas: there are none; quotas cannot be set here (KIP-546)."""
+"""DescribeClientQuotas: always empty, because quotas cannot be set (KIP-546)."""
 
 from typing import Final
 

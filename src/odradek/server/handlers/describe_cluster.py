@@ -22,7 +22,7 @@ _CONTROLLERS: Final = 2
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeClusterRequest, respond: Respond
 ) -> None:
-    """Describe the cluster as clients of this listener reach it."""
+    """Describe the cluster, with the addresses for clients of this listener."""
     if request.endpoint_type != _BROKERS:
         respond(_refusal(request.endpoint_type))
         return

@@ -1,7 +1,7 @@
-"""DescribeConfigs: settings with their values, where each comes from, and what it hides (KIP-226).
+"""DescribeConfigs: settings with their values, their sources, and their synonyms (KIP-226).
 
-Where several broker settings give one value in several units, Kafka shows the coarser ones only behind the
-finest, and the others not at all. With `log.retention.hours=1` in the file:
+If several broker settings set one value in several units, Kafka lists the coarser ones as synonyms only after
+the finest one, and omits them if the finest one is not set. With `log.retention.hours=1` in the file:
 
     retention.ms of a topic             3600000, a default without synonyms
     the same, log.retention.ms at 5000  5000, log.retention.ms, then log.retention.hours twice: file, default
@@ -50,15 +50,15 @@ _IN_SEVERAL_UNITS: Final = {
     for name, setting in TOPIC_SETTINGS.items()
     if len(setting.broker_names) > 1
 }
-"""The topic settings that broker settings of several units give, by the finest of these."""
+"""Topic settings whose broker settings have several units, with the broker setting of the finest unit."""
 
 
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeConfigsRequest, respond: Respond
 ) -> None:
-    """Describe each resource, or say why it cannot be.
+    """Describe each resource, or answer its error.
 
-    The same question is answered once: a few bytes ask for kilobytes, and a request has room for many.
+    A repeated resource is answered once: a few bytes request kilobytes, and a request may repeat them often.
     """
     questions = {
         (asked.resource_type, asked.resource_name, tuple(asked.configuration_keys or ())): asked
@@ -101,7 +101,7 @@ def _describe(
 
 
 def _settings_of(core: BrokerCore, asked: DescribeConfigsResource) -> _Found:
-    """The settings of a resource. Raises ApiError when there is no such resource here."""
+    """The settings of a resource. Raises ApiError if there is no such resource here."""
     name = asked.resource_name
     if asked.resource_type == ResourceType.TOPIC:
         return _topic_settings(core, name)
@@ -129,7 +129,7 @@ def _topic_settings(core: BrokerCore, name: str) -> _Found:
 
 
 def _broker_settings(core: BrokerCore, name: str) -> _Found:
-    """All settings of this broker, or (for the empty name) those given for all brokers of the cluster."""
+    """All settings of this broker, or (for the empty name) those set for all brokers of the cluster."""
     if not name:
         source = Source.DYNAMIC_DEFAULT_BROKER
         return [
@@ -142,7 +142,7 @@ def _broker_settings(core: BrokerCore, name: str) -> _Found:
 
 
 def _group_settings(core: BrokerCore, name: str) -> _Found:
-    """The settings of a group, whether there is one of that name or not."""
+    """The settings of a group, whether the group exists or not."""
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "a group has a name")
     overrides = core.image.group_config(name)
@@ -159,7 +159,7 @@ def _of_broker(core: BrokerCore, name: str) -> Resolved:
 
 
 def _as_kafka_shows(setting: Setting, resolved: Resolved) -> Resolved:
-    """A topic's setting without the synonyms that stand before its finest broker setting."""
+    """Returns a topic's setting without the synonyms before its finest broker setting."""
     finest = setting.broker_names[0][0] if setting.broker_names else None
     own = [
         synonym._replace(text=resolved.text)
@@ -181,7 +181,7 @@ def _config(
 ) -> DescribeConfigsResourceResult:
     is_secret = setting.is_secret
     is_of_broker = setting not in (TOPIC_SETTINGS.get(setting.name), GROUP_SETTINGS.get(setting.name))
-    # Those of single listeners, and what is unknown, Kafka takes at any time and shows as fixed.
+    # Kafka accepts settings of single listeners and unknown ones at any time, but shows them as read-only.
     is_odd = setting.kind is Kind.UNKNOWN or name_below_listener(setting.name) is not None
     is_fixed = setting.update is Update.READ_ONLY or is_odd
     config = DescribeConfigsResourceResult(

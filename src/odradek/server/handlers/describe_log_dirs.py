@@ -24,12 +24,12 @@ LOGS_PER_STEP: Final = 32
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeLogDirsRequest, respond: Respond
 ) -> None:
-    """Every directory, with the partitions that are asked for; null asks for all."""
+    """Describe every directory, with the requested partitions; null requests all."""
     respond(_in_steps(core, request))
 
 
 def refuse(request: DescribeLogDirsRequest, code: ErrorCode) -> DescribeLogDirsResponse:
-    """The error for the whole; up to version 2, which has no place for that, for a directory of no name."""
+    """The error for the request; up to version 2, which has no such field, for a directory without a name."""
     return DescribeLogDirsResponse(error_code=code, results=[DescribeLogDirsResult(code)])
 
 
@@ -56,7 +56,7 @@ def _in_steps(core: BrokerCore, request: DescribeLogDirsRequest) -> Steps[Respon
 
 
 def _result(directory: LogDirectory) -> DescribeLogDirsResult:
-    """A directory with the space of its disk; one that does not work has neither logs nor space."""
+    """A directory with the space of its disk; an offline directory has neither logs nor space."""
     if directory.failure is None:
         try:
             total_bytes, usable_bytes = directory.file_system.space(directory.path)

@@ -1,4 +1,4 @@
-"""DescribeProducers: the producers that partitions led here remember (KIP-664)."""
+"""DescribeProducers: the active producers of partitions led here (KIP-664)."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ PRODUCERS_PER_STEP: Final = 64
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeProducersRequest, respond: Respond
 ) -> None:
-    """Describe each partition, or say why it cannot be."""
+    """Describe each partition, or answer its error."""
 
     def in_steps() -> Steps[Response]:
         response = DescribeProducersResponse()
@@ -52,7 +52,7 @@ def refuse(request: DescribeProducersRequest, code: ErrorCode) -> DescribeProduc
 
 
 def _once_each(request: DescribeProducersRequest) -> dict[str, dict[int, None]]:
-    """The partitions by topic, once each: a few bytes ask for every producer of a partition."""
+    """The partitions by topic, each once, because a few bytes request every producer of a partition."""
     partitions: dict[str, dict[int, None]] = {}
     for topic in request.topics:
         partitions.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))

@@ -1,8 +1,9 @@
 """DescribeTopicPartitions: topics in the order of their names, a page at a time (KIP-966).
 
-Asked for a, b and c with 2, 3 and 2 partitions and a limit of 4: a 0-1 and b 0-1, next cursor (b, 2). Asked
-again from there: b 2 and c 0-1, no cursor. A cursor whose topic is none of those asked for, or whose
-partition is negative, answers INVALID_REQUEST for all; where all topics are asked for it may have gone since.
+A request for a, b and c with 2, 3 and 2 partitions and a limit of 4 gets a 0-1 and b 0-1, next cursor (b, 2).
+A request from that cursor gets b 2 and c 0-1, no cursor. If the cursor's topic is not among the requested
+topics, or its partition is negative, all topics are answered INVALID_REQUEST. In a request for all topics the
+cursor's topic may have been deleted since.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""DescribeTransactions: transactional ids one by one, with the partitions of what is open (KIP-664)."""
+"""DescribeTransactions: transactional ids, with the partitions of their open transactions (KIP-664)."""
 
 from functools import partial
 from typing import Final
@@ -22,7 +22,7 @@ SERVES: Final = Serves(65, 0, 0, kips={0: 664})
 def handle(
     core: BrokerCore, context: RequestContext, request: DescribeTransactionsRequest, respond: Respond
 ) -> None:
-    """Describe each once, however often it is named, or say why not."""
+    """Describe each id once, however often it is named, or answer its error."""
 
     def in_steps() -> Steps[Response]:
         named = dict.fromkeys(request.transactional_ids)

@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials: no user has any, since clients do not authenticate (KIP-554)."""
+"""DescribeUserScramCredentials: no user has credentials, since clients do not authenticate (KIP-554)."""
 
 from collections import Counter
 from typing import Final

@@ -1,4 +1,4 @@
-"""EndTxn: commit or abort; from version 5 on the producer's next epoch begins with it (KIP-890)."""
+"""EndTxn: commit or abort; from version 5 on the answer has the producer's next epoch (KIP-890)."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _FIRST_OF_V2: Final = 5
 
 
 def handle(core: BrokerCore, context: RequestContext, request: EndTxnRequest, respond: Respond) -> None:
-    """Let the coordinator decide it; the markers follow."""
+    """Let the coordinator decide; it writes the markers later."""
     version = context.api_version
 
     def ended(error: ErrorCode, producer: Producer) -> None:

@@ -1,6 +1,6 @@
-"""Fetch: read partitions, now or when there is enough (F1), in full or as what is new in a session (F10)."""
+"""Fetch: read partitions, at once or when enough bytes are there (F1), in full or incrementally (F10)."""
 
-from __future__ import annotations  # else those of inner functions are evaluated for each request
+from __future__ import annotations  # else the annotations of inner functions are evaluated for each request
 
 from collections.abc import Sequence
 from typing import Final, TypeAlias, cast
@@ -66,7 +66,7 @@ _SESSION_ERRORS: Final = frozenset(
         ErrorCode.INVALID_FETCH_SESSION_EPOCH,
     }
 )
-"""What an answer has as a whole, as it is about no partition."""
+"""The fields of an answer that concern no single partition."""
 _FIRST_WITH_RACKS: Final = 11
 _FIRST_WITH_IDS: Final = 13
 _FIRST_WITH_REPLICA_STATE: Final = 15
@@ -78,7 +78,7 @@ _Fetches: TypeAlias = dict[SessionKey, PartitionFetch]
 def handle(
     core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond
 ) -> Steps[None] | None:
-    """Read what the session or the request names."""
+    """Read the partitions that the session or the request names."""
     fetches: _Fetches = {}
     if sum([len(topic.partitions) for topic in request.topics]) > FETCHED_AT_ONCE:
         return _handle_wide(core, context, request, respond, fetches)
@@ -146,7 +146,7 @@ def _fetch_in_steps(
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
-    """The same error for every partition; for the whole where it concerns the session, or none is named."""
+    """The same error for every partition; for the whole if it concerns the session, or none is named."""
     if code in _SESSION_ERRORS or not request.topics:
         return FetchResponse(error_code=code)
     return FetchResponse(
@@ -191,9 +191,9 @@ def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) ->
 def _add(
     core: BrokerCore, topic: FetchTopic, parts: Sequence[FetchPartition], fetches: _Fetches, *, has_ids: bool
 ) -> None:
-    """Add what is asked for of a topic; one whose id is unknown here goes by "", which no topic's name is.
+    """Add the requested partitions of a topic; if its id is unknown here its name is "", which no topic has.
 
-    A partition that is named again is read once, as it was named last.
+    A partition that is named twice is read once, as it was named last.
     """
     name = (core.topic_name(topic.topic_id) or "") if has_ids else topic.topic
     key = topic.topic_id if has_ids else name
@@ -248,7 +248,7 @@ def _partition(index: int, outcome: FetchOutcome) -> PartitionData:
         outcome.log_start_offset,
         aborted_transactions=None,
         preferred_read_replica=outcome.preferred_read_replica,
-        # The codec asks for no more than the length of what is large, and passes it on.
+        # The codec needs only the length of large records, and passes them on.
         records=cast(Buffer, outcome.records),
     )
     if outcome.aborted_transactions is not None:
@@ -270,7 +270,7 @@ def _explain(
     part: PartitionData,
     leaders: dict[BrokerId, None],
 ) -> None:
-    """Add to an error: that the topic id is unknown, or which broker leads."""
+    """Add details to an error: that the topic id is unknown, or which broker leads."""
     if not fetch.topic_partition.topic and context.api_version >= _FIRST_WITH_IDS:
         part.error_code = ErrorCode.UNKNOWN_TOPIC_ID
     elif part.error_code in HINTED_ERRORS and context.api_version >= _FIRST_WITH_LEADERS:

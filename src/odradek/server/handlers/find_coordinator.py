@@ -25,7 +25,7 @@ _NO_PORT: Final = -1
 def handle(
     core: BrokerCore, context: RequestContext, request: FindCoordinatorRequest, respond: Respond
 ) -> Steps[None]:
-    """Answer when the coordinator of the last key is found, or cannot be."""
+    """Answer when every key has its coordinator or an error."""
     keys = request.coordinator_keys if context.api_version >= _FIRST_WITH_SEVERAL else [request.key]
 
     def found(brokers: Sequence[BrokerId | ErrorCode]) -> None:
@@ -42,7 +42,7 @@ def _in_steps(
 
 
 def refuse(request: FindCoordinatorRequest, code: ErrorCode) -> FindCoordinatorResponse:
-    """The same error for every key; up to version 3, which asks for one, for the whole."""
+    """The same error for every key; up to version 3, which has one key, for the whole."""
     return FindCoordinatorResponse(
         error_code=code,
         node_id=NO_BROKER,

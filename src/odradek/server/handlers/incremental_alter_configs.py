@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs: set, delete, append to or subtract from single settings (KIP-339)."""
+"""IncrementalAlterConfigs: set or delete single settings, append to or subtract from them (KIP-339)."""
 
 from typing import Final
 

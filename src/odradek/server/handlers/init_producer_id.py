@@ -21,7 +21,7 @@ _FIRST_WITH_FENCED: Final = 4
 def handle(
     core: BrokerCore, context: RequestContext, request: InitProducerIdRequest, respond: Respond
 ) -> None:
-    """Give out an id, or let the coordinator make this producer the owner of its transactional id."""
+    """Give out a producer id, or let the coordinator make the producer the owner of its transactional id."""
     expected = Producer(request.producer_id, request.producer_epoch)
 
     def initialized(error: ErrorCode, producer: Producer) -> None:

@@ -12,7 +12,7 @@ SERVES: Final = Serves(11, 0, 9, kips={4: 394, 5: 345, 6: 482, 7: 559, 8: 800, 9
 
 _FIRST_WITH_REQUIRED_ID: Final = 4
 _FIRST_WITHOUT_PROTOCOL: Final = 7
-"""Before that, an error comes with a protocol of no name."""
+"""In earlier versions, an error has an empty protocol name."""
 _FIRST_WITH_SKIPPED_ASSIGNMENT: Final = 9
 
 
@@ -20,7 +20,7 @@ def handle(core: BrokerCore, context: RequestContext, request: JoinGroupRequest,
     """Answer when the group's join phase ends."""
     caller = Caller(
         context.client_id or "",
-        # As Java writes an address that it never looked up: what Kafka's tools expect.
+        # Java's form of an address without a host name, which Kafka's tools expect.
         f"/{context.client.peer_host}",
         takes_member_id=context.api_version >= _FIRST_WITH_REQUIRED_ID,
         can_skip_assignment=context.api_version >= _FIRST_WITH_SKIPPED_ASSIGNMENT,

@@ -23,7 +23,7 @@ _FIRST_WITH_SEVERAL: Final = 3
 def handle(
     core: BrokerCore, context: RequestContext, request: LeaveGroupRequest, respond: Respond
 ) -> Steps[None]:
-    """Answer for each member, before version 3 for the only one."""
+    """Answer for each member; before version 3 there is only one."""
     if context.api_version < _FIRST_WITH_SEVERAL:
         request.members = [MemberIdentity(request.member_id)]
 

@@ -1,4 +1,4 @@
-"""ListConfigResources: what has settings here (KIP-1142); version 0 lists client metrics: none."""
+"""ListConfigResources: the resources with settings (KIP-1142); version 0 lists client metrics: none."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -25,7 +25,7 @@ _FIRST_WITH_TYPES: Final = 1
 def handle(
     core: BrokerCore, context: RequestContext, request: ListConfigResourcesRequest, respond: Respond
 ) -> None:
-    """The resources of the types asked for, or of all types."""
+    """List the resources of the requested types, or of all types."""
     if context.api_version < _FIRST_WITH_TYPES:
         respond(ListConfigResourcesResponse())
         return

@@ -23,9 +23,9 @@ SERVES: Final = Serves(2, 1, 11, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9:
 
 _READ_COMMITTED: Final = 1
 _PARTITIONS_PER_STEP: Final = 20
-"""How many are looked up in one step, a few microseconds each where that is by name."""
+"""How many partitions are looked up in one step; a lookup by name takes a few microseconds."""
 
-# From which version on a negative timestamp may be asked for: latest, earliest, maximum timestamp, earliest
+# The first version that supports each negative timestamp: latest, earliest, maximum timestamp, earliest
 # local, latest tiered.
 _NAMED_SINCE: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
 

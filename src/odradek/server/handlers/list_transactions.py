@@ -22,7 +22,7 @@ SERVES: Final = Serves(66, 0, 2, kips={0: 664, 1: 994, 2: 1152})
 def handle(
     core: BrokerCore, context: RequestContext, request: ListTransactionsRequest, respond: Respond
 ) -> None:
-    """List those that pass every filter; a pattern has to match the whole id."""
+    """List the ids that pass every filter; a pattern has to match the whole id."""
     pattern = request.transactional_id_pattern
     known = [STATES_BY_TITLE[title] for title in request.state_filters if title in STATES_BY_TITLE]
     wanted = TransactionFilter(

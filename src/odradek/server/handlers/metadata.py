@@ -26,7 +26,7 @@ from odradek.wire.messages.metadata import (
 SERVES: Final = Serves(3, 0, 13, kips={5: 112, 7: 320, 8: 430, 9: 482, 10: 516, 12: 516, 13: 1102})
 
 CREATION_WAIT_MAX_MS: Final = 5_000
-"""How long an answer waits for new topics; then it is LEADER_NOT_AVAILABLE, and the creation goes on."""
+"""How long an answer waits for new topics; then it is LEADER_NOT_AVAILABLE, and the creation continues."""
 _FIRST_WITH_NULL_FOR_ALL: Final = 1
 _FIRST_WITH_OFFLINE_LISTENERS: Final = 6
 # Versions 10 and 11 have the field for a topic's id already, but no answer for an unknown one.
@@ -37,7 +37,7 @@ _Failures = Mapping[str, ErrorCode]
 
 
 def handle(core: BrokerCore, context: RequestContext, request: MetadataRequest, respond: Respond) -> None:
-    """Describe what is asked for, after making what is missing."""
+    """Describe the requested topics, after making those that are missing."""
     if context.api_version < _FIRST_BY_ID and any(
         topic.name is None or topic.topic_id != NO_TOPIC_ID for topic in request.topics or ()
     ):
@@ -75,7 +75,7 @@ def _to_be_made(core: BrokerCore, request: MetadataRequest) -> dict[str, None]:
 
 
 def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], None]) -> None:
-    """Make the topics and wait a while for their leaders; `made` gets what to answer for those without."""
+    """Make the topics and wait for their leaders; `made` gets the errors of the topics without leaders."""
     deadline_ms = core.clock.monotonic_ms() + CREATION_WAIT_MAX_MS
 
     def decided(answer: Answer) -> None:
@@ -99,9 +99,9 @@ def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], 
 
 
 def _failure(error: ErrorCode) -> ErrorCode:
-    """What to answer for a topic that is not there although it was to be made."""
+    """Returns the error to answer for a topic that could not be made."""
     if error in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-        return ErrorCode.LEADER_NOT_AVAILABLE  # it is on its way
+        return ErrorCode.LEADER_NOT_AVAILABLE  # it is being made
     return error
 
 
@@ -117,12 +117,12 @@ def _response(
                 MetadataResponseBroker(broker.broker_id, endpoint.host, endpoint.port, broker.rack)
             )
     if request.topics is None or (not request.topics and context.api_version < _FIRST_WITH_NULL_FOR_ALL):
-        # A topic that is deleted between two steps has been there; one that is made then is left out.
+        # A topic that is deleted between two steps is listed; one that is made then is left out.
         for known in list(image.live_topics()):
             response.topics.append((yield from _topic(core, context, known)))
             yield
     else:
-        # Once each, however often it is named.
+        # Each topic once, however often it is named.
         wanted = {(topic.topic_id, topic.name): topic for topic in request.topics}
         for named in wanted.values():
             response.topics.append((yield from _asked(core, context, named, failures)))

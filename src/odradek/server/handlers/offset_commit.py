@@ -44,7 +44,7 @@ def handle(
 
 
 def _in_steps(asked: Sequence[OffsetCommitRequestTopic], codes: Codes) -> Steps[Response]:
-    """The answer; a partition without a code is of a topic id that is unknown here."""
+    """The answer; a partition without a code belongs to a topic id that is unknown here."""
     response = OffsetCommitResponse()
     for topic in asked:
         partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes))

@@ -32,7 +32,7 @@ _FIRST_WITH_IDS: Final = 10
 T = TypeVar("T")
 
 Reading: TypeAlias = Generator[None, None, T]
-"""What is read in steps."""
+"""The offsets of a group, read in steps."""
 
 _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2
@@ -41,7 +41,7 @@ _FIRST_WITH_GROUP_ERROR: Final = 2
 def handle(
     core: BrokerCore, context: RequestContext, request: OffsetFetchRequest, respond: Respond
 ) -> Steps[None]:
-    """Answer for each group once, and for each partition, when what was read is replicated."""
+    """Answer for each group once, and for each partition, when the offsets read are replicated."""
     response: OffsetFetchResponse
     if context.api_version >= _FIRST_WITH_SEVERAL:
         names = [asked.group_id for asked in request.groups]
@@ -67,7 +67,7 @@ def _several_groups(
 
 
 def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Iterable[OffsetFetchRequestGroup]:
-    """The groups by id; one that is named again asks for the topics of both, as its first member."""
+    """The groups by id; a repeated group gets the topics of both, with the member of the first."""
     asked: dict[str, OffsetFetchRequestGroup] = {}
     for group in groups:
         first = asked.setdefault(group.group_id, group)
@@ -77,7 +77,7 @@ def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Iterable[OffsetFetc
 
 
 def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
-    """The same error for every group, and for every partition: version 1 has no other place for it."""
+    """The same error for every group, and for every partition: version 1 has no other field for it."""
     return OffsetFetchResponse(
         error_code=code,
         topics=[
@@ -121,7 +121,7 @@ def _row(row: FetchedOffset) -> OffsetFetchResponsePartitions:
 def _group_by_ids(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Reading[OffsetFetchResponseGroup]:
-    """As `_group`, with topics by id. Offsets of all topics leave those out that are gone, as in Kafka."""
+    """As `_group`, with topics by id. A request for all topics omits deleted ones, as in Kafka."""
     unknown = []
     if asked.topics is not None:
         known = with_names(core, asked.topics)
@@ -158,7 +158,7 @@ def _only_group(
     error = ErrorCode.NONE
     if isinstance(found, ErrorCode):
         error = found
-        # Version 1 has no error for the whole.
+        # Version 1 has no error field for the whole answer.
         in_rows = context.api_version < _FIRST_WITH_GROUP_ERROR
         found = [FetchedOffset(key, NO_OFFSET, error=error) for key in partitions or ()] if in_rows else []
     response = OffsetFetchResponse(error_code=error)
@@ -176,7 +176,7 @@ def _only_row(row: FetchedOffset) -> OffsetFetchResponsePartition:
 def _partitions(
     topics: Sequence[OffsetFetchRequestTopic] | Sequence[OffsetFetchRequestTopics] | None,
 ) -> list[TopicPartition] | None:
-    """What is asked for, once each; None: everything."""
+    """The requested partitions, each once; None: all."""
     if topics is None:
         return None
     named = (TopicPartition(topic.name, index) for topic in topics for index in topic.partition_indexes)

@@ -1,6 +1,6 @@
 """Produce: append batches to partitions led here (P1).
 
-Invariant: the request's own bytes are not kept while it waits for its acks; only names and numbers are.
+Invariant: while a request waits for its acks, only names and numbers are kept, not the request's bytes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SERVES: Final = Serves(
     3,
     13,
     kips={7: 110, 8: 467, 9: 482, 10: 951, 11: 890, 12: 890, 13: 516},
-    listed_from=0,  # librdkafka tells features by the lowest version of Produce (KIP-896)
+    listed_from=0,  # librdkafka detects features by the lowest version of Produce (KIP-896)
 )
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
@@ -52,7 +52,7 @@ _FIRST_WITH_IDS: Final = 13
 _ABILITIES: Final = tuple(
     Ability.of_version(version, _FIRST_WITH_ABORTABLE) for version in range(SERVES.highest + 1)
 )
-"""What a producer knows of transactions, by the version of its request."""
+"""What a producer supports of transactions, by the version of its request."""
 
 
 def handle(
@@ -86,7 +86,7 @@ def _serve_wide(asked: _Asked, request: ProduceRequest) -> Steps[None]:
 
 
 class _Asked:
-    """What a request asks for, by topic and partition as they came, and how it is answered."""
+    """A produce request by topic and partition, in the order of the request, and its answer."""
 
     __slots__ = ("_acks", "_context", "_core", "_entries", "_respond", "_topics", "_unsupported")
 
@@ -96,16 +96,16 @@ class _Asked:
         self._acks = acks
         self._respond = respond
         self._topics: list[tuple[str, UUID, list[tuple[int, TopicPartition | None]]]] = []
-        """Per topic its name and id, and per partition its number and, if known, its name."""
+        """For each topic its name and id, and for each partition its index and, if known, its name."""
         self._entries: dict[TopicPartition, Buffer] = {}
-        """What is to be appended."""
+        """The batches to append."""
         self._unsupported: dict[TopicPartition, AppendOutcome] = {}
-        """What cannot be."""
+        """The partitions whose batches cannot be appended, with their outcomes."""
 
     def read(
         self, topic: TopicProduceData, parts: Sequence[PartitionProduceData], *, goes_on: bool = False
     ) -> None:
-        """Add some partitions of a topic; `goes_on` when some of it were read before.
+        """Add some partitions of a topic; `goes_on` is set if others of it were added before.
 
         Their records are taken out of the request, which lives until it is answered.
         """

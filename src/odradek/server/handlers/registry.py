@@ -1,7 +1,7 @@
 """The handlers of a broker, by API key.
 
-What is served stands in the generated `index`; a handler's module is imported when the first request for it
-comes, or by `load_by_and_by` when there is time, so that a start does not wait for all of them.
+The generated `index` lists the served APIs. A handler's module is imported with its first request, or by
+`load_by_and_by` when the loop has time, so that a start does not wait for all modules.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
 LoadCode: TypeAlias = Callable[[Callable[[], Any]], Any]
-"""Makes a call that loads code, and returns what that returns; see `LoopStalls.load`."""
+"""Runs a call that loads code, and returns its result; see `LoopStalls.load`."""
 
 
 def _now(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the call returns
@@ -30,14 +30,14 @@ def _now(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the call re
 class Handlers:
     """The handlers by API key: for clients, or, with `for_brokers`, for the other brokers.
 
-    What only brokers may ask is refused to clients with CLUSTER_AUTHORIZATION_FAILED.
+    Clients that send a request which only brokers may send get CLUSTER_AUTHORIZATION_FAILED.
     """
 
     def __init__(self, *, for_brokers: bool = False, load_code: LoadCode = _now) -> None:
         self._for_brokers = for_brokers
         self._load_code = load_code
         self.api_keys = tuple(row.key for row in INDEX)
-        """Everything that is served, loaded or not."""
+        """All APIs that are served, loaded or not."""
         self._unloaded: dict[int, Row] = {row.key: row for row in INDEX}
         self._loaded: dict[int, Handler[BrokerCore]] = {}
 
@@ -63,9 +63,9 @@ class Handlers:
         return unsupported_version()
 
     def load_by_and_by(self) -> Steps[None]:
-        """Load all handlers, one module a step: what they need comes first, each module by itself.
+        """Load all handlers, one module per step; the modules that they import are loaded first.
 
-        A package whose `__init__` imports its modules is one step all the same.
+        A package whose `__init__` imports its modules is still one step.
         """
         for name in LOAD_ORDER:
             self._load_code(partial(import_module, name))
@@ -101,7 +101,7 @@ def _refused_to_clients(
 
 
 def _refusal_of(response_class: type[Message]) -> Callable[[Any, ErrorCode], Response] | None:
-    """Answer with the response's own error code, where it has one for the request as a whole."""
+    """Returns a `refuse` that sets the response's own `error_code`; None if the response has none."""
     if not any(field.name == "error_code" for field in fields(response_class)):  # type: ignore[arg-type]
         return None
 

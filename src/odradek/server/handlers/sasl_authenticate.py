@@ -1,4 +1,4 @@
-"""SaslAuthenticate: refused, since clients of a PLAINTEXT listener have nothing to prove."""
+"""SaslAuthenticate: refused, since clients of a PLAINTEXT listener do not authenticate."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""SaslHandshake: refused, since clients of a PLAINTEXT listener have nothing to prove.
+"""SaslHandshake: refused, since clients of a PLAINTEXT listener do not authenticate.
 
-Without an answer a client that is set up for SASL would see its connection close and never learn why.
+The refusal is answered because a client configured for SASL would otherwise only see its connection close.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""SyncGroup: bring the assignment, or wait for it."""
+"""SyncGroup: the group's leader sends the assignment, the other members wait for it."""
 
 from typing import Final
 
@@ -11,5 +11,5 @@ SERVES: Final = Serves(14, 0, 5, kips={3: 345, 4: 482, 5: 559})
 
 
 def handle(core: BrokerCore, context: RequestContext, request: SyncGroupRequest, respond: Respond) -> None:
-    """Answer when the leader's assignment is written."""
+    """Answer when the assignment is written."""
     core.groups.coordinator.sync_group(request, respond)

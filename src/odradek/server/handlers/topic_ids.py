@@ -1,4 +1,4 @@
-"""Topics of a group's offsets that a request names by id (KIP-848, KIP-1319): groups keep offsets by name."""
+"""Sets the names of topics that a request names by id (KIP-848, KIP-1319): groups store offsets by name."""
 
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
@@ -18,9 +18,9 @@ T = TypeVar("T", bound=TopicById)
 
 
 def with_names(core: BrokerCore, topics: Iterable[T]) -> list[T]:
-    """Set the name of each topic from its id; the topics that this broker knows.
+    """Set the name of each topic from its id. Returns the topics that this broker knows.
 
-    An unknown topic keeps the empty name that it was decoded with.
+    An unknown topic keeps the empty name with which it was decoded.
     """
     known = []
     for topic in topics:

@@ -30,7 +30,7 @@ SERVES: Final = Serves(28, 0, 6, kips={0: 98, 2: 320, 3: 447, 4: 890, 5: 890, 6:
 _FIRST_WITH_IDS: Final = 6
 _FIRST_WITH_ABORTABLE: Final = 4
 _FIRST_THAT_KNOWS_LOADING: Final = 2
-"""Producers before it fail at COORDINATOR_LOAD_IN_PROGRESS."""
+"""Producers of earlier versions fail at COORDINATOR_LOAD_IN_PROGRESS."""
 
 
 def handle(
@@ -50,7 +50,7 @@ def handle(
         return
     writes = core.groups.coordinator.offset_writes
     producer = TransactionalProducer(request.producer_id, request.producer_epoch)
-    # Before the transaction's consent, so that nothing comes between that and the append.
+    # Before the transaction's consent, so that nothing happens between the consent and the append.
     prepared = yield from writes.prepare(request.group_id, _offsets_of(known, core.clock.wall_ms()), producer)
     group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
 
@@ -111,7 +111,7 @@ def _told(code: ErrorCode, version: int) -> ErrorCode:
 
 
 def _in_steps(request: TxnOffsetCommitRequest, codes: Codes | ErrorCode, version: int) -> Steps[Response]:
-    """The answer; a partition without a code is of a topic id that is unknown here."""
+    """The answer; a partition without a code belongs to a topic id that is unknown here."""
     response = TxnOffsetCommitResponse()
     for topic in request.topics:
         partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes, version))

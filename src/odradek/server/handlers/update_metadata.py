@@ -1,4 +1,4 @@
-"""UpdateMetadata: the controller tells this broker of live brokers and of partitions.
+"""UpdateMetadata: the controller sends this broker the live brokers and the state of partitions.
 
 Served to brokers alone. A client is refused with CLUSTER_AUTHORIZATION_FAILED (see `registry`).
 """

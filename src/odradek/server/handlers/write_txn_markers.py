@@ -1,6 +1,6 @@
 """WriteTxnMarkers: end transactions in partitions led here, for a coordinator elsewhere or an administrator.
 
-An administrator ends hanging transactions that way, of which their coordinator knows nothing (KIP-664).
+In this way an administrator ends hanging transactions that their coordinator does not know (KIP-664).
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ SERVES: Final = Serves(27, 1, 1, kips={1: 482})
 def handle(
     core: BrokerCore, context: RequestContext, request: WriteTxnMarkersRequest, respond: Respond
 ) -> Steps[None]:
-    """Write each marker; answered when the last partition has answered."""
+    """Write each marker; answer when the last partition has its result."""
     outcomes: dict[int, Mapping[TopicPartition, ErrorCode]] = {}
     if not request.markers:
         respond(WriteTxnMarkersResponse())

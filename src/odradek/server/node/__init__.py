@@ -1,1 +1,1 @@
-"""Everything synchronous that makes a broker: its core, coordinators' hosts, controller host, schedule."""
+"""The synchronous parts of a broker: its core, coordinator hosts, controller host and schedule."""

@@ -1,6 +1,6 @@
-"""What a client may do to a resource, as the bit field of KIP-430: without an authorizer, everything.
+"""The authorized operations of a resource, as the bit field of KIP-430: without an authorizer, all of them.
 
-Each bit is the protocol's number of an operation; a resource has those that mean something for it.
+Each bit is the protocol's number of an operation; a resource has the bits of the operations that apply to it.
 """
 
 from typing import Final

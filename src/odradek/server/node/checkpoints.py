@@ -1,8 +1,8 @@
-"""Writes the checkpoint files of the log directories without holding up the broker (R12).
+"""Writes the checkpoint files of the log directories without blocking the broker (R12).
 
-What a file is to say is taken from the logs, in steps, before the write; the fsync runs in the background.
-A file has one writer at a time: while one is under way, the next round leaves that file out, and the round
-after that writes what is true then.
+The content of a file is read from the logs, in steps, before the write; the fsync runs in the background.
+A file has one writer at a time: while a write is under way, the next round skips that file, and the round
+after that writes the values of that moment.
 
     5 s     replication-offset-checkpoint: orders-0 at 41     in the background
     10 s    orders-0 is at 60, the disk still busy            left out

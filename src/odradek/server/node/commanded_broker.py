@@ -1,4 +1,4 @@
-"""A broker as its cluster's controllers see it: it obeys orders, and lets changed settings be in force."""
+"""A broker as its cluster's controllers see it: it obeys orders and applies changed settings."""
 
 import logging
 
@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class CommandedBroker:
-    """What this broker's own controller, and those elsewhere, may ask of it; an `Obedient`."""
+    """What its own controller, and the controllers on other brokers, may ask of a broker; an `Obedient`."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class CommandedBroker:
         slices: Slices,
         clock: Clock,
     ) -> None:
-        """`controller` is told of each order that was obeyed, for with one of them the broker has joined."""
+        """After each obeyed order, `controller` checks whether the broker has joined."""
         self.broker_id = broker_id
         self._layers = layers
         self._image = image
@@ -52,13 +52,13 @@ class CommandedBroker:
         self._topic_purgatory = topic_purgatory
         self._slices = slices
         self._remarks = Complaints(_log, clock, "%d more remarks about changed settings")
-        """Remarks about settings that change, limited in number because clients cause them."""
+        """Log lines about changed settings, limited in number because clients cause them."""
 
     @property
     def has_joined(self) -> bool:
-        """Whether the controller has named this broker live, and its partitions' roles where it leads any.
+        """Whether the controller has named this broker live, and told it the partitions it leads, if any.
 
-        Not in the midst of an order: the image may know this broker, and not yet what it leads.
+        False while an order is being obeyed: the image may have this broker, but not yet what it leads.
         """
         if self._orders.is_at_work or not self._image.is_live(self.broker_id):
             return False
@@ -69,7 +69,7 @@ class CommandedBroker:
         )
 
     def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
-        """Carry out an order of a controller, this broker's own or another, after all earlier ones.
+        """Obey an order of a controller, this broker's own or another's, after all earlier orders.
 
         `obeyed` is called once, with the outcome.
         """
@@ -81,9 +81,9 @@ class CommandedBroker:
         self._orders.receive(order, done)
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
-        """Let changed settings be in force; facts about topics and brokers come with UpdateMetadata.
+        """Apply changed settings; facts about topics and brokers come with UpdateMetadata.
 
-        What ends a deletion is told to those who wait for it (G3): its last step, or the loss of a broker.
+        The requests that wait for a deletion (G3) are completed by its last step, or by the loss of a broker.
         """
         for change in changes:
             match change:
@@ -103,7 +103,7 @@ class CommandedBroker:
                         self._refresh_settings()
 
     def _refresh_settings(self) -> None:
-        """Let the image's broker settings be in force: at once for the broker, in slices for topics' logs."""
+        """Apply the image's broker settings: at once to the broker, in slices to the logs of topics."""
         layers, image = self._layers, self._image
         defaults_before = layers.topic_config({})
         for sentence in layers.let_in_force(image.default_broker_config, image.broker_config(self.broker_id)):
@@ -112,7 +112,7 @@ class CommandedBroker:
             self._slices.run(self._update_topics(), _not_updated)
 
     def _update_topics(self) -> Steps[None]:
-        """Give every topic's logs what is in force for them at that moment."""
+        """Give the logs of every topic the settings that are in force for it at that moment."""
         for topic in list(self._image.live_topics()):
             config = self._layers.topic_config(self._image.topic_config(topic.name))
             self._logs.update_config(topic.name, config)

@@ -1,7 +1,7 @@
 """Carries out what this broker's controller decides: its effects, one after another.
 
-It decides nothing and waits for nothing. Events go in, effects come out, and what they lead to becomes events
-again, after the effects before them are done:
+It decides nothing and never blocks. The controller takes events and returns effects; the result of an effect
+becomes another event, handled after all earlier effects have been carried out:
 
     submit(CreateTopics)      -> event RequestArrived      -> StoreCall
     the session's result      -> event StoreReplied        -> ImageChanged, SendToBroker(us), Respond
@@ -52,17 +52,17 @@ class Obedient(Protocol):
 
     @property
     def has_joined(self) -> bool:
-        """Whether a controller has named it live, and its roles where it has any."""
+        """Whether a controller has named the broker live, and told it its roles, if it has any."""
 
     def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
-        """Carry out an order after all earlier ones; `obeyed` is called once, with the outcome."""
+        """Obey an order after all earlier orders; `obeyed` is called once, with the outcome."""
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
         """The cluster's settings changed."""
 
 
 class ControllerHost:
-    """The controller with a session, and a broker to command."""
+    """The controller of one broker, with its session and the broker that it commands."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class ControllerHost:
         self._session = session
         self._broker_id = broker_id
         self._broker: Obedient | None = None
-        """Whom it commands; None before `start`, until when nothing is decided."""
+        """The broker that it commands; None before `start`, and until then the controller decides nothing."""
         self._defer = surroundings.defer
         self._slices = slices
         self._orders = OutgoingOrders(
@@ -88,16 +88,16 @@ class ControllerHost:
             surroundings.timer,
             self._on_answered,
         )
-        # Who waits for which answer, by the number of the request.
+        # The callbacks that wait for answers, by the number of the request.
         self._callers: dict[int, Callable[[Answer], None]] = {}
         self._last_request_id = 0
-        # Events that came while another's effects were carried out.
+        # Events that arrived while the effects of another event were carried out.
         self._events: deque[ControllerEvent] = deque()
         self._busy = False
-        # Store operations without a result in this session, and turns that have not come.
+        # The session's store operations that have no result yet, and the turns that have not run yet.
         self._with_store = 0
         self._turns = 0
-        # What this broker registers as in every session; None before `start`.
+        # The registration that this broker writes in every session; None before `start`.
         self._registration: BrokerImage | None = None
         # Called once: with None when the broker has joined and nothing is under way, or with the error.
         self._when_joined: Callable[[OdradekError | None], None] | None = None
@@ -122,10 +122,10 @@ class ControllerHost:
         broker: Obedient,
         joined: Callable[[OdradekError | None], None],
     ) -> None:
-        """Let `broker` join the cluster, and be commanded.
+        """Register `broker` in the cluster and command it.
 
-        `joined` is called with None when it has obeyed all that it is to lead, or with the error that keeps
-        it from joining.
+        `joined` is called with None when the broker has obeyed the orders for all that it is to lead, or with
+        the error that prevents it from joining.
         """
         self._broker = broker
         self._when_joined = joined
@@ -165,7 +165,7 @@ class ControllerHost:
         self.check_joined()
 
     def check_joined(self) -> None:
-        """Call `joined` if the broker has joined, also by an order of a controller elsewhere."""
+        """Call `joined` if the broker has joined, by an order of this controller or of another broker's."""
         joined = self._when_joined
         is_idle = (
             not self._turns and not self._with_store and not self._orders.has_unanswered(self._broker_id)
@@ -212,7 +212,7 @@ class ControllerHost:
     def _on_failed(self, event: ControllerEvent, error: OdradekError) -> None:
         joined = self._when_joined
         if isinstance(error, StoreRefused) and error.failed.fault is Fault.CONNECTION_LOSS:
-            _log.warning("%s; waiting for the metadata store", error)  # it goes on when that is back
+            _log.warning("%s; waiting for the metadata store", error)  # it continues when the store is back
         elif isinstance(event, Started) and joined is not None:
             self._when_joined = None
             joined(error)
@@ -227,12 +227,12 @@ class ControllerHost:
         self._take(BrokerAnswered(message_id, broker_id, outcome.partition_errors, outcome.error_code))
 
     def _going_on(self, call_id: int) -> Steps[None]:
-        """Go on with a decision in this turn of the loop while that has time, else in a later one."""
+        """Continue a decision in this turn of the loop while the turn has time, else in a later turn."""
         yield
         self._turns -= 1
         self._take(TurnCame(call_id))
 
 
 def _not_done(error: Exception) -> None:
-    """Our own mistake."""
+    """A bug of ours."""
     _log.error("the controller could not go on", exc_info=error)

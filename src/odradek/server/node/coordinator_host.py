@@ -1,8 +1,8 @@
-"""A coordinator in its broker: its topic, its leaderships, and when it is made.
+"""The host of a coordinator in its broker: its topic, its leaderships, and when it is created.
 
-It decides nothing: the coordinator decides what its clients may do, the controller which broker leads a
-partition. The coordinator is made, and its code loaded, when the first request or leadership needs it: that
-would be a good part of every start.
+The host decides nothing: the coordinator decides what its clients may do, and the controller decides which
+broker leads a partition. The coordinator is created, and its code is loaded, when the first request or
+leadership needs it: otherwise that would take a good part of every start.
 """
 
 import logging
@@ -24,23 +24,23 @@ _log = logging.getLogger(__name__)
 
 
 class Coordinator(Protocol):
-    """What leads partitions of an internal topic."""
+    """A coordinator, which leads partitions of an internal topic."""
 
     def lead(self, partition: int, leader_epoch: LeaderEpoch, /) -> None:
         """This broker leads a partition from now on."""
 
     def resign(self, partition: int, /) -> None:
-        """This broker leads a partition no longer."""
+        """This broker no longer leads a partition."""
 
     def resign_lost(self) -> None:
-        """A log directory went offline: let go of the partitions that were in it."""
+        """A log directory went offline: resign the partitions that were in it."""
 
 
 C = TypeVar("C", bound=Coordinator)
 
 
 class CoordinatorHost(ABC, Generic[C]):
-    """What a broker has of one coordinator."""
+    """One coordinator of a broker, and what the coordinator needs."""
 
     def __init__(
         self,
@@ -52,19 +52,19 @@ class CoordinatorHost(ABC, Generic[C]):
         slices: Slices,
     ) -> None:
         self.topic = InternalTopic(making, spec)
-        """The topic whose partitions' leaders coordinate."""
+        """The internal topic: the leader of one of its partitions is the coordinator for that partition."""
         self._surroundings = surroundings
         self._image = making.image
         self._replicas = replicas
         self._settings = settings
-        """Gives the settings in force."""
+        """Returns the settings in force."""
         self._slices = slices
         self._made: C | None = None
         """None in a broker that has not needed the coordinator yet."""
 
     @property
     def coordinator(self) -> C:
-        """Who decides; made when it is first needed."""
+        """The coordinator; created when it is first needed."""
         if self._made is None:
             log = CoordinatorLog(self._replicas)
             self._made = self._surroundings.stalls.load(lambda: self._make(log))
@@ -87,7 +87,7 @@ class CoordinatorHost(ABC, Generic[C]):
                 self._made.resign(partition)
 
     def resign_lost(self) -> None:
-        """A log directory went offline: let go of what was in it."""
+        """A log directory went offline: resign the partitions that were in it."""
         if self._made is not None:
             self._made.resign_lost()
 

@@ -1,4 +1,4 @@
-"""The logs of coordinators: their ports over the replica manager."""
+"""The logs of coordinators: implements the coordinators' ports on the replica manager."""
 
 from typing import Final
 
@@ -49,7 +49,7 @@ class CoordinatorLog:
     def _await_acks(self, status: ProduceStatus, timeout_ms: int, settled: Settled) -> ErrorCode | None:
         def on_acks(outcomes: AppendOutcomes) -> None:
             settled(status.outcome.error_code)
-            if status.acks_pending:  # its time is over, but the records are there, and HW may reach them yet
+            if status.acks_pending:  # it timed out, but the records are appended, and HW may still reach them
                 code = self._await_acks(status, timeout_ms, settled)
                 if code is not None:
                     settled(code)

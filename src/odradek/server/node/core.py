@@ -1,10 +1,10 @@
-"""All of a broker that is synchronous: what handlers reach, the controller commands and a simulator runs.
+"""All of a broker that is synchronous: handlers use it, the controller commands it, a simulator runs it.
 
-It holds the parts; each policy stands in the part that it belongs to. It knows no loop, no socket and no
-thread; time, chance, disk and background work are given.
+It holds the parts; each policy is in the part that it belongs to. It knows no loop, no socket and no thread:
+time, random numbers, disk and background work are passed in.
 
-Invariant: it is complete when it is constructed, and nobody is given it before that. Parts are given the
-parts that they use, and ports where what is behind them is made later.
+Invariant: the core is complete when it is constructed, and no other object gets it before that. Each part is
+passed the parts that it uses, or a port where the part behind it is created later.
 """
 
 import logging
@@ -40,7 +40,7 @@ from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, Transacti
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
 
-if TYPE_CHECKING:  # loaded when somebody produces
+if TYPE_CHECKING:  # loaded with the first produce request
     from odradek.server.node.transaction_admission import TransactionAdmission
 
 _log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class BrokerCore:
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""
         self.orphans = Orphans()
-        """What clients sent with acks=0 and did not stay for."""
+        """Batches with acks=0 whose clients have disconnected."""
         effects = ReplicationEffects(len(logs.directories), surroundings.on_failure)
         self._make_storage(surroundings, effects)
         self._make_coordinators(surroundings)
@@ -90,11 +90,11 @@ class BrokerCore:
             self.slices,
             self.clock,
         )
-        """This broker as controllers see it."""
+        """This broker as the controllers see it."""
         effects.connect(self.group_flush, self.isr_writer, (self.fetchers, self.groups, self.transactions))
 
     def _make_storage(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
-        """Make the replica manager, and what flushes, checkpoints and fetches use."""
+        """Create the replica manager, and the parts that flush logs, write checkpoints and serve fetches."""
         clock, timer, defer = self.clock, self.timer, self.defer
         self.replicas = ReplicaManager(
             self.broker_id,
@@ -134,7 +134,7 @@ class BrokerCore:
         self.isr_writer = IsrWriter(
             self.store_session, replicas.isr_maintenance, lambda: replicas.controller_epoch
         )
-        """Writes and announces what the ISRs of partitions led here become."""
+        """Writes and announces the new ISRs of partitions led here."""
         controller = Controller(_controller_settings(layers), self.clock, self.chance)
         host = ControllerHost(controller, self.broker_id, self.store_session, surroundings, self.slices)
         self.controller = host
@@ -163,7 +163,7 @@ class BrokerCore:
             defer=self.defer,
             on_cut=_checkpoint_writer(self.checkpoints, self.slices),
         )
-        """What this broker fetches from the leaders that it follows."""
+        """Fetches from the leaders of the partitions that this broker follows."""
         self.received_orders = ReceivedOrders(
             self.broker_id,
             self.image,
@@ -176,12 +176,12 @@ class BrokerCore:
             transactions=self.transactions,
             fetchers=self.fetchers,
         )
-        """The controller's orders to this broker, and what is obeyed of them."""
+        """The controller's orders to this broker; obeys them one after another."""
         self.coordinating_topics: Mapping[int, InternalTopic] = {
             GROUP_KEY_TYPE: self.groups.topic,
             TRANSACTION_KEY_TYPE: self.transactions.topic,
         }
-        """By FindCoordinator's type of key: the topic whose partitions' leaders coordinate."""
+        """The internal topic of each coordinator, by FindCoordinator's key type."""
 
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
         """Everything in which operations wait, for metrics and listings (D7)."""
@@ -189,7 +189,7 @@ class BrokerCore:
 
     @property
     def settings(self) -> BrokerSettings:
-        """What is in force now; not to be kept."""
+        """The settings in force now; callers must not keep them."""
         return self.layers.in_force
 
     @property
@@ -200,7 +200,7 @@ class BrokerCore:
     # --- lookups for handlers
 
     def topic_name(self, topic_id: TopicId) -> str | None:
-        """The name behind a topic's id, unless it is unknown here or being deleted."""
+        """The name of the topic with this id; None if it is unknown here or the topic is being deleted."""
         return _topic_name(self.image, topic_id)
 
     def topic_config(self, topic: str) -> TopicConfig:
@@ -208,12 +208,12 @@ class BrokerCore:
         return self.layers.topic_config(self.image.topic_config(topic))
 
     def wait_ms(self, wanted_ms: int) -> int:
-        """The wait that a request is granted: no longer than its connection may be idle."""
+        """How long a request may wait: at most as long as its connection may be idle."""
         idle_ms = self.layers.in_force.connections_max_idle_ms
         return min(wanted_ms, idle_ms) if idle_ms >= 0 else wanted_ms
 
     def endpoint(self, broker_id: BrokerId, listener: str) -> Endpoint | None:
-        """Where clients of that listener reach a broker; None while it is not live there."""
+        """A broker's address on that listener; None while the broker is not live on it."""
         broker = self.image.brokers.get(broker_id)
         return None if broker is None else broker.endpoint(listener)
 
@@ -240,7 +240,7 @@ def _run_steps(slices: Slices) -> RunSteps:
 
 
 def _checkpoint_writer(checkpoints: Checkpoints, slices: Slices) -> Callable[[], None]:
-    """X3: what is called when logs were cut, and begin or end elsewhere."""
+    """X3: returns the callback for logs that were truncated, so that their start or end has changed."""
 
     def write() -> Steps[None]:
         yield from checkpoints.write_recovery_points()
@@ -250,12 +250,12 @@ def _checkpoint_writer(checkpoints: Checkpoints, slices: Slices) -> Callable[[],
 
 
 def _not_done(error: Exception) -> None:
-    """Our own mistake."""
+    """A bug of ours."""
     _log.error("what waited for records was not done", exc_info=error)
 
 
 def _controller_settings(layers: SettingLayers) -> ControllerSettings:
-    """What is fixed at the start; what changes in the cluster the controller sees in its own image."""
+    """The settings that are fixed at the start; the controller reads those that change from its image."""
     settings = SettingLayers(layers.static).in_force
     return ControllerSettings(
         num_partitions=settings.num_partitions,

@@ -1,10 +1,10 @@
-"""What fetchers ask as requests of the wire, and responses as the answers that they take.
+"""Encodes the asks of fetchers as requests, and decodes responses into the answers that fetchers take.
 
     request = yield from to_request(ask, sender)      Fetch 18, OffsetForLeaderEpoch 4, ListOffsets 11
     yield from apply_response(fetcher, response)      answers are made one after another, as they are applied
 
-What is asked grows with what changed, so requests are made in steps, too. Topics of a Fetch go by their ids,
-those of the other two by their names.
+The size of an ask grows with the number of changed partitions, so requests are made in steps, too. A Fetch
+names topics by id, the other two requests name them by name.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -60,11 +60,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FetchSender:
-    """Who fetches, and by which limits."""
+    """The broker that fetches, and its limits."""
 
     broker_id: BrokerId
     broker_epoch: int
-    """Of its registration (KIP-903); -1 before the first."""
+    """The epoch of the broker's registration (KIP-903); -1 before the first."""
     wait_max_ms: int
     """`replica.fetch.wait.max.ms`."""
     min_bytes: int
@@ -76,7 +76,7 @@ class FetchSender:
 
 
 def to_request(ask: Ask, sender: FetchSender) -> Steps[FetcherRequest]:
-    """The request of an ask, made a few partitions in each step."""
+    """Returns the request for an ask, made a few partitions per step."""
     match ask:
         case FetchAsk():
             return (yield from _fetch_request(ask, sender))
@@ -161,7 +161,7 @@ def _fetch_partition(one: PartitionAsk, max_bytes: int) -> FetchPartition:
 
 
 def apply_response(fetcher: Fetcher, response: Message) -> Steps[None]:
-    """Give a fetcher the response to its request; the steps apply it."""
+    """Apply a response to the fetcher that asked, in steps."""
     match response:
         case FetchResponse():
             return fetcher.on_fetched(fetch_answer(response, fetcher.partitions.name_of))
@@ -173,7 +173,7 @@ def apply_response(fetcher: Fetcher, response: Message) -> Steps[None]:
 
 
 def fetch_answer(response: FetchResponse, name_of: Callable[[TopicId], str | None]) -> FetchAnswer:
-    """The answer in a response; partitions of topics that `name_of` does not know are left out."""
+    """Returns the answer in a response, without partitions of topics that `name_of` does not know."""
     return FetchAnswer(_code(response.error_code), response.session_id, _parts(response, name_of))
 
 
@@ -214,7 +214,7 @@ def offset_answers(response: ListOffsetsResponse) -> Iterator[OffsetAnswer]:
 
 
 def _code(number: int) -> ErrorCode:
-    """One that is not known here counts as the leader's mistake."""
+    """The error code for a number; an unknown number counts as an error of the leader."""
     try:
         return ErrorCode(number)
     except ValueError:

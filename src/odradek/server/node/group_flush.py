@@ -1,8 +1,9 @@
-"""Group commit: one trip to the disk for all acks that wait for it (`odradek.log.flush.before.ack`).
+"""Group commit: one round of flushes for all acks that wait for the disk (`odradek.log.flush.before.ack`).
 
-Invariant: at most one group is on its way; acks that come meanwhile wait for the next. A failed flush is
-never tried again (L7): its directory goes offline. A log that was deleted meanwhile, and perhaps made anew
-under that name, has nothing to do with the outcome; that its directory is not there any more is no failure.
+Invariant: at most one group is being flushed; acks that arrive meanwhile wait for the next group. A failed
+flush is never retried (L7): its directory goes offline. If a log was deleted meanwhile, even if another one
+was created under its name, the outcome is ignored; that the directory of the deleted log is missing is no
+failure.
 
     turn 1    append to A, append to B     both wanted
     turn 2    A and B are flushed in the background; an append to A is wanted again
@@ -16,7 +17,7 @@ from odradek.base.ids import TopicPartition
 from odradek.storage import Log, LogManager, PendingFlush
 
 _Taken = list[tuple[Log | None, PendingFlush]]
-"""What goes to the disk, each with the log that it is of."""
+"""The flushes of a group, each with its log."""
 _Run = list[tuple[Log | None, PendingFlush, OSError | None]]
 
 
@@ -37,9 +38,9 @@ class GroupFlush:
         self._on_flushed = on_flushed
         # Called with a log directory and the system's error.
         self._on_failed = on_failed
-        # What the next group takes along, in the order in which it was asked for.
+        # The partitions of the next group, in the order in which their flushes were requested.
         self._wanted: dict[TopicPartition, None] = {}
-        # A group is being collected or is on its way.
+        # Whether a group is being collected or flushed.
         self._busy = False
 
     def want(self, topic_partition: TopicPartition) -> None:
@@ -50,7 +51,7 @@ class GroupFlush:
             self._defer(self._begin)
 
     def flush_now(self, flushes: list[PendingFlush]) -> None:
-        """Flush these in the background as they are, beside any group: what `flush.ms` asks for."""
+        """Flush these in the background, separately from any group: used for `flush.ms`."""
         if flushes:
             taken: _Taken = [(self._logs.get(flush.topic_partition), flush) for flush in flushes]
             self._background.submit(lambda: _run_all(taken), self._end_run, _raise)
@@ -92,7 +93,7 @@ class GroupFlush:
 
 
 def _run_all(taken: _Taken) -> _Run:
-    """On another thread: wait for the disk, for each."""
+    """On another thread: run each flush."""
     run: _Run = []
     for log, flush in taken:
         try:

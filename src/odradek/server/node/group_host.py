@@ -1,4 +1,4 @@
-"""The group coordinator in its broker, and what the broker tells it."""
+"""The host of the group coordinator in its broker, and the events that the broker reports to it."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ GROUP_KEY_TYPE: Final = 0
 
 
 class GroupHost(CoordinatorHost["GroupCoordinator"]):
-    """What a broker has of groups."""
+    """The group coordinator of one broker, if it was needed, and what the coordinator needs."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
             _log, surroundings.clock, "%d more rebalances of groups were not logged", level=logging.INFO
         )
         self._image_topics: ImageTopics | None = None
-        """The coordinator's view of the topics; made with it."""
+        """The coordinator's view of the topics; created with the coordinator."""
 
     def _make(self, log: CoordinatorLog) -> "GroupCoordinator":
         from odradek.coordinator.classic import Terms
@@ -78,31 +78,31 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
             fields={"group": group_id, "generation": generation, "members": members},
         )
 
-    # --- without effect in a broker that never had a group
+    # --- no effect in a broker that never had a group
 
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
-        """Everything in which members wait."""
+        """The purgatories in which members wait."""
         return () if self._made is None else self._made.purgatories.all()
 
     def describe(self) -> Sequence[Mapping[str, Any]]:
-        """Every group that this broker coordinates, with what it waits for."""
+        """Describe every group that this broker coordinates, with what the group waits for."""
         return [] if self._made is None else self._made.describe()
 
     def committed(self) -> Iterable[tuple[str, TopicPartition, Offset]]:
-        """Every offset that is committed here, with its group."""
+        """Every committed offset of the groups coordinated here, with its group."""
         return () if self._made is None else self._made.committed()
 
     def expire_member(self, group_id: str, member_id: str) -> bool:
-        """End a member's session now, as if its time were over; False where no session is watched."""
+        """End a member's session now, as if it had timed out; False if the member has no session here."""
         return self._made is not None and self._made.expire_member(group_id, member_id)
 
     def expire_offsets(self) -> None:
-        """Let go of offsets whose time is over."""
+        """Delete offsets whose retention time is over."""
         if self._made is not None:
             self._made.expire_offsets()
 
     def resign_all(self) -> None:
-        """The broker stops: members look for their next coordinator."""
+        """The broker stops: resign all groups, so that members look for the next coordinator."""
         if self._made is not None:
             self._made.resign_all()
 
@@ -112,7 +112,7 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
             self._made.forget_topics(topics)
 
     def on_topics(self) -> None:
-        """Called when topics came, went or grew."""
+        """Called when topics were created or deleted, or got more partitions."""
         if self._image_topics is not None:
             self._image_topics.version += 1
 

@@ -1,7 +1,7 @@
-"""What a broker does by itself, and how often: retention, compaction, flushes, checkpoints, expiry.
+"""The periodic tasks of a broker and their intervals: retention, compaction, flushes, checkpoints, expiry.
 
-Invariant: each task is one line here and one method elsewhere. What blocks goes to the background; what goes
-through all logs or partitions goes in slices.
+Invariant: each task is one line here and one method elsewhere. A task that blocks runs in the background; a
+task over all logs or partitions runs in slices.
 """
 
 import logging
@@ -62,7 +62,7 @@ def schedule_housekeeping(
 def _schedule_log_tasks(
     core: BrokerCore, schedule: Schedule, background: Background, on_finding: Callable[[Finding], None]
 ) -> None:
-    """Retention, `flush.ms`, producers that are silent, files that were deleted, indexes made again."""
+    """Retention, `flush.ms`, expiry of idle producers, removal of deleted files, rebuilding of indexes."""
     every, settings, logs, clock = schedule.every, core.settings, core.logs, core.clock
 
     def apply_retention() -> Steps[None]:
@@ -145,7 +145,7 @@ def _schedule_checkpoints(core: BrokerCore, schedule: Schedule) -> None:
 
 
 def _remove_files(logs: LogManager, background: Background) -> None:
-    """Files are renamed when they are deleted; what is behind a name takes time to go."""
+    """Remove deleted files from disk: deletion only renames them, because removing a file takes time."""
     for removal in logs.take_due_removals():
         background.submit(removal, lambda done: None, _warn)
 
@@ -160,5 +160,5 @@ def _warn(error: Exception) -> None:
 
 
 def _not_done(error: Exception) -> None:
-    """Our own mistake; the task comes again."""
+    """A bug of ours; the task runs again after its interval."""
     _log.error("a periodic task over all logs failed", exc_info=error)

@@ -1,4 +1,4 @@
-"""The topics of a cluster's image, as the group coordinator looks at them."""
+"""The topics of the cluster's image, as the group coordinator reads them."""
 
 from collections.abc import Iterable
 

@@ -1,11 +1,11 @@
-"""A topic that a coordinator keeps its state in: made on first need, its partitions lead to coordinators.
+"""The topic in which a coordinator keeps its state, made on first need; its leaders are the coordinators.
 
     find("g1")     the topic is there          → the leader of the key's partition
     find("g1")     the topic is not there      → it is made; answered when its partitions have leaders here
     find("g2")     while it is being made      → waits for the same creation
 
-Kafka answers COORDINATOR_NOT_AVAILABLE while the topic is made, and clients ask again after a pause; an
-answer that waits instead is the faster way to a client's first record.
+Kafka answers COORDINATOR_NOT_AVAILABLE while the topic is made, and clients retry after a pause; an answer
+that waits for the topic lets a client read or write its first record sooner.
 """
 
 import logging
@@ -32,16 +32,16 @@ from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.timer import Purgatory
 
 CREATION_TIMEOUT_MS: Final = 5_000
-"""How long requests wait for the topic; the creation itself goes on."""
+"""How long requests wait for the topic; the creation continues after that."""
 ASKERS_MAX: Final = 10_000
-"""How many requests wait at once; others are answered COORDINATOR_NOT_AVAILABLE."""
+"""How many requests may wait at once; further requests are answered COORDINATOR_NOT_AVAILABLE."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class InternalTopicSpec:
-    """What the topic is like when it is made."""
+    """The configuration of the topic when it is made."""
 
     name: str
     partition_count: int
@@ -51,7 +51,7 @@ class InternalTopicSpec:
 
 
 class ControllerPort(Protocol):
-    """The controller, as far as making topics needs it."""
+    """The part of the controller that making topics needs."""
 
     def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
         """Ask the controller; `answered` is called once."""
@@ -59,7 +59,7 @@ class ControllerPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TopicMaking:
-    """What it takes to make a topic and to see it made."""
+    """The parts that an internal topic uses to make itself and to wait until it is made."""
 
     image: ClusterImage
     controller: ControllerPort
@@ -69,17 +69,17 @@ class TopicMaking:
 
 
 class InternalTopic:
-    """One internal topic, as its coordinators' clients find it."""
+    """One internal topic; finds the coordinator of a key."""
 
     def __init__(self, making: TopicMaking, spec: InternalTopicSpec) -> None:
         self._making = making
         self._image = making.image
         self.spec = spec
-        # Who waits for the topic, oldest first; empty unless it is being made.
+        # The requests that wait for the topic, oldest first; empty unless it is being made.
         self._askers: list[tuple[str, Later[BrokerId | ErrorCode]]] = []
-        # Whether the controller has been asked for the topic, and it is not there yet.
+        # Whether the controller has been asked to create the topic, and the topic does not exist yet.
         self._is_making = False
-        # Why the topic could not be made, as it was logged last: clients ask again and again.
+        # Why the topic could not be made, as logged last; not logged again, because clients keep retrying.
         self._refusal = ""
 
     @property
@@ -98,7 +98,7 @@ class InternalTopic:
         return partition_for(key, self.partition_count)
 
     def find(self, key: str, later: Later[BrokerId | ErrorCode]) -> BrokerId | ErrorCode | None:
-        """The result is who coordinates `key`, or COORDINATOR_NOT_AVAILABLE; makes the topic if need be."""
+        """Returns the coordinator of `key` or COORDINATOR_NOT_AVAILABLE; makes the topic if it is missing."""
         is_there = self._image.topic(self.name) is not None
         if not is_there and not self._is_making:
             self._is_making = True
@@ -138,7 +138,7 @@ class InternalTopic:
             self._tell()
 
     def _log_refusal(self, answer: Answer) -> None:
-        """Say it where an operator looks: clients only learn that there is no coordinator."""
+        """Log the refusal for operators: clients only learn that there is no coordinator."""
         outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else answer
         assert isinstance(outcome, TopicOutcome | Refused), "the answers to CreateTopics"
         refusal = outcome.message or outcome.error.name

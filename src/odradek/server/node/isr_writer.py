@@ -1,13 +1,13 @@
-"""Writes what the ISRs of partitions led here become, and announces it to the controller (R2, R3, R4).
+"""Writes the new ISRs of partitions led here, and announces them to the controller (R2, R3, R4).
 
-Each ISR is written on the version that its leader knows, so of two writers one loses, and reads what stands
-there instead. No write waits for another. Within a leader epoch a partition has one at a time, which its
-owner sees to; an earlier epoch's may still be on its way, and what becomes of it is told too.
+Each ISR is written on condition of the version that its leader knows, so of two writers one loses and reads
+the stored state. Writes do not wait for each other. The owner lets a partition have one write at a time
+within a leader epoch; a write of an earlier epoch may still be under way, and its outcome is reported too.
 
     write(change)       SetData on its version
     Written             the leader takes the new version
-    anything else       GetData: what stands there decides, also where the answer was lost
-    no node, or no end  nothing is known to have changed; the next round decides again
+    anything else       GetData: the stored state decides, also if the answer was lost
+    no node, no result  nothing is known to have changed; the next round decides again
 """
 
 import logging
@@ -34,20 +34,20 @@ from odradek.server.node.store_session import SessionEvent, StoreSession
 _log = logging.getLogger(__name__)
 
 PARTITIONS_PER_ANNOUNCEMENT: Final = 3_000
-"""What fits into a node of a megabyte, with names of the greatest length."""
+"""How many fit into a node of a megabyte, with names of the greatest length."""
 
 
 class IsrOwner(Protocol):
-    """Who decided a change, and what has to be announced: `replication.IsrMaintenance`."""
+    """Decides ISR changes, and which of them must be announced: `replication.IsrMaintenance`."""
 
     def on_written(self, change: IsrChange, state_version: int) -> None:
         """The store holds the new ISR, under this version."""
 
     def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
-        """The store holds this state, which may be what was to be written."""
+        """The store holds this state, which may be the one that was to be written."""
 
     def on_failed(self, change: IsrChange) -> None:
-        """The change is not known to be written."""
+        """The change failed, or it is unknown whether it was written."""
 
     def take_due_announcement(self) -> list[TopicPartition]:
         """The partitions to announce now."""
@@ -57,20 +57,20 @@ class IsrWriter:
     """The ISR writes and announcements of one broker."""
 
     def __init__(self, session: StoreSession, owner: IsrOwner, controller_epoch: Callable[[], int]) -> None:
-        """`controller_epoch` returns the epoch last obeyed, under which leaders lead."""
+        """`controller_epoch` returns the controller epoch of the order obeyed last."""
         self._session = session
         self._owner = owner
         self._controller_epoch = controller_epoch
-        # The changes without an outcome, by identity: a topic that was deleted and made again has the same
-        # name and epoch as before, and so a change that says the same.
+        # The changes without an outcome, by identity: a topic that was deleted and created again has the same
+        # name and epoch as before, so a change of the new topic may equal one of the old topic.
         self._in_flight: dict[int, IsrChange] = {}
-        # Partitions of announcements without an outcome, and of those that failed, in their order.
+        # Partitions of announcements that have no outcome yet or have failed, in their order.
         self._announcing: dict[TopicPartition, None] = {}
         self._unannounced: dict[TopicPartition, None] = {}
         session.join(self)
 
     def write(self, change: IsrChange) -> None:
-        """Write one change; its owner is told later how it ended."""
+        """Write one change; the outcome is reported to its owner later."""
         self._in_flight[id(change)] = change
         state = PartitionImage(change.new_isr, change.new_isr, change.leader_id, change.leader_epoch)
         data = codec.encode_state(state, self._controller_epoch())
@@ -80,7 +80,7 @@ class IsrWriter:
         )
 
     def announce(self) -> None:
-        """R4, every 2.5 s: tell the controller which ISRs have changed, if there is something to tell now."""
+        """R4, every 2.5 s: tell the controller which ISRs have changed, if an announcement is due."""
         due = list(self._unannounced | dict.fromkeys(self._owner.take_due_announcement()))
         self._unannounced.clear()
         for begin in range(0, len(due), PARTITIONS_PER_ANNOUNCEMENT):
@@ -90,7 +90,7 @@ class IsrWriter:
             self._session.submit(notice, lambda result, part=part: self._on_announced(part, result))  # type: ignore[misc]
 
     def on_session_event(self, event: SessionEvent) -> None:
-        """See `SessionUser.on_session_event`: with a session end the answers that are still to come."""
+        """See `SessionUser.on_session_event`: when a session ends, no further answers come."""
         if not isinstance(event, SessionEnded):
             return
         self._unannounced = self._announcing | self._unannounced
@@ -128,7 +128,7 @@ class IsrWriter:
     def _on_announced(self, part: list[TopicPartition], result: Result) -> None:
         for named in part:
             self._announcing.pop(named, None)
-        if not isinstance(result, Created):  # perhaps it was made: then the controller reads twice
+        if not isinstance(result, Created):  # the node may exist: then the controller reads the ISRs twice
             self._unannounced |= dict.fromkeys(part)
 
 

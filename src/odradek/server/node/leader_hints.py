@@ -1,4 +1,4 @@
-"""What an answer adds to "not here": who leads the partition, and where that broker is (KIP-951)."""
+"""What a NOT_LEADER_OR_FOLLOWER answer adds: the partition's leader and that broker's address (KIP-951)."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -27,7 +27,7 @@ def endpoints_of(
     listener: str,
     make: Callable[[BrokerId, str, int, str | None], T],
 ) -> list[T]:
-    """The addresses of `leaders`, those that are live, each `make`d of id, host, port and rack."""
+    """The addresses of those `leaders` that are live, each made by `make` from id, host, port and rack."""
     found = []
     for leader in leaders:
         endpoint = core.endpoint(leader, listener)

@@ -1,16 +1,16 @@
-"""What a node has scheduled belongs to its life, and ends with it.
+"""The life of a node: after its end, no callback or request reaches the node.
 
-Whatever may call a node later comes through one of its ports: a turn of the loop, work in the background, an
+Every later call to a node comes through one of its ports: a turn of the loop, work in the background, an
 event of the metadata store, an answer of a peer, a report of compaction, a timer task, a request. A `Life`
-stands before all of them.
+wraps all of these ports.
 
     life = Life(surroundings)
     Node over life.surroundings
     life.end()                    from here on none of them reaches the node: this is what a crash is
 
-Invariant: after `end` nothing of the node runs, and so no answer leaves it. What its threads have begun is
-finished, and not reported. Connections are their owner's: whoever ends a life drops them, and tells the node
-no more.
+Invariant: after `end` nothing of the node runs, so the node sends no more answers. Its threads finish the
+calls that they have begun, and do not report them. The connections belong to the caller of `end`, which
+drops them without telling the node.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Life:
-    """From the construction of a node to its end, in good order or not."""
+    """The time from the construction of a node to its end, by a clean stop or a crash."""
 
     def __init__(self, outside: Surroundings) -> None:
         self.is_over = False
@@ -54,12 +54,12 @@ class Life:
         """The ports that the node is given."""
 
     def end(self) -> None:
-        """Let nothing of the node run any more."""
+        """From now on, run nothing of the node."""
         self.is_over = True
         self._timer.close()
 
     def call(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """`callback`, which does nothing when this life is over."""
+        """Wrap `callback`, so that it does nothing when this life is over."""
 
         def living() -> None:
             if not self.is_over:
@@ -68,7 +68,7 @@ class Life:
         return living
 
     def report(self, callback: Callable[[A], None]) -> Callable[[A], None]:
-        """The same for a callback that is given something."""
+        """The same for a callback that takes an argument."""
 
         def living(outcome: A) -> None:
             if not self.is_over:
@@ -77,7 +77,7 @@ class Life:
         return living
 
     def dispatcher(self, dispatcher: FrameDispatcher) -> FrameDispatcher:
-        """`dispatcher`, which drops what comes when this life is over."""
+        """Wrap `dispatcher`, so that it drops frames when this life is over."""
         return _LivingDispatcher(dispatcher, self)
 
 
@@ -86,7 +86,7 @@ class _Over(Exception):
 
 
 class _LivingDispatcher:
-    """A `FrameDispatcher` that the dead do not have."""
+    """A `FrameDispatcher` that drops frames when the life is over."""
 
     __slots__ = ("_dispatch", "_dispatcher", "_life")
 
@@ -109,7 +109,7 @@ class _LivingDispatcher:
 
 
 class _LivingBackground:
-    """A `Background` whose work is not begun, and not reported, for the dead."""
+    """A `Background` that neither begins nor reports work when the life is over."""
 
     def __init__(self, background: Background, life: Life) -> None:
         self._background = background
@@ -130,7 +130,7 @@ class _LivingBackground:
 
 
 class _LivingPeers:
-    """`Peers` whose answers do not reach the dead."""
+    """`Peers` that report no answers when the life is over."""
 
     def __init__(self, peers: Peers, life: Life) -> None:
         self._peers = peers
@@ -142,7 +142,7 @@ class _LivingPeers:
 
 
 class _LivingStore:
-    """A `MetadataStore` whose events do not reach the dead."""
+    """A `MetadataStore` that reports no events when the life is over."""
 
     def __init__(self, store: MetadataStore, life: Life) -> None:
         self._store = store
@@ -168,7 +168,7 @@ class _LivingStore:
 
 
 class _LivingCleaner:
-    """A `CleanerRunner` whose reports do not reach the dead."""
+    """A `CleanerRunner` that reports nothing when the life is over."""
 
     def __init__(self, runner: CleanerRunner, life: Life) -> None:
         self._runner = runner

@@ -1,15 +1,15 @@
 """One node: everything of a broker but its sockets, its threads and its loop.
 
-This is the one composition. A broker's process, the tests and the simulator make a node by this one call, and
-differ in the `Surroundings` that they give it. Nothing here waits: events come in, effects go out through the
+This is the only composition root of a node. A broker's process, the tests and the simulator all construct
+`Node`, each with its own `Surroundings`. Nothing here blocks: events come in, effects go out through the
 ports.
 
     node = Node(Life(surroundings), layers, image, logs, handlers)   complete; not registered yet
-    node.join(registration, joined)                              it registers, and gets its orders
+    node.join(registration, joined)                              it registers, and receives its orders
     node.serve()                                                 periodic work begins
     node.dispatcher.dispatch(connection, frame)                  requests of clients
     node.peer_dispatcher.dispatch(connection, frame)             requests of other brokers
-    node.let_go()                                                it stops: what waits is answered
+    node.let_go()                                                it stops: waiting requests are answered
     node.life.end()                                              nothing of it runs any more
 """
 
@@ -44,7 +44,7 @@ class ServedHandlers(HandlerTable[BrokerCore], Protocol):
     """The APIs that a node serves."""
 
     def between_brokers(self) -> HandlerTable[BrokerCore]:
-        """The same, and what only brokers may ask of each other."""
+        """The same APIs, and those that only brokers may call."""
 
     def unsupported_api_versions(self) -> Response:
         """The answer to a version of ApiVersions itself that is not served, to be encoded as version 0."""
@@ -72,22 +72,22 @@ class Node:
         self.requests = Dispatcher(
             self.core, handlers, handlers.unsupported_api_versions, surroundings.stalls
         )
-        """Serves requests; a test may set what stands before its handlers."""
+        """Serves requests of clients; a test may interpose faults before its handlers."""
         self.dispatcher = life.dispatcher(self.requests)
         """Where frames of clients go."""
         self.peer_requests = Dispatcher(
             self.core, handlers.between_brokers(), handlers.unsupported_api_versions, surroundings.stalls
         )
-        """Serves requests of the other brokers, likewise."""
+        """Serves requests of the other brokers; a test may interpose faults there too."""
         self.peer_dispatcher = life.dispatcher(self.peer_requests)
-        """Where frames of the other brokers go, which may ask more (`ServedHandlers.between_brokers`)."""
+        """Where frames of other brokers go, which may call more APIs (`ServedHandlers.between_brokers`)."""
         self.schedule = Schedule(surroundings.timer)
         """Periodic work; empty before `serve`."""
         self._cleaner: CleanerHost | None = None
 
     @property
     def cleaner(self) -> CleanerHost:
-        """Compaction; made, and its code loaded, when housekeeping first looks for work."""
+        """Compaction; created, and its code loaded, when housekeeping first looks for work."""
         if self._cleaner is None:
             self._cleaner = self._surroundings.stalls.load(self._make_cleaner)
         return self._cleaner
@@ -110,7 +110,7 @@ class Node:
         """Join the cluster under these addresses.
 
         `joined` is called with None when this broker has obeyed the orders for all that it is to lead, or
-        with the error that keeps it from joining.
+        with the error that prevents it from joining.
         """
         core, logs = self.core, self.core.logs
         registration = BrokerImage(
@@ -135,7 +135,7 @@ class Node:
         )
 
     def let_go(self) -> None:
-        """The broker stops: end the periodic work and answer every parked request with what there is."""
+        """The broker stops: end the periodic work and answer every parked request with what it has so far."""
         self.schedule.close()
         core = self.core
         core.fetchers.close()
@@ -147,13 +147,13 @@ class Node:
                     operation.force_complete()
 
     def stop_compaction(self) -> None:
-        """Drop what is being cleaned, and begin nothing any more."""
+        """Drop all cleanings under way, and begin no more."""
         if self._cleaner is not None:
             self._cleaner.close()
 
 
 def known_at_start(loaded: ClusterImage) -> ClusterImage:
-    """What a broker knows at first: settings. Topics and brokers come with UpdateMetadata."""
+    """The image at the start: settings only. Topics and brokers come with UpdateMetadata."""
     return ClusterImage(
         cluster_id=loaded.cluster_id,
         topic_configs=loaded.topic_configs,
@@ -164,7 +164,7 @@ def known_at_start(loaded: ClusterImage) -> ClusterImage:
 
 
 def expected_logs(loaded: ClusterImage, broker_id: BrokerId, last: LogDirsDocument | None) -> ExpectedLogs:
-    """What the store says of a broker's logs: the whole image, and how the controller saw the broker last."""
+    """The logs that the store expects: from the whole image, and the controller's last view of the broker."""
     assigned = {
         TopicPartition(topic.name, number): (topic, partition)
         for topic in loaded.topics.values()

@@ -1,34 +1,34 @@
-"""What clients sent with acks=0 and did not stay for: its batches are to be checked, its connection is gone.
+"""Produce requests with acks=0 whose batches are still to be checked, but whose connections are closed.
 
-A client may close at once and mean it, so the work goes on; but a connection has one request at work, and
-nothing else would bound what those that are gone have left behind.
+A client may close right after sending, and expects its records to be appended, so the checks continue. An
+open connection has only one request at work; this bounds the requests of closed connections.
 
     8 MiB, its connection is lost     kept: 8 of 16 MiB
-    another 9 MiB                     abandoned, as if it had been lost on its way
+    another 9 MiB                     abandoned, as if the network had lost it
     the first is appended             0 of 16 MiB
 """
 
 from typing import Final
 
 ORPHANED_BYTES_MAX: Final = 16 << 20
-"""Of batches that are not checked yet and whose connections are gone, over all of them."""
+"""The most bytes of unchecked batches of all closed connections together."""
 
 
 class Orphans:
-    """The requests whose connections are gone, as a number of bytes."""
+    """Counts the bytes of requests whose connections are closed."""
 
     def __init__(self) -> None:
         self.size_bytes = 0
         """At most ORPHANED_BYTES_MAX."""
 
     def adopt(self, size_bytes: int) -> bool:
-        """Whether the work on so many bytes may go on; each such call needs one of `release`."""
+        """Whether the checks of this many bytes may continue; if so, the caller must call `release` later."""
         if self.size_bytes + size_bytes > ORPHANED_BYTES_MAX:
             return False
         self.size_bytes += size_bytes
         return True
 
     def release(self, size_bytes: int) -> None:
-        """They are checked."""
+        """These bytes are checked."""
         self.size_bytes -= size_bytes
         assert self.size_bytes >= 0, "released more than was adopted"

@@ -1,16 +1,16 @@
 """The controller's orders on their way to the brokers: one queue for each, one request in flight in each.
 
 An order is sent again until it is answered, or until its broker is gone from the controller's image: orders
-are never left out, and never overtake each other. A broker that registers again is told everything anew, so
-what was meant for its earlier registration is dropped.
+are never skipped and never overtake each other. A broker that registers again gets all its orders anew, so
+orders for its earlier registration are dropped.
 
     send(2, A), send(2, B)      A goes out
     A has no answer             A again, RETRY_MS later
     A is answered               B goes out, the answer goes to the controller
     broker 2 is gone            B is dropped, and what comes for it ignored
 
-This broker's own orders do not go through `Peers`, which it is no part of. They are made requests and
-obeyed in the same way, behind the same fences, but never bytes.
+Orders to this broker itself do not go through `Peers`. They are made into requests and obeyed in the same
+way, after the same fences, but they are never encoded as bytes.
 """
 
 import logging
@@ -46,7 +46,7 @@ class _Queue:
         self.waiting: deque[tuple[int, BrokerMessage]] = deque()
         # The first order as a request; None while it is being made.
         self.request: OrderRequest | None = None
-        # What sends the first order again; None while that is in flight.
+        # The timer task that sends the first order again; None while that order is in flight.
         self.retry: TimedCall | None = None
 
 
@@ -71,11 +71,11 @@ class OutgoingOrders:
         self._defer = defer
         self._timer = timer
         self._answered = answered
-        # By broker; a queue is there from its broker's first order until `forget`.
+        # By broker; a broker has a queue from its first order until `forget`.
         self._queues: dict[BrokerId, _Queue] = {}
 
     def send(self, broker_id: BrokerId, number: int, order: BrokerMessage) -> None:
-        """Send after all earlier ones to that broker; `answered` is called later, if an answer comes."""
+        """Send an order after all earlier ones to that broker; `answered` is called when an answer comes."""
         queue = self._queues.get(broker_id)
         if queue is None:
             queue = self._queues[broker_id] = _Queue(broker_id)
@@ -84,13 +84,13 @@ class OutgoingOrders:
             self._begin(queue)
 
     def forget(self, broker_id: BrokerId) -> None:
-        """The broker's registration is over: drop its orders, and ignore what is still answered."""
+        """The broker's registration is over: drop its orders, and ignore answers that still arrive."""
         queue = self._queues.pop(broker_id, None)
         if queue is not None and queue.retry is not None:
             queue.retry.cancel()
 
     def forget_all(self) -> None:
-        """This broker is the controller no longer, or once more: nothing of before is sent any more."""
+        """This broker lost or regained the controller role: send no order from before."""
         for broker_id in list(self._queues):
             self.forget(broker_id)
 
@@ -103,7 +103,7 @@ class OutgoingOrders:
         self._defer(lambda: self._slices.run(self._first_request(queue), _not_made))
 
     def _first_request(self, queue: _Queue) -> Steps[None]:
-        """Make the first order a request, and send it."""
+        """Make the first order into a request, and send it."""
         _, order = queue.waiting[0]
         queue.request = yield from to_request(order)
         self._transmit(queue)
@@ -143,5 +143,5 @@ class OutgoingOrders:
 
 
 def _not_made(error: Exception) -> None:
-    """Our own mistake: its broker gets no order before it registers again."""
+    """A bug of ours: the order's broker gets no more orders before it registers again."""
     _log.error("an order could not be made a request", exc_info=error)

@@ -4,20 +4,20 @@
     later                    on_outcome(LeaderAndIsrResponse(...)), or on_outcome(ApiError(...))
 
 Every outcome is an event of its own: `done` is called once, never before `send` has returned, and not at
-all when the life of the node is over. What goes over it are the wire's bytes: an implementation has a
-`net.request_pipeline` under each of its connections, and decodes each answer with the API's response class.
+all when the life of the node is over. Requests and responses travel in Kafka's encoding: an implementation
+uses a `net.request_pipeline` per connection, and decodes each answer with the API's response class.
 
-An implementation keeps one connection per broker, opened when there is something to send, and again after
-it failed. A broker answers the requests of a connection one after another, so what is sent here is done in
-that order as long as nothing fails. After a failure it is unknown whether a request was done, or still will
-be; the caller tries again or not. A peer is served by the handlers of the listener between brokers
+An implementation keeps one connection per broker, opened when there is a request to send, and again after it
+failed. A broker answers the requests of a connection one after another, so requests are executed in the order
+of `send` as long as nothing fails. After a failure it is unknown whether a request was executed or still will
+be; the caller decides whether to retry. A peer is served by the handlers of the listener between brokers
 (`Node.peer_dispatcher`).
 
-Who uses it: the controller, for its orders (`outgoing_orders`). A follower's requests (Fetch with a replica
-id, OffsetForLeaderEpoch, ListOffsets) have the same shape, and so has whatever brokers will ask of the
-controller. A Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would hold back every order
+The controller uses it for its orders (`outgoing_orders`). A follower's requests (Fetch with a replica id,
+OffsetForLeaderEpoch, ListOffsets) have the same shape, and so will later requests of brokers to the
+controller. A Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would delay every order
 behind it: fetchers (`replica_fetchers`) have a `Peers` with connections of their own (X1), never this one.
-Announcements of ISR changes (R4) need no peer, they go through the metadata store.
+Announcements of ISR changes (R4) need no peer: they go through the metadata store.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from odradek.base.values import value
 from odradek.wire.message import Message
 
 PeerOutcome: TypeAlias = Message | ApiError
-"""The response, of the request's API and version; or why there is none (see `net`'s ConnectionFailed)."""
+"""The response, in the API and version of the request; or an error (see `net`'s ConnectionFailed)."""
 OnPeerOutcome: TypeAlias = Callable[[PeerOutcome], None]
 
 
@@ -42,20 +42,20 @@ class PeerRequest:
     broker_id: BrokerId
     message: Message
     version: int
-    """In which the message is encoded, and its response too."""
+    """The version in which the message and its response are encoded."""
     timeout_ms: int
-    """After which its outcome is REQUEST_TIMED_OUT, and its connection is given up."""
+    """After this time the outcome is REQUEST_TIMED_OUT, and the connection is closed."""
 
 
 class Peers(Protocol):
     """The other brokers, as one broker reaches them; see the module's head."""
 
     def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
-        """Send a request after all earlier ones to that broker; `done` gets its one outcome, later."""
+        """Send a request after all earlier ones to that broker; `done` is called once, with the outcome."""
 
 
 class NoPeers:
-    """The `Peers` of a broker that is a cluster of its own: it knows nobody."""
+    """The `Peers` of a broker that is alone in its cluster."""
 
     def __init__(self, defer: Defer) -> None:
         self._defer = defer

@@ -1,4 +1,4 @@
-"""What the synchronous part of a broker needs of the outside: given by the loop, or by a simulator."""
+"""The ports that the synchronous part of a broker uses: implemented on the loop, or by a simulator."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,35 +13,35 @@ from odradek.server.node.peers import Peers
 from odradek.storage.finding import Finding
 from odradek.timer import Timer
 
-if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
+if TYPE_CHECKING:  # compaction is loaded when there may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Everything outside of one node that it uses: time, chance, threads, the metadata store, its owner."""
+    """All that a node uses of the outside: time, random numbers, threads, the metadata store, its owner."""
 
     clock: Clock
     turn_time: TurnTime
-    """The time of the loop's turns; a simulator lets slices end where its seed says."""
+    """Measures the turns of the loop; in a simulator the seed decides where slices end."""
     chance: Chance
     timer: Timer
-    """The one timer that everything waits on."""
+    """The only timer: every deadline and delay of the node uses it."""
     background: Background
     defer: Defer
     cleaner_runner: "Callable[[], CleanerRunner]"
-    """Makes what does the work of compaction; called when there first may be some."""
+    """Makes the runner of compaction; called when there may be compaction work for the first time."""
     peers: Peers
     """The other brokers of the cluster, for the controller's orders."""
     connect_fetchers: Callable[[], Peers]
-    """Makes a `Peers` with connections of its own; called for each of the numbers that fetchers have."""
+    """Makes a `Peers` with connections of its own; called once for each fetcher number."""
     store: MetadataStore
-    """Not open: the node opens its session when it joins, and whenever one has ended."""
+    """Passed in closed: the node opens a session when it joins, and another one when a session has ended."""
     stalls: LoopStalls
-    """Measures the handling of requests, and says which one held the thread too long."""
+    """Measures the handling of requests, and reports those that held the thread too long."""
     on_finding: Callable[[Finding], None]
-    """Called with each thing that the node finds not to be as it should: at its start, and later."""
+    """Called with each problem that the node finds, at its start and later."""
     on_failure: Callable[[str], None]
     """Called with the reason when the node cannot go on; the owner then stops it."""
     boot_id: str = ""
-    """Names the time since the machine was started (R15); empty when it is not known."""
+    """The boot id of the machine (R15), which changes when it restarts; empty when it is not known."""

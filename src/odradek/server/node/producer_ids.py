@@ -1,7 +1,7 @@
 """Producer ids for idempotent producers: unique in the cluster, given out from blocks (KIP-730).
 
-Invariant: an id is given once. Blocks come from the controller; the next one is asked for when this one is
-nearly used up, so that producers wait only for the very first.
+Invariant: an id is given once. Blocks come from the controller; the next block is requested when the current
+one is nearly used up, so that producers wait only for the first block.
 """
 
 from collections import deque
@@ -23,19 +23,19 @@ class ProducerIds:
     def __init__(self, broker_id: BrokerId, controller: ControllerHost) -> None:
         self._broker_id = broker_id
         self._controller = controller
-        # [next, end) is what may still be given out; empty before the first block.
+        # The ids in [next, end) may still be given out; empty before the first block.
         self._next: ProducerId = 0
         self._end: ProducerId = 0
-        # The block after that, when it came early.
+        # The next block, if it arrived before this one was used up.
         self._spare: ProducerIdBlock | None = None
-        # When fewer than this are left, another block is asked for.
+        # When fewer ids than this are left, another block is requested.
         self._low = 0
         self._asked = False
         # Callers that wait for an id, oldest first.
         self._waiting: deque[Later[ProducerId | ErrorCode]] = deque()
 
     def take(self, later: Later[ProducerId | ErrorCode]) -> ProducerId | ErrorCode | None:
-        """The result is a producer id that nobody else gets, or the reason why there is none."""
+        """Returns a producer id that is never given out again, or the error if there is none."""
         taken = self._next_id()
         self._ask_if_low()
         if taken is None and not self._asked:  # the controller has answered already

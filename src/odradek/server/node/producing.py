@@ -1,13 +1,14 @@
-"""What a client produces, on its way into the logs: checked, admitted to its transaction, and appended.
+"""Runs a produce request: checks its batches, admits them to their transaction, and appends them.
 
     light      few bytes, not compressed    the logs check the batches as they append them
     heavy      all else                     checked in steps first (`record_work`)
-    transactional                           admitted after the check, so that nothing comes between that and
-                                            the append (`transaction_admission`)
+    transactional                           admitted after the check, so that nothing happens between the
+                                            admission and the append (`transaction_admission`)
     wide       more than ITEMS_PER_STEP     appended in steps, a partition in each
                partitions
 
-Invariant: the batches are let go of when they are appended. What waits for acks holds names and numbers only.
+Invariant: a batch is released when it is appended. An operation that waits for acks holds only names and
+numbers.
 """
 
 import logging
@@ -34,7 +35,7 @@ from odradek.server.node.transaction_admission import (
 _log = logging.getLogger(__name__)
 
 LIGHT_BYTES_MAX: Final = 4 << 10
-"""Uncompressed records of one request that need no check in steps: they cannot be more than 600."""
+"""Uncompressed records of up to this size need no check in steps: there cannot be more than 600 of them."""
 _CODEC_AT: Final = 22
 """The byte of a batch header that holds the codec."""
 
@@ -46,15 +47,15 @@ class Connection(Protocol):
         """Handle no more of its requests."""
 
     def when_lost(self, abandon: Callable[[], None]) -> None:
-        """Call `abandon` when the connection is lost before the request at work is answered."""
+        """Call `abandon` if the connection is lost before the current request is answered."""
 
 
 class ProducePorts(Protocol):
-    """What a produce uses of its broker."""
+    """The parts of its broker that a produce uses."""
 
     @property
     def replicas(self) -> ReplicaManager:
-        """Appends."""
+        """Appends the batches."""
 
     @property
     def record_work(self) -> RecordWork:
@@ -62,11 +63,11 @@ class ProducePorts(Protocol):
 
     @property
     def slices(self) -> Slices:
-        """Appends to many partitions."""
+        """Runs the appends to many partitions in slices."""
 
     @property
     def orphans(self) -> Orphans:
-        """Bounds what is checked for connections that are gone."""
+        """Bounds the checks for connections that are closed."""
 
     @property
     def admission(self) -> TransactionAdmission:
@@ -103,30 +104,30 @@ class Produce:
         ability: Ability,
         internal_allowed: bool,
     ) -> None:
-        """`entries` are taken over, and emptied when they are appended."""
+        """The produce owns `entries` from now on, and empties them when they are appended."""
         self._ports = ports
         self._connection = connection
         self._entries = entries
-        """What is to be appended; empty afterwards."""
+        """The batches to append; empty afterwards."""
         self._later = later
-        """Where the outcomes go, unless `begin` returns them."""
+        """Called with the outcomes, unless `begin` returns them."""
         self._acks = acks
         self._timeout_ms = timeout_ms
         self._transactional_id = transactional_id
         self._ability = ability
-        """What the producer knows of transactions."""
+        """What the producer supports of transactions."""
         self._internal_allowed = internal_allowed
         self._is_wide = len(entries) > ITEMS_PER_STEP
         self._size_bytes = 0
-        """Of the batches that are being checked in later turns."""
+        """The size of the batches that are being checked in later turns."""
         self._is_adopted = False
-        """Whether its connection is gone, and `Orphans` counts its bytes."""
+        """Whether its connection is closed, and `Orphans` counts its bytes."""
 
     def begin(self) -> AppendOutcomes | None:
-        """Append; the result is there when `acks` is satisfied.
+        """Append; returns the outcomes if `acks` is satisfied at once, else `later` is called with them.
 
-        Nothing comes of it when the connection is lost while batches are checked, or when a check fails by a
-        mistake of ours: that closes the connection.
+        There are no outcomes if the connection is lost while batches are checked, or if a check fails by a
+        bug of ours, which closes the connection.
         """
         entries = self._entries
         if is_light(entries):
@@ -152,7 +153,7 @@ class Produce:
         self._connection.close()
 
     def _on_lost(self, job: RecordJob) -> None:
-        """With acks=0 a client may close at once and mean it: it is checked on as far as `Orphans` allows."""
+        """With acks=0 a client may close right after sending: the checks continue if `Orphans` allows it."""
         if job.is_over:
             return
         self._is_adopted = self._acks == 0 and self._ports.orphans.adopt(self._size_bytes)
@@ -164,10 +165,10 @@ class Produce:
             self._is_adopted = False
             self._ports.orphans.release(self._size_bytes)
 
-    # --- after that
+    # --- after the checks
 
     def _deliver(self, outcomes: AppendOutcomes | None) -> None:
-        """Give what is known in a later event to whom `begin` could not return it."""
+        """Call `later`, in a later event, with the outcomes that `begin` could not return."""
         if outcomes is not None:
             self._later(outcomes)
             self._ports.replicas.purgatories.wake_changed()
@@ -181,7 +182,7 @@ class Produce:
         return self._append(checked)
 
     def _append_admitted(self, checked: Mapping[TopicPartition, Batches]) -> Steps[AppendOutcomes | None]:
-        """Append what the coordinator of its transaction consents to."""
+        """Append the batches that the coordinator of their transaction admits."""
 
         def on_admitted(admission: Admission) -> None:
             if self._is_wide:
@@ -227,14 +228,14 @@ class Produce:
         return self._ports.slices.result_of(steps, self._later, self._on_append_failed)
 
     def _on_append_failed(self, error: Exception) -> None:
-        """Our own mistake, after some partitions were written; which ones is not known."""
+        """A bug of ours, after some partitions were written; which ones is unknown."""
         entries = self._entries
         _log.error("a produce to %d partitions failed", len(entries), exc_info=error)
         self._later({key: AppendOutcome(ErrorCode.UNKNOWN_SERVER_ERROR) for key in entries})
 
 
 def is_light(entries: Mapping[TopicPartition, Buffer]) -> bool:
-    """Whether the log may validate everything by itself, well within a millisecond."""
+    """Whether the log can check all batches as it appends them, well within a millisecond."""
     size_bytes = 0
     for batches in entries.values():
         size_bytes += len(batches)

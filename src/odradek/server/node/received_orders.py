@@ -1,15 +1,15 @@
 """The controller's orders as this broker receives them: LeaderAndIsr, StopReplica, UpdateMetadata.
 
 They are obeyed one after another, each in slices: an order that names ten thousand partitions makes ten
-thousand logs, and others are served in between. Before anything of it is obeyed, an order has to pass two
-fences:
+thousand logs, and other requests are served in between. Before any part of it is obeyed, an order has to pass
+two fences:
 
     its controller epoch is below the one last obeyed    STALE_CONTROLLER_EPOCH (R5a)
     its broker epoch is below our registration's         STALE_BROKER_EPOCH (R16): meant for an earlier one
     its broker epoch is above that                       obeyed: the controller knew our registration first
 
-An order of this broker's own controller comes the same way as one that the wire brought. Each outcome goes
-out in an event of its own: whatever its receiver does or raises, the next order is obeyed.
+An order of this broker's own controller takes the same way as one from the network. Each outcome is reported
+in an event of its own: whatever its receiver does or raises, the next order is obeyed.
 """
 
 import logging
@@ -42,35 +42,35 @@ _log = logging.getLogger(__name__)
 _TOPICS_LOGGED_MAX: Final = 10
 
 Obeyed: TypeAlias = Later[OrderOutcome]
-"""Where the outcome of an order goes."""
+"""Called with the outcome of an order."""
 
 
 class RoleFollower(Protocol):
-    """What coordinators and fetchers have to know of orders."""
+    """A coordinator or the fetchers, which must know the roles that orders assign."""
 
     def on_roles(self, changes: RoleChanges) -> None:
-        """Partitions are led here, or no longer."""
+        """Called when partitions are led here, or are no longer led here."""
 
 
 class TopicFollower(RoleFollower, Protocol):
-    """A coordinator that keeps things by topic."""
+    """A coordinator that keeps state by topic."""
 
     def on_topics_gone(self, topics: list[str]) -> None:
-        """These topics were deleted."""
+        """Called with the names of deleted topics."""
 
     def on_topics(self) -> None:
-        """Topics were made, removed or grown."""
+        """Called when topics were created or deleted, or got more partitions."""
 
 
 class ImageFollower(RoleFollower, Protocol):
-    """A coordinator to which a topic that the image does not know may be one that was deleted."""
+    """A coordinator that treats a topic which the image does not have as a deleted topic."""
 
     def on_topics_known(self) -> None:
-        """The image has every topic: the controller tells all facts before it gives the first role."""
+        """Called when the image has every topic: the controller sends all facts before the first role."""
 
 
 class ReceivedOrders:
-    """The orders that were received and are not obeyed yet, and how they are obeyed."""
+    """Queues the orders that this broker has received, and obeys them."""
 
     def __init__(
         self,
@@ -101,14 +101,14 @@ class ReceivedOrders:
         """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
         self.has_roles = False
         """Whether a LeaderAndIsr was obeyed since the start."""
-        # What comes after the order in hand, oldest first; empty unless `is_at_work`.
+        # The orders after the current one, oldest first; empty unless `is_at_work`.
         self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
         self.is_at_work = False
-        """Whether an order is in hand, of which the image may have a part; the next ones follow."""
-        # Topics that the order in hand has removed, or made known; empty between orders.
+        """Whether an order is being obeyed; the image may have a part of it."""
+        # Topics that the current order has removed, or made known; empty between orders.
         self._gone_topics: list[str] = []
         self._new_topics: list[str] = []
-        # Whether the order in hand has made, removed or grown a topic.
+        # Whether the current order has created or removed a topic, or added partitions to one.
         self._have_topics_changed = False
 
     def receive(self, request: OrderRequest, obeyed: Obeyed) -> None:
@@ -130,7 +130,7 @@ class ReceivedOrders:
     def _outcome_of(self, request: OrderRequest) -> Generator[None, None, OrderOutcome]:
         try:
             return (yield from self._obey(request))
-        except Exception:  # our own mistake, which the controller is told
+        except Exception:  # a bug of ours, reported to the controller
             _log.exception("%s could not be obeyed", type(request).__name__)
             return OrderOutcome(ErrorCode.UNKNOWN_SERVER_ERROR)
 
@@ -192,7 +192,7 @@ class ReceivedOrders:
         return changes
 
     def _forget_others(self, message: UpdateMetadata) -> Steps[None]:
-        """Forget the topics that were deleted while this broker was not registered, and nobody told it."""
+        """Forget the topics that were deleted while this broker was not registered and got no orders."""
         there_are = frozenset(message.all_topics or ())
         gone = [name for name in self._image.topics if name not in there_are]
         for begin in range(0, len(gone), TOPICS_PER_PART):
@@ -218,9 +218,9 @@ class ReceivedOrders:
         ]
 
     def _log_topics(self, *, is_first_news: bool) -> None:
-        """One line for the topics that an order made, and one for those that it removed.
+        """Log one line for the topics that an order made, and one for those that it removed.
 
-        The first news after a registration make all topics known and are no event.
+        The first UpdateMetadata after a registration makes all topics known, and is not logged.
         """
         new, self._new_topics = self._new_topics, []
         if new and not is_first_news:
@@ -230,7 +230,7 @@ class ReceivedOrders:
             _log.info("topics deleted: %s", _listed(gone), extra={"topics": gone[:_TOPICS_LOGGED_MAX]})
 
     def _tell_of_topics(self) -> None:
-        """An order is obeyed: give the names of all its topics to the groups, once."""
+        """Called after an order is obeyed: give the names of all its topics to the groups, once."""
         gone, self._gone_topics = self._gone_topics, []
         if gone:
             self._groups.on_topics_gone(gone)
@@ -239,25 +239,25 @@ class ReceivedOrders:
             self._groups.on_topics()
 
     def _shape(self, name: str) -> tuple[TopicId, int] | None:
-        """Which topic has that name, and how many partitions it has; leaders and replicas are no matter."""
+        """The id of the topic with that name and its number of partitions, without leaders and replicas."""
         topic = self._image.topic(name)
         return None if topic is None else (topic.topic_id, len(topic.partitions))
 
 
 def _not_handed_out(error: Exception) -> None:
-    """The outcome of an order in hand has no way out; the next order to come begins anew."""
+    """The outcome of the current order could not be reported; the next order that arrives starts anew."""
     _log.error("the outcome of an order could not be handed out", exc_info=error)
 
 
 def _listed(names: list[str]) -> str:
-    """Up to _TOPICS_LOGGED_MAX names, and how many more there are."""
+    """Up to _TOPICS_LOGGED_MAX of the names, and the number of the others."""
     words = ", ".join(names[:_TOPICS_LOGGED_MAX])
     more = len(names) - _TOPICS_LOGGED_MAX
     return f"{words} and {more} more" if more > 0 else words
 
 
 def _log_roles(changes: RoleChanges) -> None:
-    """One line for each partition that has another leader, or has one here; not for those just made."""
+    """Log one line for each partition whose leader changed, or is now this broker; not for new ones."""
     for role, parts in (("led here", changes.leading), ("followed here", changes.following)):
         for part in parts:
             if not part.is_new:

@@ -1,19 +1,19 @@
 """Runs work on records that is too long for one turn of the loop: checks of batches, lookups by time.
 
-The first steps of a work are done at once, which is all that usual requests need. The rest follows in slices
-of the loop, a step at a time, always of the work that has had the fewest steps: a batch of 100 KB overtakes
-one of six million records.
+The first steps of a job run at once, which is all that usual requests need. The rest follows in slices of the
+loop, a step at a time, always of the job that has run the fewest steps: a batch of 100 KB overtakes one of
+six million records.
 
-What a work gives away runs in the background, one call at a time, so that the other threads stay free for
-the disk. A call whose result takes memory waits until there is room, in one of two rows:
+A job may give a call away to the background, which runs one such call at a time, so that the other threads
+stay free for the disk. A call whose result takes memory waits until there is room, in one of two queues:
 
-    usual    up to 8 MiB      USUAL_AT_ONCE works hold such a result
+    usual    up to 8 MiB      USUAL_AT_ONCE jobs hold such a result
     large    more             LARGE_AT_ONCE
 
-Invariant: a work has room for one result at a time. It gives that back before it waits for the next one, or
-a few works of two batches each would hold all rooms and wait for one another.
+Invariant: a job has room for one result at a time. It gives that room back before it waits for the next one;
+otherwise a few jobs of two batches each would hold all the room and wait for one another.
 
-A work that nobody waits for any more is abandoned: what it has not begun is not begun.
+A job without a waiting request is abandoned: it begins no further step.
 """
 
 import logging
@@ -30,7 +30,7 @@ from odradek.records.work import Away, RecordSteps
 T = TypeVar("T")
 
 STEPS_AT_ONCE: Final = 4
-"""How many steps a work is given at once: together a millisecond at most."""
+"""How many steps of a job run at once: together a millisecond at most."""
 USUAL_AT_ONCE: Final = 4
 LARGE_AT_ONCE: Final = 1
 
@@ -39,29 +39,29 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True, order=True)
 class RecordJob:
-    """One work on its way; ordered by which is next."""
+    """One job under way; jobs are ordered by whose step is next."""
 
     steps: int
-    """How many steps it has had."""
+    """How many steps it has run."""
     number: int
-    """In the order in which they came."""
+    """Jobs are numbered in the order in which they arrived."""
     work: RecordSteps[Any] = field(compare=False)
     later: Later[Any] = field(compare=False)
     failed: Callable[[Exception], None] = field(compare=False)
     abandon: Callable[[], None] = field(compare=False)
-    """Ends the work, of which nothing is heard any more."""
+    """Ends the job; neither `later` nor `failed` is called after that."""
     given: Any = field(compare=False, default=None)
     """What the call that it gave away returned."""
     error: Exception | None = field(compare=False, default=None)
-    """What that call raised, or the work itself."""
+    """What that call or the job itself raised."""
     row: "_Row | None" = field(compare=False, default=None)
-    """The row in which it takes room while it holds memory."""
+    """The queue in which it takes room while it holds memory."""
     is_over: bool = field(compare=False, default=False)
-    """Whether it has ended, or was abandoned; no step of it runs any more."""
+    """Whether it has ended or was abandoned; no further step of it runs."""
     has_returned: bool = field(compare=False, default=False)
-    """Whether `RecordWork.run` has returned: what the work ends with is an event from then on."""
+    """Whether `RecordWork.run` has returned; if so, the end of the job is an event of its own."""
     result: Any = field(compare=False, default=None)
-    """What it ended with, if it ended before that; `error` is what it raised."""
+    """What it returned, if it ended before `RecordWork.run` returned; `error` is what it raised."""
 
 
 @dataclass(slots=True)
@@ -69,32 +69,32 @@ class _Row:
     """Calls that wait for room, oldest first."""
 
     room: int
-    """How many works may still begin one; -1 where no room is needed."""
+    """How many jobs may still begin such a call; -1 if no room is needed."""
     waiting: deque[tuple[RecordJob, Away]] = field(default_factory=deque)
 
 
 class RecordWork:
-    """Runs all work on records of one node."""
+    """Runs all jobs on records of one node."""
 
     def __init__(self, slices: Slices, background: Background) -> None:
         self._slices = slices
         self._background = background
         self._ready: list[RecordJob] = []
-        """A heap of the works that have a next step."""
+        """A heap of the jobs that have a next step."""
         self._is_sliced = False
-        """Whether the steps of those are among the slices of the loop."""
+        """Whether their steps run in slices of the loop now."""
         self._away: RecordJob | None = None
-        """Whose call is in the background."""
+        """The job whose call runs in the background."""
         self._freeing, self._usual, self._large = _Row(-1), _Row(USUAL_AT_ONCE), _Row(LARGE_AT_ONCE)
         self._count = 0
 
     def run(
         self, work: RecordSteps[T], later: Later[T], failed: Callable[[Exception], None]
     ) -> T | RecordJob:
-        """Run `work`; the result is what it returns, or until then the job, which may be abandoned.
+        """Run `work`. Returns what it returns, or the job if it has not ended yet; a job may be abandoned.
 
-        `failed` is called for mistakes of ours, when the work or `later` raises after this has returned; that
-        has been logged then. What the work raises before comes out of this call.
+        `failed` is called for bugs of ours: when `work` or `later` raises after `run` has returned; the error
+        has been logged by then. Raises what `work` raises before that.
         """
         job = RecordJob(0, self._count, work, later, failed, lambda: self._abandon(job))
         self._count += 1
@@ -127,12 +127,12 @@ class RecordWork:
         for row in self._rows():
             row.waiting = deque(one for one in row.waiting if one[0] is not job)
         job.work.close()
-        if job is not self._away:  # else when its call returns: until then that holds the memory
+        if job is not self._away:  # else it is freed when its call returns, which holds the memory until then
             self._free(job)
 
     @property
     def waiting(self) -> int:
-        """How many works have a next step, or wait for the background to begin with them."""
+        """How many jobs have a next step, or wait until the background takes their call."""
         return len(self._ready) + sum(len(row.waiting) for row in self._rows())
 
     def _rows(self) -> tuple[_Row, ...]:
@@ -153,7 +153,7 @@ class RecordWork:
         self._is_sliced = False
 
     def _advance(self, job: RecordJob) -> bool:
-        """Run one step; returns whether the job has a next one now."""
+        """Run one step. Returns whether the job has a next step now."""
         if job.is_over:
             return False
         given, error = job.given, job.error
@@ -199,7 +199,7 @@ class RecordWork:
         if not step.bytes_max:
             row = self._freeing
         else:
-            self._free(job)  # of the batch before, which the work has done with
+            self._free(job)  # the memory of the previous batch, which the job has finished
             row = self._usual if step.bytes_max <= DECOMPRESSED_USUAL_BYTES_MAX else self._large
         row.waiting.append((job, step))
         self._next_call()

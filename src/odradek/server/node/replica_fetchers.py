@@ -1,16 +1,16 @@
-"""Runs the fetchers of a node: sends what they ask, gives them the answers, wakes them at their times.
+"""Runs the fetchers of a node: sends their asks, gives them the answers, wakes them at their times.
 
-What to ask and what an answer means is `replication.fetcher`'s. Here it becomes requests of the wire, and
-goes to the leaders over connections of its own: a Fetch waits at its leader, and would hold back every order
-behind it.
+`replication.fetcher` decides what to ask and what an answer means. This module makes the asks into requests
+and sends them to the leaders over connections of its own: a Fetch waits at its leader, and would delay every
+order behind it.
 
     LeaderAndIsr   on_roles(following p, leader 2)      the fetcher of 2 has something to ask
     a turn later   FetchRequest to 2                    made in steps
     the answer     applied in steps, then the next request
     no answer      the fetcher rests; a timed call wakes it
 
-One fetcher has one request under way, and one connection to its broker: fetchers of different numbers never
-share one.
+Each fetcher has one request under way, and one connection to its broker: fetchers of different numbers never
+share a connection.
 """
 
 import logging
@@ -40,12 +40,12 @@ from odradek.wire.message import Message
 _log = logging.getLogger(__name__)
 
 _SERIOUS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW, NoteKind.FAILED})
-"""Each of them is logged; the others may come often, and are logged within bounds."""
+"""These events are always logged; the others may be frequent, and are logged within bounds."""
 _CUTS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW})
 
 
 class ReplicaFetchers:
-    """The fetchers of one node, and what drives them; owned by the node's thread."""
+    """Drives the fetchers of one node; owned by the node's thread."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ReplicaFetchers:
         defer: Defer,
         on_cut: Callable[[], None],
     ) -> None:
-        """`connect` makes a `Peers` with connections of its own; `on_cut` is called after logs were cut (X3).
+        """`connect` makes a `Peers` with connections of its own; `on_cut` is called after truncations (X3).
 
         `broker_epoch` returns the epoch of this broker's registration.
         """
@@ -82,20 +82,20 @@ class ReplicaFetchers:
         )
         """Which partitions are followed, and how far."""
         self.noted: Counter[NoteKind] = Counter()
-        """What has happened since the start, by kind."""
+        """How many events of each kind there were since the start."""
         self._remarks = Complaints(_log, timer.clock, "%d more remarks about fetching from leaders")
         self._peers: dict[int, Peers] = {}
         """The connections of all fetchers of a number, one to each broker."""
         self._to_ask: dict[Fetcher, None] = {}
-        """Fetchers that a later turn lets ask; empty unless `_has_asked_for_turn`."""
+        """Fetchers that ask in a later turn; empty unless `_has_asked_for_turn`."""
         self._has_asked_for_turn = False
         self._wakes: dict[Fetcher, TimedCall] = {}
-        """What wakes fetchers that have nothing to ask now."""
+        """The timed calls that wake fetchers with nothing to ask now."""
         self._is_spreading = False
         self._has_cut = False
-        """Whether logs were cut since `on_cut` was called last."""
+        """Whether logs were truncated since the last call of `on_cut`."""
         self.is_closed = False
-        """Whether the broker stops: nothing is asked or applied any more."""
+        """Whether the broker stops: no more asks are sent, and no more answers applied."""
 
     # --- what is followed
 
@@ -114,13 +114,13 @@ class ReplicaFetchers:
                 self._let_ask(fetcher)
 
     def resign_lost(self) -> None:
-        """A log directory went offline: follow no longer what lay in it."""
+        """A log directory went offline: no longer follow the partitions that were in it."""
         for topic_partition in self.manager.names():
             if self._logs.log(topic_partition) is None:
                 self.manager.unfollow(topic_partition)
 
     def close(self) -> None:
-        """The broker stops."""
+        """Called when the broker stops."""
         self.is_closed = True
         for wake in self._wakes.values():
             wake.cancel()
@@ -129,7 +129,7 @@ class ReplicaFetchers:
     # --- asking
 
     def _let_ask(self, fetcher: Fetcher) -> None:
-        """Let a fetcher ask in a later turn: roles come by the thousand."""
+        """Let a fetcher ask in a later turn, because one order may assign thousands of roles."""
         self._to_ask[fetcher] = None
         if not self._has_asked_for_turn:
             self._has_asked_for_turn = True
@@ -161,7 +161,7 @@ class ReplicaFetchers:
             self._timer.add(wake)
 
     def _send(self, fetcher: Fetcher, ask: Ask) -> Steps[None]:
-        # Loaded when there is something to fetch: a broker that is alone in its cluster need not wait for it.
+        # Loaded when there are partitions to fetch: a broker that is alone in its cluster never loads it.
         from odradek.server.node.fetcher_messages import FetchSender, to_request
 
         settings = self._settings()
@@ -208,13 +208,13 @@ class ReplicaFetchers:
 
         for _ in apply_response(fetcher, response):
             yield
-            if self.is_closed:  # the logs are about to be
+            if self.is_closed:  # the logs are about to be closed
                 return
         self._tell_of_cuts()
         self._let_ask(fetcher)
 
     def _on_broken(self, fetcher: Fetcher, error: Exception) -> None:
-        """Our own mistake, which is no single partition's: go on after the backoff."""
+        """A bug of ours that concerns no single partition: continue after the backoff."""
         _log.error("fetching from broker %d met a mistake", fetcher.source, exc_info=error)
         fetcher.on_unanswered(f"a mistake of this broker's own: {error!r}")
         self._let_ask(fetcher)

@@ -1,4 +1,4 @@
-"""What replication asks of its broker: flushes, ISR writes, and the end of what a failed directory held."""
+"""The effects of replication on its broker: flushes, ISR writes, and resigning after a directory failure."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -12,31 +12,31 @@ _log = logging.getLogger(__name__)
 
 
 class Flushes(Protocol):
-    """Who flushes logs."""
+    """Flushes logs."""
 
     def want(self, topic_partition: TopicPartition, /) -> None:
         """Flush a log soon, together with others."""
 
 
 class IsrWrites(Protocol):
-    """Who writes ISRs."""
+    """Writes ISRs."""
 
     def write(self, change: IsrChange, /) -> None:
-        """Write one change; its owner is told later how it ended."""
+        """Write one change; the outcome is reported to its owner later."""
 
 
 class Resigning(Protocol):
-    """A coordinator or what fetches, whose partitions may be in a directory that fails."""
+    """A coordinator or the fetchers, whose partitions may be in a directory that fails."""
 
     def resign_lost(self) -> None:
-        """A log directory went offline: let go of what was in it."""
+        """A log directory went offline: resign the partitions that were in it."""
 
 
 class ReplicationEffects:
     """The `Effects` of one broker's replica manager.
 
-    Who carries them out uses the replica manager, and so is made after it: `connect` is called once, before
-    anything can happen to a partition.
+    The parts that carry the effects out use the replica manager, so they are created after it: `connect` is
+    called once, before any event for a partition.
     """
 
     def __init__(self, directory_count: int, on_failure: Callable[[str], None]) -> None:
@@ -46,7 +46,7 @@ class ReplicationEffects:
         self._connected: tuple[Flushes, IsrWrites, tuple[Resigning, ...]] | None = None
 
     def connect(self, flushes: Flushes, isr_writes: IsrWrites, losers: Iterable[Resigning]) -> None:
-        """Say who carries the effects out."""
+        """Set the parts that carry the effects out."""
         assert self._connected is None, "connected twice"
         self._connected = flushes, isr_writes, tuple(losers)
 

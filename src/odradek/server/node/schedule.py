@@ -1,7 +1,7 @@
-"""Periodic tasks as timer tasks, so that one clock drives them with everything else that waits.
+"""Periodic tasks as timer tasks, so that one clock drives them and all other deadlines.
 
-A task that raises is logged and runs again after its interval: a full disk today must not end retention
-for good.
+If a task raises, the error is logged and the task runs again after its interval: one full disk must not end
+retention for good.
 """
 
 import logging
@@ -13,7 +13,7 @@ from odradek.timer import Timer, TimerTask
 _log = logging.getLogger(__name__)
 
 INTERVAL_MS_MIN: Final = 1
-"""What an interval of 0 means: as often as the clock moves, and never again at the same moment."""
+"""Used for an interval of 0: the task runs whenever the clock moves, but only once at the same moment."""
 
 
 class PeriodicTask(TimerTask):
@@ -32,7 +32,7 @@ class PeriodicTask(TimerTask):
         super().__init__(timer.clock.monotonic_ms() + delay_ms)
         self.name = name
         self._timer = timer
-        # Asked before every round: most intervals may change while the broker runs.
+        # Called before every round, because most intervals may change while the broker runs.
         self._interval_ms = interval_ms
         self._work = work
 
@@ -66,7 +66,7 @@ class Schedule:
         *,
         delay_ms: int | None = None,
     ) -> None:
-        """Run `work` every so often, first after `delay_ms` (one interval)."""
+        """Run `work` once per interval, first after `delay_ms` (by default one interval)."""
         fixed = interval_ms
         interval = fixed if callable(fixed) else lambda: fixed
         task = PeriodicTask(name, self._timer, interval, interval() if delay_ms is None else delay_ms, work)
@@ -74,7 +74,7 @@ class Schedule:
         self._timer.add(task)
 
     def close(self) -> None:
-        """Run nothing any more."""
+        """Run no more tasks."""
         for task in self._tasks:
             task.cancel()
         self._tasks.clear()

@@ -2,21 +2,22 @@
 
     start   ReadStore       whose cluster this is and every topic's settings, before any log is touched
             OpenLogs        the directories locked, checked to be this cluster's, recovered
-            AdmitBrokers    it is by the orders of another broker, the controller, that it joins
-            Join            registered, and the controller's orders obeyed: we lead what we lead
-            AdmitClients    only now: a client that connects finds the partitions there
-    stop    RefuseClients   no new ones; then parked requests are answered with what there is
-            AwaitClients    what is at work is answered, for a while
-            EndCompaction   what is being cleaned is dropped
+            AdmitBrokers    before Join, because the controller's orders come from another broker
+            Join            registered, and the controller's orders obeyed: the broker leads its partitions
+            AdmitClients    only now: a client that connects finds the partitions led
+    stop    RefuseClients   no new ones; then parked requests are answered with what they have so far
+            AwaitClients    requests at work are answered, for up to DRAIN_MS_MAX
+            EndCompaction   cleanings under way are dropped
             RefuseBrokers   until here followers fetch and orders are obeyed, as in Kafka, which ends all
                             requests when its leaders have moved, before it closes anything
-            AwaitWork       the session has ended, so that the next life need not wait for its expiry, and
-                            threads have nothing left to do: no file has two writers
+            AwaitWork       the session has ended, so that the next start need not wait for its expiry, and
+                            the threads have finished their calls: no file has two writers
             CloseLogs       checkpoints, flush, `.kafka_cleanshutdown`: the mark comes last
 
-A stage is what the surroundings have to do, or to wait for. A sequence yields it and is sent what it led to;
-an error is raised in it. What the node does by itself stands between two stages. The sequences know no loop:
-whoever drives one has a `match` over the stages, and may drop it between two of them, which is a crash.
+A stage is an action of the surroundings, or a wait for one. A sequence yields the stage and is sent its
+result; an error of the stage is raised in the sequence. The node's own actions come between two stages. The
+sequences know no loop: the driver of a sequence has a `match` over the stages, and may drop the sequence
+between two of them, which is a crash.
 
 A start that fails undoes what it did, by the same stages as a stop, before it raises.
 """
@@ -40,28 +41,28 @@ T = TypeVar("T")
 
 @value
 class ReadStore:
-    """Run a process in a session of its own; sent what it returned."""
+    """Run a store process in a session of its own; the sequence is sent what it returned."""
 
     process: StoreSteps[FoundAtStart]
 
 
 @value
 class OpenLogs:
-    """Make a call that blocks, on another thread; sent what it returned."""
+    """Run a blocking call on another thread; the sequence is sent what it returned."""
 
     call: Callable[[], LogManager]
 
 
 @value
 class AdmitBrokers:
-    """Let the other brokers in: their frames go to the node from here on."""
+    """Accept the other brokers: from now on their frames go to the node."""
 
     node: Node
 
 
 @value
 class Join:
-    """Let the node join under these addresses (`Node.join`), and wait until it has."""
+    """Let the node join under these addresses (`Node.join`), and wait until it has joined."""
 
     node: Node
     endpoints: tuple[Endpoint, ...]
@@ -69,39 +70,39 @@ class Join:
 
 @value
 class AdmitClients:
-    """Let clients in: their frames go to the node from here on."""
+    """Accept clients: from now on their frames go to the node."""
 
     node: Node
 
 
 @value
 class RefuseClients:
-    """Let no more clients in."""
+    """Accept no more clients."""
 
 
 @value
 class AwaitClients:
-    """Close each connection when what is at work there is answered; all of them after DRAIN_MS_MAX."""
+    """Close each connection when its request at work is answered; all of them after DRAIN_MS_MAX."""
 
 
 @value
 class EndCompaction:
-    """Wait until nothing cleans logs any more."""
+    """Wait until no cleaning is running."""
 
 
 @value
 class RefuseBrokers:
-    """Let no more brokers in, and end their connections, with what they have parked."""
+    """Accept no more brokers, and close their connections together with their parked requests."""
 
 
 @value
 class AwaitWork:
-    """Wait until the session has ended in the store, and all that threads were given is done."""
+    """Wait until the session has ended in the store, and the threads have finished all their calls."""
 
 
 @value
 class CloseLogs:
-    """Make a call that blocks, on another thread; the node's life is over."""
+    """Run a blocking call on another thread; the node's life is over."""
 
     call: Callable[[], None]
 
@@ -122,7 +123,7 @@ Stage: TypeAlias = (
 Sequence: TypeAlias = Generator[Stage, Any, T]
 
 DRAIN_MS_MAX = 2_000
-"""How long a stop waits for what clients have at work."""
+"""How long a stop waits for the requests of clients at work."""
 
 
 def start(
@@ -133,9 +134,9 @@ def start(
     endpoints: tuple[Endpoint, ...],
     in_parallel: InParallel = one_after_another,
 ) -> Sequence[Node]:
-    """Start a node; returns it when clients have been let in.
+    """Start a node; returns it when clients are accepted.
 
-    Raises DataDirectoryError, before anything was changed on disk, and whatever a stage raises.
+    Raises DataDirectoryError, before anything is changed on disk, and whatever a stage raises.
     """
     ports = life.surroundings
     try:
@@ -177,7 +178,7 @@ def start(
 
 
 def stop(node: Node, in_parallel: InParallel = one_after_another) -> Sequence[None]:
-    """Stop a node that was made, whether its start came to its end or failed."""
+    """Stop a node that was created, whether its start succeeded or failed."""
     yield RefuseClients()
     node.let_go()
     yield AwaitClients()

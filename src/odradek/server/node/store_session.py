@@ -1,14 +1,14 @@
-"""This broker's session with the metadata store: opened, opened again after it ended, shared by its users.
+"""This broker's session with the metadata store: opened, reopened after it ended, shared by its users.
 
-Nobody else opens or closes it. Operations go in with a callback of their own; what happens to the session,
-and what watches see, goes to every user. The rule of ports holds: no call here calls back before it returns,
-and each result and each event arrives as an event of its own.
+Only this module opens and closes the session. Each operation has a callback of its own; events of the session
+and of its watches go to every user. The rule of ports holds: no call here calls back before it returns, and
+each result and each event arrives as an event of its own.
 
     submit(operation, replied)     replied(result), once; or the session ends first, and nothing comes
-    the connection is back         every user gets Reconnected, and reads again whatever it had watched
-    the session ends               every user gets SessionEnded, the outcome of all that has no result yet;
-                                   another one is opened, and with SessionOpened the broker joins anew
-    close                          nothing is reported any more, whatever the store still has to say
+    the connection is back         every user gets Reconnected, and reads again the nodes that it had watched
+    the session ends               every user gets SessionEnded, the outcome of all operations without a
+                                   result; a new session is opened, and on SessionOpened the broker rejoins
+    close                          nothing more is reported, whatever the store still sends
 
 Invariant: a result comes only in the session in which its operation was submitted.
 """
@@ -31,17 +31,17 @@ from odradek.metadata.store import (
 from odradek.timer import TimedCall, Timer
 
 REOPENING_MS: Final = 1_000
-"""How long after a session that could not be opened the next one is tried."""
+"""How long after a failed attempt to open a session the next attempt is made."""
 
 SessionEvent: TypeAlias = SessionOpened | WatchFired | Reconnected | SessionEnded
-"""What a session's users get: all of the store's events but results, which go to their callers."""
+"""The events for a session's users: all events of the store but results, which go to their callers."""
 
 
 class SessionUser(Protocol):
     """Part of the broker that reads, watches or writes nodes."""
 
     def on_session_event(self, event: SessionEvent) -> None:
-        """Called with each event of the session, in its order, also with those of others' watches."""
+        """Called with each event of the session, in order, including those of other users' watches."""
 
 
 class StoreSession:
@@ -50,24 +50,24 @@ class StoreSession:
     def __init__(self, store: MetadataStore, timer: Timer) -> None:
         self._store = store
         self._timer = timer
-        # In the order in which they came, which is the order in which they get events.
+        # In the order in which they joined, which is the order in which they get events.
         self._users: list[SessionUser] = []
-        # Who gets which result, by the store's number; only of operations of the session that is open.
+        # The callbacks for results, by the store's number; only operations of the open session.
         self._callers: dict[int, Callable[[Result], None]] = {}
-        # Whether the session that was opened last has not ended.
+        # Whether there is an open session: the last one that was opened has not ended.
         self._is_open = False
-        # The attempt to come, while the last one has failed.
+        # The next attempt, if the last one has failed.
         self._reopening: TimedCall | None = None
-        # Whether `close` was called: nothing is reported, and no session opened.
+        # Whether `close` was called: nothing more is reported, and no session is opened.
         self._is_closed = False
 
     @property
     def limits(self) -> StoreLimits:
-        """What the store takes in one operation."""
+        """The limits of the store for one operation."""
         return self._store.limits
 
     def join(self, user: SessionUser) -> None:
-        """Give `user` the events from here on."""
+        """Give `user` the events from now on."""
         self._users.append(user)
 
     def leave(self, user: SessionUser) -> None:
@@ -80,11 +80,11 @@ class StoreSession:
         self._store.open(self._on_event)
 
     def submit(self, operation: Operation, replied: Callable[[Result], None]) -> None:
-        """Take an operation; `replied` is called once with its result, unless the session ends first."""
+        """Submit an operation; `replied` is called once with its result, unless the session ends first."""
         self._callers[self._store.submit(operation)] = replied
 
     def close(self) -> None:
-        """End the session in good order: its ephemeral nodes vanish now, and nobody is called any more."""
+        """End the session cleanly: its ephemeral nodes vanish now, and no callback is called any more."""
         self._is_closed = True
         self._is_open = False
         self._users.clear()
@@ -114,11 +114,11 @@ class StoreSession:
 
     def _tell(self, event: SessionEvent) -> None:
         for user in list(self._users):
-            if user in self._users:  # an earlier one may have sent it away
+            if user in self._users:  # a user called before may have removed it
                 user.on_session_event(event)
 
     def _open_again(self, *, at_once: bool) -> None:
-        """Begin another session: at once after one that ended, later after an attempt that failed."""
+        """Open another session: at once after one that ended, later after an attempt that failed."""
         if self._is_closed:
             return
         if at_once:

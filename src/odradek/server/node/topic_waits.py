@@ -1,8 +1,9 @@
 """Topic operations that wait until this broker sees them done (G3).
 
-The controller has decided and written; what is left is that every partition has a leader known here, or that
-no partition is known any more and the name is free. At the deadline the topics still open answer
-REQUEST_TIMED_OUT, and come (or go) all the same. A deadline that has passed already answers at once.
+The controller has decided and written the change. The operation waits until every partition has a leader
+known here, or until no partition is known any more and the name is free. At the deadline the unfinished
+topics are answered with REQUEST_TIMED_OUT, and are still created (or deleted) later. If the deadline has
+already passed, the operation answers at once.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -31,12 +32,12 @@ class DelayedTopicOperation(DelayedOperation, Generic[G]):
         super().__init__(deadline_ms)
         self._image = image
         self._answered = answered
-        # The topics that may not be done yet, by name with their goals; only ever shrinks.
+        # The topics that may not be done yet, by name with their goals; entries are only removed.
         self._open = dict(topics)
 
     def try_complete(self) -> bool:
-        """See `DelayedOperation.try_complete`. Looks no further than the first topic that is not done: with
-        thousands of topics, one after another made, all looks together cost what one look at each does."""
+        """See `DelayedOperation.try_complete`. Stops at the first topic that is not done: when thousands of
+        topics are made one after another, all attempts together look at each topic about once."""
         while self._open:
             name, goal = next(iter(self._open.items()))
             if not self._is_done(name, goal):
@@ -52,7 +53,7 @@ class DelayedTopicOperation(DelayedOperation, Generic[G]):
         return [name for name, goal in self._open.items() if not self._is_done(name, goal)]
 
     def _names(self) -> str:
-        """The topics that it still waits for, for a person."""
+        """The names of the topics that it still waits for, for people to read."""
         names = self._not_done()
         more = f" and {len(names) - NAMES_SHOWN_MAX} more" if len(names) > NAMES_SHOWN_MAX else ""
         return ", ".join(names[:NAMES_SHOWN_MAX]) + more
@@ -80,7 +81,7 @@ class DelayedCreateTopics(DelayedTopicOperation[TopicId]):
 
 
 class DelayedCreatePartitions(DelayedTopicOperation[int]):
-    """Waits until grown topics have as many partitions as asked for, each with a leader known here."""
+    """Waits until topics have the requested number of partitions, each with a leader known here."""
 
     __slots__ = ()
 
@@ -101,8 +102,8 @@ class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
     """Waits until deleted topics, by their ids, are gone from this broker's image, and from the cluster.
 
     The image forgets a topic first, then brokers delete its replicas, then its name is free. A client that
-    was answered in between could still read and write the topic, and could not make another of that name. A
-    dead broker holds up the last two, and the answer does not wait for it.
+    was answered in between could still read and write the topic, and could not create another of that name. A
+    dead broker delays the last two steps; the answer does not wait for it.
     """
 
     __slots__ = ("_is_deleting",)
@@ -117,7 +118,7 @@ class DelayedDeleteTopics(DelayedTopicOperation[TopicId]):
         answered: Answered,
         is_deleting: Callable[[str], bool],
     ) -> None:
-        """`is_deleting` says whether the controller, if it is here, still deletes a topic."""
+        """`is_deleting` returns whether the controller, if it runs on this broker, is deleting a topic."""
         super().__init__(deadline_ms, image, topics, answered)
         self._is_deleting = is_deleting
 

@@ -1,17 +1,19 @@
-"""Transactional writes before they are appended: is their partition part of the transaction (KIP-890)?
+"""Checks, before transactional batches are appended, that their partition is in the transaction (KIP-890).
 
-A log that has the producer's transaction open already lets its writes through at no cost. Otherwise the
-coordinator is asked, or no marker would ever end what is written here. By the version of the request:
+If the log already has the producer's transaction open, the write is admitted at no cost. Otherwise the
+coordinator is asked; without that, no marker would ever end the transaction in this log. By the version of
+the request:
 
     Produce   TxnOffsetCommit
     to 10     to 3      the producer has added the partition by a request, else INVALID_TXN_STATE
     11        4         the same, else TRANSACTION_ABORTABLE
-    12        5         the partition is added now; the transaction may begin by that
+    12        5         the partition is added now, which may begin the transaction
 
-There each transaction has an epoch of its own, so that a log that does not know the producer has to get its
-sequence 0 first: else an earlier batch was refused with a retriable error, and would now be too late.
+In the last case each transaction has an epoch of its own. So the first batch for a log that does not know the
+producer must have sequence 0: otherwise an earlier batch was refused with a retriable error, and its retry
+would come too late.
 
-Errors that pass by themselves become NOT_ENOUGH_REPLICAS, at which every producer tries again.
+Transient errors become NOT_ENOUGH_REPLICAS, which every producer retries.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -45,7 +47,7 @@ _PASSING: Final = frozenset(
 
 
 class Ability(IntEnum):
-    """What a producer can, by the version of its request; each can what those before it can."""
+    """What a producer supports, by the version of its request; each level includes the earlier ones."""
 
     ADDS_PARTITIONS = 0
     KNOWS_ABORTABLE = 1
@@ -53,7 +55,7 @@ class Ability(IntEnum):
 
     @classmethod
     def of_version(cls, version: int, first_with_abortable: int) -> "Ability":
-        """Of a request whose version after the first with TRANSACTION_ABORTABLE leaves adding to us."""
+        """The ability of a request; versions above `first_with_abortable` let the broker add partitions."""
         return cls(max(0, min(version - first_with_abortable + 1, cls.LEAVES_ADDING_TO_US)))
 
 
@@ -63,11 +65,11 @@ def is_transactional(batches: Buffer) -> bool:
 
 
 class ProducersLog(Protocol):
-    """What is looked at of a log."""
+    """The part of a log that the admission reads."""
 
     @property
     def producers(self) -> ProducerStates:
-        """The producers that it knows."""
+        """The producers that the log knows."""
 
 
 LogOf: TypeAlias = Callable[[TopicPartition], ProducersLog | None]
@@ -75,7 +77,7 @@ LogOf: TypeAlias = Callable[[TopicPartition], ProducersLog | None]
 
 
 class TransactionMembership(Protocol):
-    """What the transaction coordinator is asked; see `TransactionCoordinator`."""
+    """The transaction coordinator's part in the admission; see `TransactionCoordinator`."""
 
     def add_partitions(
         self,
@@ -85,7 +87,7 @@ class TransactionMembership(Protocol):
         version: TransactionVersion,
         later: Later[ErrorCode],
     ) -> ErrorCode | None:
-        """Let partitions be part of the producer's transaction, which begins with the first."""
+        """Add partitions to the producer's transaction; the first partition begins the transaction."""
 
     def verify_partitions(
         self,
@@ -94,28 +96,28 @@ class TransactionMembership(Protocol):
         partitions: Iterable[TopicPartition],
         later: Later[Mapping[TopicPartition, ErrorCode]],
     ) -> Mapping[TopicPartition, ErrorCode] | None:
-        """Tell whether each partition is in the producer's transaction."""
+        """Check whether each partition is in the producer's transaction."""
 
 
 class Consent:
-    """That the partitions of a produce are part of their producer's transaction, as long as that goes on.
+    """The coordinator's consent to append to partitions of a transaction; valid until the transaction ends.
 
-    Between the coordinator's answer and an append the transaction may end: it is aborted as too old, or its
-    producer is fenced. A marker is in the log then, and what comes after it would be in no transaction, and
-    hold the last stable offset back for good.
+    Between the coordinator's answer and an append the transaction may end: it timed out and was aborted, or
+    its producer was fenced. Then the log has a marker, and records after the marker would be in no
+    transaction and would hold the last stable offset back for good.
     """
 
     __slots__ = ("_log_of", "_producer_id", "_seen")
 
     def __init__(self, log_of: LogOf, producer: Producer, partitions: Iterable[TopicPartition]) -> None:
-        """Made before the coordinator is asked."""
+        """Must be constructed before the coordinator is asked."""
         self._log_of = log_of
         self._producer_id = producer.producer_id
         self._seen = {one: self._ended(one) for one in partitions}
-        """By partition: its log, and how many of the producer's transactions had ended there."""
+        """By partition: its log, and how many transactions of the producer had ended there."""
 
     def holds_for(self, topic_partition: TopicPartition) -> bool:
-        """Whether no transaction of the producer has ended there since, and the log is the same."""
+        """Whether since then no transaction of the producer has ended there, and the log is the same."""
         return self._seen.get(topic_partition) == self._ended(topic_partition)
 
     def _ended(self, topic_partition: TopicPartition) -> tuple[object, int] | None:
@@ -129,16 +131,16 @@ class Admission:
 
     refused: PartitionErrors
     consent: Consent | None = None
-    """What those that may rely on; None where nothing is in a transaction."""
+    """The consent for the admitted partitions; None if no batch is in a transaction."""
 
     def entries(self, checked: Mapping[TopicPartition, Batches]) -> Iterator[tuple[TopicPartition, Batches]]:
-        """What is to be appended, each as things are when its turn comes."""
+        """The batches to append; each partition is checked again when its turn comes."""
         for topic_partition, batches in checked.items():
             if topic_partition in self.refused:
                 yield topic_partition, self.refused[topic_partition]
             elif self.consent is None or self.consent.holds_for(topic_partition):
                 yield topic_partition, batches
-            else:  # the producer asks again, and learns what has become of its transaction
+            else:  # the producer retries, and gets the outcome of its transaction
                 yield topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS
 
 
@@ -148,7 +150,7 @@ class TransactionAdmission:
     def __init__(
         self, log_of: LogOf, coordinator: Callable[[], TransactionMembership], verifies: Callable[[], bool]
     ) -> None:
-        """`verifies` gives `transaction.partition.verification.enable` as it is in force."""
+        """`verifies` returns `transaction.partition.verification.enable` as it is in force."""
         self._log_of = log_of
         self._coordinator = coordinator
         self._verifies = verifies
@@ -160,11 +162,11 @@ class TransactionAdmission:
         ability: Ability,
         later: Later[Admission],
     ) -> Steps[Admission | None]:
-        """Admit what a produce is about to append; see `admit`.
+        """Admit the batches that a produce is about to append; see `admit`.
 
-        Refusals, as in Kafka: transactional batches without a transactional id with
-        TRANSACTIONAL_ID_AUTHORIZATION_FAILED, those of several producers with INVALID_PRODUCER_ID_MAPPING, a
-        first one without the sequence 0 with OUT_OF_ORDER_SEQUENCE_NUMBER.
+        Refused, as in Kafka: transactional batches without a transactional id, with
+        TRANSACTIONAL_ID_AUTHORIZATION_FAILED; batches of several producers, with
+        INVALID_PRODUCER_ID_MAPPING; a first batch without sequence 0, with OUT_OF_ORDER_SEQUENCE_NUMBER.
         """
         if transactional_id is None:
             return Admission(dict.fromkeys(entries, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
@@ -194,9 +196,9 @@ class TransactionAdmission:
         ability: Ability,
         later: Later[PartitionErrors],
     ) -> PartitionErrors | None:
-        """Let the coordinator know of the partitions that the producer writes to, or vouch for them.
+        """Let the coordinator add the partitions that the producer writes to, or verify them.
 
-        Nothing may come between the result and what is then appended, or there has to be a `Consent`.
+        Nothing may happen between the result and the append; otherwise the append needs a `Consent`.
         """
         unknown = [one for one in partitions if not self._is_open(one, producer)]
         if unknown and ability is Ability.LEAVES_ADDING_TO_US:
@@ -216,7 +218,7 @@ class TransactionAdmission:
         return {}
 
     def _too_late(self, firsts: Mapping[TopicPartition, "_FirstBatch"]) -> PartitionErrors:
-        """Those whose log does not know the producer, and that do not begin with its sequence 0."""
+        """The partitions whose log does not know the producer and whose first batch has not sequence 0."""
         late = {}
         for topic_partition, (producer, base_sequence) in firsts.items():
             log = self._log_of(topic_partition)
@@ -234,7 +236,7 @@ class TransactionAdmission:
 
 
 class _FirstBatch(NamedTuple):
-    """What counts of a partition's first batch."""
+    """The fields of a partition's first batch that the admission uses."""
 
     producer: Producer
     base_sequence: int
@@ -248,7 +250,7 @@ def _first_batches(entries: Mapping[TopicPartition, Buffer]) -> Steps[dict[Topic
             try:
                 header = read_header(batches)
             except LogError:
-                continue  # the append will say so
+                continue  # the append refuses it
             producer = Producer(header.producer_id, header.producer_epoch)
             found[topic_partition] = _FirstBatch(producer, header.base_sequence)
         if count % ITEMS_PER_STEP == 0:

@@ -1,6 +1,6 @@
-"""The transaction coordinator in its broker: its markers, and what it is due.
+"""The host of the transaction coordinator in its broker: writes its markers and runs its periodic work.
 
-A marker is an append like any other.
+A marker is appended like any other batch.
 """
 
 import logging
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
-    """The transaction coordinator of one broker, when there is one, and what it uses."""
+    """The transaction coordinator of one broker, if it was needed, and what it uses."""
 
     def __init__(
         self,
@@ -50,16 +50,16 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         slices: Slices,
         log_of: "LogOf",
     ) -> None:
-        """`log_of` gives the log of a partition that is hosted here."""
+        """`log_of` returns the log of a partition that is hosted here."""
         super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
         self._producer_ids = producer_ids
-        # Offsets that are committed in transactions are theirs.
+        # The groups own the offsets that are committed in transactions.
         self._groups = groups
-        # Whether the image has had every topic that there is.
+        # Whether the image has had every topic of the cluster.
         self._knows_topics = False
         self._log_of = log_of
         self._admission: TransactionAdmission | None = None
-        """Made when it is first needed, as the coordinator is."""
+        """Created when it is first needed, as the coordinator is."""
 
     @property
     def admission(self) -> "TransactionAdmission":
@@ -90,11 +90,11 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         )
 
     def on_topics_known(self) -> None:
-        """Called when the image has every topic that there is."""
+        """Called when the image has every topic of the cluster."""
         self._knows_topics = True
 
     def describe(self) -> list[dict[str, Any]]:
-        """Every transactional id that this broker coordinates, with what it waits for."""
+        """Describe every transactional id that this broker coordinates, with what it waits for."""
         if self._made is None:
             return []
         from odradek.coordinator.transactions.inspection import describe_transactions
@@ -102,7 +102,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         return describe_transactions(self._made.store, self._surroundings.clock.wall_ms())
 
     def abort_timed_out(self) -> None:
-        """End the transactions whose producers took too long."""
+        """Abort the transactions that have timed out."""
         if self._made is not None:
             self._made.abort_timed_out()
 
@@ -128,14 +128,14 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         partitions: Sequence[TopicPartition],
         later: Later[Mapping[TopicPartition, ErrorCode]],
     ) -> Mapping[TopicPartition, ErrorCode] | None:
-        """See `MarkerWriter.write_markers`; for partitions led here, the others say so.
+        """See `MarkerWriter.write_markers`; writes to partitions led here, the others get an error.
 
-        A partition of `__consumer_offsets` that is being loaded must wait: its marker might be missed.
+        The marker of a `__consumer_offsets` partition must wait while that is loaded: it might be missed.
         """
         groups = self._groups.coordinator
 
         def batches() -> Iterator[tuple[TopicPartition, Batches]]:
-            """What is to be appended, each as things are when its turn comes."""
+            """The batches to append; each partition is checked when its turn comes."""
             for one in partitions:
                 if one.topic == OFFSETS_TOPIC and groups.is_loading(one.partition):
                     yield one, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -170,7 +170,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
             return None if outcomes is None else errors_of(outcomes)
 
         def failed(error: Exception) -> None:
-            """Our own mistake; it is tried again."""
+            """A bug of ours; the write is retried."""
             _log.error("the markers of %s were not written", marker.producer, exc_info=error)
             later(dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR))
 

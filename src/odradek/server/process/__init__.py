@@ -1,1 +1,1 @@
-"""The broker as a process or a thread: loop, executor, timer driver, start and stop."""
+"""Runs the broker as a process or on a thread: loop, executor, timer driver, start and stop."""

@@ -1,4 +1,4 @@
-"""The boot id of the machine (R15): the same as long as its page cache lives."""
+"""The boot id of the machine (R15): the same until the machine restarts and loses its page cache."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ _LINUX = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_id() -> str:
-    """The id, or "" where the system has none."""
+    """Returns the boot id, or "" if the system has none."""
     try:
         if sys.platform == "darwin":
             asked = ["sysctl", "-n", "kern.bootsessionuuid"]

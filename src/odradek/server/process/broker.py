@@ -1,6 +1,6 @@
 """A broker that has started on the running loop: its node, and the shell around it.
 
-Invariant: it is complete when it is constructed, which is when clients have been let in (`lifecycle.start`).
+Invariant: it is complete when it is constructed, which is when clients are accepted (`lifecycle.start`).
 """
 
 from typing import TYPE_CHECKING
@@ -19,14 +19,14 @@ if TYPE_CHECKING:  # loaded in brokers that are started for tests
 
 
 class Broker:
-    """The parts of a broker at work; policy is the node's."""
+    """The parts of a running broker; all policy is in the node."""
 
     def __init__(self, shell: Shell, store_host: StoreHost, node: Node) -> None:
         self.shell = shell
         self.store_host = store_host
         """The engine of the metadata store."""
         self.node = node
-        """Everything synchronous."""
+        """The synchronous part of the broker."""
 
     @property
     def core(self) -> BrokerCore:
@@ -35,12 +35,12 @@ class Broker:
 
     @property
     def view(self) -> BrokerView:
-        """What the admin listener is shown."""
+        """What the admin listener shows."""
         return view_of(self.shell, self.node)
 
     @property
     def faults(self) -> "FaultRequests":
-        """Carries out requests about faults, in a broker that takes them."""
+        """Carries out requests about faults; only in a broker that was started for tests."""
         return self.shell.faults(self.node)
 
     @property
@@ -55,7 +55,7 @@ class Broker:
 
     @property
     def timer(self) -> Timer:
-        """The one timer that drives everything that waits."""
+        """The only timer: it drives every deadline and delay of the broker."""
         return self.shell.driver.timer
 
     @property
@@ -65,7 +65,7 @@ class Broker:
 
 
 def view_of(shell: Shell, node: Node) -> BrokerView:
-    """What the admin listener is shown of a node, also before the broker has started."""
+    """Returns what the admin listener shows of a node, also before the broker has started."""
     listeners = shell.listeners
     faults = shell.faults(node) if shell.takes_faults else None
     return BrokerView(node, listeners.table, shell.stalls, listeners.spin, lambda: shell.is_ready, faults)

@@ -1,4 +1,4 @@
-"""A broker on a thread and a loop of its own, for callers without either: fixtures, notebooks, scripts."""
+"""A broker on a thread and a loop of its own, for callers without a loop: fixtures, notebooks, scripts."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ _Ending: TypeAlias = Callable[[Broker], Awaitable[None]]
 
 
 class BrokerThread:
-    """Started and stopped from any other thread.
+    """A broker on a thread of its own, started and stopped from any other thread.
 
     A `VirtualClock` is driven by `clock.drive(broker.timer, broker.run)`.
     """
@@ -40,7 +40,7 @@ class BrokerThread:
         open_engine: Callable[[BrokerSettings], StoreEngine] | None = None,
         takes_faults: bool = False,
     ) -> None:
-        """See `Shell` for what may be given."""
+        """See `Shell` for the arguments."""
         self._layers = layers
         self._clock = clock
         self._file_system = file_system
@@ -50,25 +50,25 @@ class BrokerThread:
         # Set by the broker's thread, before `start` returns.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._broker: Broker | None = None
-        # Resolved, on the loop, with how the broker ends.
+        # Resolved on the loop, with the way in which the broker ends.
         self._ending: asyncio.Future[_Ending] | None = None
         self.failure = ""
-        """Why the broker stopped of its own accord: no log directory is left; empty while it did not."""
+        """Why the broker stopped by itself, when it had no log directory left; empty if it did not."""
 
     @property
     def broker(self) -> Broker:
-        """The broker; to be touched on its thread only, through `run`."""
+        """The broker; use it only on its thread, through `run`."""
         assert self._broker is not None, "the broker is not running"
         return self._broker
 
     @property
     def core(self) -> BrokerCore:
-        """The broker's state; to be touched on its thread only, through `run`."""
+        """The broker's state; use it only on its thread, through `run`."""
         return self.broker.core
 
     @property
     def timer(self) -> Timer:
-        """The one timer that drives everything that waits."""
+        """The only timer: it drives every deadline and delay of the broker."""
         return self.broker.timer
 
     @property
@@ -78,11 +78,11 @@ class BrokerThread:
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started, and neither was ended nor has failed."""
+        """Whether it was started, and has neither been ended nor failed."""
         return self._thread is not None and self._thread.is_alive() and not self.failure
 
     def start(self) -> None:
-        """Return when clients may connect. Raises what `lifecycle.start` raises."""
+        """Start the broker; returns when clients may connect. Raises what `lifecycle.start` raises."""
         assert self._thread is None, "the broker is running already"
         started: Future[None] = Future()
         self._thread = threading.Thread(
@@ -101,7 +101,7 @@ class BrokerThread:
         self._end(lifecycle.stop)
 
     def kill(self, end_files: Callable[[], None]) -> None:
-        """End as in a crash, and end the thread; see `lifecycle.crash`."""
+        """End the broker as in a crash, and end the thread; see `lifecycle.crash`."""
         self._end(lambda broker: lifecycle.crash(broker, end_files))
 
     def run(self, call: Callable[[], T]) -> T:
@@ -109,7 +109,7 @@ class BrokerThread:
         return self.submit(call).result(CALL_S_MAX)
 
     def submit(self, call: Callable[[], T]) -> "Future[T]":
-        """Begin to run `call` on the broker's thread; the result is what it returns or raises."""
+        """Begin to run `call` on the broker's thread; the future gets what it returns or raises."""
         assert self._loop is not None, "the broker is not running"
         outcome: Future[T] = Future()
 

@@ -1,7 +1,7 @@
-"""The embedded metadata store of a broker: where its file is, and whether it belongs to our log directories.
+"""The embedded metadata store of a broker: finds its file, and checks that it belongs to our log directories.
 
 Invariant: a start that is refused has changed nothing on disk. So the directories' `meta.properties` and the
-file's cluster are read before the file is opened as a store, which makes it when it is missing.
+file's cluster id are read before the file is opened as a store, because opening creates a missing file.
 """
 
 import os
@@ -16,7 +16,7 @@ from odradek.storage.os_files import OsFileSystem
 
 
 def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> StoreEngine:
-    """The embedded store in its file, forced to disk with each commit if `durable`; DataDirectoryError."""
+    """Open the embedded store; with `durable`, each commit is forced to disk. Raises DataDirectoryError."""
     if settings.odradek_metadata_file is not None:
         file = Path(settings.odradek_metadata_file)
     else:
@@ -38,11 +38,11 @@ def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> S
 
 
 def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
-    """The cluster that the directories belong to, None for new ones.
+    """Returns the id of the cluster that the directories belong to; None for new directories.
 
-    DataDirectoryError when they belong to another broker, or to another cluster than the file.
+    Raises DataDirectoryError if they belong to another broker, or to another cluster than the file.
 
-    A directory that cannot be read says nothing here; opening the logs finds out why.
+    Ignores a directory that cannot be read; opening the logs reports the reason.
     """
     stored = stored_cluster_id(OsFileSystem(), settings.log_dirs, settings.node_id)
     if stored is None:

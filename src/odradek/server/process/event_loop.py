@@ -1,11 +1,11 @@
-"""Which event loop a broker runs on: uvloop where it is installed, asyncio's own elsewhere."""
+"""The event loop of a broker: uvloop if it is installed, otherwise asyncio's own."""
 
 import asyncio
 import time
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """A loop for `asyncio.Runner`."""
+    """Returns a new loop for `asyncio.Runner`."""
     try:
         import uvloop
     except ImportError:
@@ -14,7 +14,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class UnpatchedLoop(asyncio.SelectorEventLoop):
-    """asyncio's loop, by a clock that freezegun does not stop: tests have brokers in their own process."""
+    """asyncio's loop with a clock that freezegun does not stop: tests run brokers in their own process."""
 
     def time(self) -> float:
         """See `asyncio.AbstractEventLoop.time`."""

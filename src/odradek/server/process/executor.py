@@ -16,18 +16,18 @@ T = TypeVar("T")
 
 THREADS_MAX: Final = 4
 SYNC_THREADS_MAX: Final = 16
-"""For a clean stop, when everything waits for the disk and nothing else is left to do."""
+"""For a clean stop, when the broker only waits for the disk."""
 CALLS_WAITING_MAX: Final = 100_000
 
 
 class Executor:
-    """A `Background` of at most `THREADS_MAX` threads, which start when they are first needed."""
+    """A `Background` of at most `THREADS_MAX` threads, each started when it is first needed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, stalls: LoopStalls) -> None:
         self._loop = loop
         self._stalls = stalls
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="odradek-blocking")
-        # Submitted and not reported yet.
+        # How many calls were submitted and are not reported yet.
         self._pending = 0
         # Woken when `_pending` falls to 0.
         self._idle: asyncio.Future[None] | None = None
@@ -50,19 +50,19 @@ class Executor:
         self._threads.submit(run)
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Run one call and wait for it, for starting and stopping; raises what it raises."""
+        """Run one call and wait for it, for starting and stopping. Raises what the call raises."""
         future: asyncio.Future[T] = self._loop.create_future()
         self.submit(call, future.set_result, future.set_exception)
         return await future
 
     async def drain(self) -> None:
-        """Return when everything that was submitted has been reported."""
+        """Return when every submitted call has been reported."""
         if self._pending:
             self._idle = self._loop.create_future()
             await self._idle
 
     async def close(self) -> None:
-        """Wait for what was submitted, and end the threads."""
+        """Wait for the submitted calls, and end the threads."""
         await self.drain()
         self._threads.shutdown(wait=True)
 

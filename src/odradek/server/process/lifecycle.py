@@ -1,13 +1,13 @@
-"""Drives the start and the stop of a node on the running loop (`server/node/stages` has the order of things).
+"""Drives the start and the stop of a node on the running loop (`server/node/stages` has their order).
 
-    start   ports       taken first: where one is in use, nothing was changed on disk
+    start   ports       bound first: if one is in use, nothing was changed on disk
             store       the engine's file is opened
             stages      each is carried out here: the store's and the disk's on threads, clients by listeners
     stop    stages
             store       the engine's file is closed when all sessions have ended
-    crash   all of it   at once, for tests: nothing is answered, written or marked any more
+    crash   all of it   at once, for tests: nothing more is answered, written or marked
 
-A start that fails half-way undoes what it did.
+A start that fails half-way undoes its steps.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from odradek.server.process.executor import sync_in_parallel
 from odradek.server.process.shell import Shell
 from odradek.storage.finding import Finding
 
-if TYPE_CHECKING:  # compaction is loaded when there first may be work for it
+if TYPE_CHECKING:  # compaction is loaded when there may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
 
 _log = logging.getLogger(__name__)
@@ -78,9 +78,9 @@ async def stop(broker: Broker) -> None:
 
 
 async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
-    """End a broker that has started as a crash of its process would, and leave its files as they are.
+    """End a started broker in the way a crash of its process would, and leave its files as they are.
 
-    `end_files` frees the descriptors and locks of its file system, as the system does then.
+    `end_files` frees the descriptors and locks of its file system, as the system does after a crash.
     """
     # Before anything is awaited: neither a request nor a timer comes in between.
     shell = broker.shell
@@ -99,7 +99,7 @@ async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
 
 
 async def _drive(sequence: stages.Sequence[T], shell: Shell, store_host: StoreHost) -> T:
-    """Carry out one stage after another; what one raises is raised in the sequence."""
+    """Carry out one stage after another; an error of a stage is raised in the sequence."""
     advance: Callable[[], stages.Stage] = partial(next, sequence)
     while True:
         try:
@@ -174,7 +174,7 @@ def _log_finding(finding: Finding) -> None:
 
 
 def _cleaner_runner(shell: Shell, defer: Defer) -> "CleanerRunner":
-    """Compaction runs in a process of its own where that sees the same files and the same time."""
+    """Returns the runner of compaction: a process of its own, if that sees the same files and time."""
     if shell.has_real_surroundings:
         from odradek.server.cleaning.cleaner_process import CleanerProcesses
 
@@ -186,7 +186,7 @@ def _cleaner_runner(shell: Shell, defer: Defer) -> "CleanerRunner":
 
 
 async def _in_session(store_host: StoreHost, process: StoreSteps[T]) -> T:
-    """Run a process in a session of its own. Raises OdradekError."""
+    """Run a store process in a session of its own. Raises OdradekError."""
     ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def done(outcome: T | OdradekError) -> None:
@@ -221,7 +221,7 @@ async def _admit(shell: Shell, node: Node) -> None:
     node.schedule.every(
         table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(shell.clock.monotonic_ms())
     )
-    if shell.admin is not None:  # before clients are let in: its libraries take 100 ms to load
+    if shell.admin is not None:  # before clients are accepted: its libraries take 100 ms to load
         await shell.admin.start(view_of(shell, node))
     await shell.listeners.accept(node.dispatcher)
     shell.stalls.has_clients = True

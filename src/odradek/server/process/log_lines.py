@@ -1,12 +1,12 @@
-"""The broker's log for people and machines: one line for each event, in which no client's name can do harm.
+"""The broker's log for people and machines: one line per event, with the names of clients escaped.
 
     console   2026-11-22 05:45:14,510 WARNING odradek.server.edge.listener: closing the connection of ...
               The lines of a trace are indented, so that none of them looks like an event of its own.
     json      {"event": "closing the connection of ...", "level": "warning", "logger": "odradek.server...",
-              "timestamp": "2026-11-22T05:45:14.510392Z"}, with a trace in "exception", and what an event
-              names (a topic, a group, an address) in fields of its own
+              "timestamp": "2026-11-22T05:45:14.510392Z"}, with a trace in "exception", and each name in an
+              event (a topic, a group, an address) in a field of its own
 
-Events come from the standard library's `logging`; structlog makes the JSON and is loaded for that alone
+Events come from the standard library's `logging`; structlog makes the JSON, and is loaded only for that
 (docs/decisions/0009-logs.md).
 """
 
@@ -29,7 +29,7 @@ LEVELS: Final[Mapping[str, int]] = {
     "critical": logging.CRITICAL,
 }
 OWN: Final = "odradek"
-"""The logger of everything that is ours; a level that is given without a logger is its level."""
+"""The logger of all our modules; a level that is given without a logger applies to it."""
 
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _INDENT: Final = "    "
@@ -46,14 +46,14 @@ class LogOptions:
     format: str = "console"
     """One of FORMATS."""
     levels: tuple[tuple[str, int], ...] = ()
-    """Loggers with the levels from which on they write; the last one counts where a logger is named twice.
+    """Loggers with their lowest level to be written; if a logger is named twice, the last level counts.
 
-    Loggers of ours write INFO and above without being named, those of libraries WARNING and above.
+    By default our loggers write INFO and above, and those of libraries WARNING and above.
     """
 
 
 def read_level(text: str) -> tuple[str, int]:
-    """`debug` or `odradek.server.edge=debug` as a logger and a level. Raises ValueError."""
+    """Parse `debug` or `odradek.server.edge=debug` into a logger and a level. Raises ValueError."""
     logger, _, name = text.rpartition("=")
     if name.lower() not in LEVELS or text.startswith("="):
         raise ValueError(f"one of {', '.join(LEVELS)}, or LOGGER=LEVEL")
@@ -61,7 +61,7 @@ def read_level(text: str) -> tuple[str, int]:
 
 
 class VisibleFormatter(logging.Formatter):
-    """Formats events with all that would steer a terminal, or forge a line, escaped."""
+    """Formats events; escapes all characters that could control a terminal or forge a line."""
 
     def __init__(self) -> None:
         super().__init__(_FORMAT)
@@ -77,7 +77,7 @@ class VisibleFormatter(logging.Formatter):
 
 
 def json_formatter() -> logging.Formatter:
-    """Formats events as lines of JSON, in ASCII."""
+    """Returns a formatter that writes events as lines of JSON, in ASCII."""
     import structlog
 
     return structlog.stdlib.ProcessorFormatter(
@@ -96,9 +96,9 @@ def json_formatter() -> logging.Formatter:
 
 
 def log_to(stream: TextIO, options: LogOptions = LogOptions()) -> None:  # noqa: B008 - it is a value
-    """Have events written to `stream`, from all parts of the process. Raises SettingError.
+    """Write the events of all parts of the process to `stream`. Raises SettingError.
 
-    A line is written at once, by the thread that has the event.
+    A line is written at once, by the thread that logs the event.
     """
     for name, _ in options.levels:
         if name.startswith(f"{OWN}.") and not _is_module(name):
@@ -112,7 +112,7 @@ def log_to(stream: TextIO, options: LogOptions = LogOptions()) -> None:  # noqa:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a logger of ours has that name: each has the name of its module, or of a room of several."""
+    """Whether one of our loggers has that name: the name of a module, or of a package of modules."""
     try:
         return find_spec(name) is not None
     except (ImportError, ValueError):

@@ -1,10 +1,11 @@
-"""Finds the stalls of the loop that are not measured, by looking how late it comes itself.
+"""Finds the stalls of the loop that are not measured, from the lateness of its own callback.
 
     looks at 0, 50, 100, 150 ms; the one due at 150 comes at 390      240 ms late
 
-It tells `LoopStalls`, which knows what was named meanwhile, how late it came and how long the thread computed
-since its last look. A stall without a name is many short pieces of work in one turn, or work that is not the
-broker's own (the admin listener). Where the thread computed nothing, the process did not run.
+The probe reports to `LoopStalls` how late it came and how long the thread computed since its last look;
+`LoopStalls` subtracts the stalls that were named meanwhile. A stall without a name is many short pieces of
+work in one turn, or work that is not the broker's own (the admin listener). If the thread computed nothing,
+the process did not run.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ LOOK_EVERY_NS: Final = 50_000_000
 
 
 class LoopProbe:
-    """One callback of the loop that comes again and again."""
+    """One callback that schedules itself again on the loop."""
 
     __slots__ = ("_computed_ns", "_due_ns", "_handle", "_loop", "_stalls", "_thread_time_ns")
 
@@ -32,10 +33,10 @@ class LoopProbe:
         self._loop = loop
         self._thread_time_ns = thread_time_ns
         self._stalls = stalls
-        # When the next look is due, and what the loop's thread had computed at the last one.
+        # When the next look is due, and the CPU time of the loop's thread at the last one.
         self._due_ns = 0
         self._computed_ns = 0
-        # What the loop will call next; None before `start` and after `close`.
+        # The handle of the next look; None before `start` and after `close`.
         self._handle: asyncio.TimerHandle | None = None
 
     def start(self) -> None:

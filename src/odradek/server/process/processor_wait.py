@@ -1,8 +1,8 @@
-"""How long the calling thread has waited for a processor: ready to run, while others ran.
+"""Measures how long the calling thread has waited for a processor: ready to run, while others ran.
 
-Linux says so in `/proc/thread-self/schedstat`, as the second of three numbers (run, waited, slices; in ns).
-Where there is no such file the answer is always 0: all time then counts as the thread's own. Time for which
-the host of a virtual machine did not run it is not in the file either.
+Linux reports it in `/proc/thread-self/schedstat`, as the second of three numbers (run, waited, slices; in
+ns). Without such a file the wait is always 0, so all time counts as the thread's own. The file does not
+include the time for which the host of a virtual machine did not run it.
 """
 
 import os
@@ -13,7 +13,7 @@ LINE_BYTES_MAX: Final = 100
 
 
 def processor_wait_ns(path: str = SCHEDSTAT) -> int:
-    """The wait so far, in ns; it never falls while the thread lives. Takes about ten microseconds."""
+    """Returns the wait so far, in ns; it never decreases. A call takes about ten microseconds."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -27,10 +27,10 @@ from odradek.storage import FileSystem
 EXIT_FAILED: Final = 1
 EXIT_STOPPED_TWICE: Final = 130
 
-# SIGHUP: the terminal that it was started from is gone. Kafka stops then too.
+# SIGHUP: the terminal that the broker was started from is closed. Kafka stops then, too.
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-# A broker at work makes little garbage in cycles; what a start leaves behind need not be looked at again.
+# A running broker makes few garbage cycles; the objects of the start need not be examined again.
 _GC_THRESHOLDS: Final = (50_000, 20, 50)
 
 WARM_UP_REST: Final = 3
@@ -47,18 +47,18 @@ class _Ending:
 
     reason: str
     is_failure: bool = False
-    """Whether it can no longer work, so that the process ends with EXIT_FAILED."""
+    """Whether the broker can no longer work; if so, the process ends with EXIT_FAILED."""
 
 
 def serve(
     layers: SettingLayers, log: LogOptions, *, test_faults: bool = False, until_eof: bool = False
 ) -> int:
-    """Run a broker until one of `STOPPING` and return the exit code; a second signal does not wait.
+    """Run a broker until one of `STOPPING` and return the exit code; a second signal ends it without waiting.
 
-    Prints one line once clients may connect: `listening on host:port`, `, advertised as host:port` where that
-    is another, `, admin on host:port` where there is one. With `test_faults` the admin listener carries out
-    requests about faults; with `until_eof` the end of the standard input, a pipe, stops it like a signal.
-    Raises SettingError, DataDirectoryError before anything was changed on disk.
+    Prints one line when clients may connect: `listening on host:port`, `, advertised as host:port` if that
+    differs, `, admin on host:port` if there is an admin listener. With `test_faults` the admin listener
+    carries out requests about faults; with `until_eof` the end of the standard input, a pipe, stops the
+    broker like a signal. Raises SettingError, and DataDirectoryError before anything is changed on disk.
     """
     gc.freeze()  # the modules
     gc.enable()
@@ -92,7 +92,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
             ended.set_result(_Ending(reason, is_failure=True))
 
     def on_input() -> None:
-        """Whoever started this broker holds the other end of the pipe, and has died when it is closed."""
+        """Called at the end of the pipe: the process that started this broker has died."""
         if not os.read(_STANDARD_INPUT, _INPUT_BYTES):
             loop.remove_reader(_STANDARD_INPUT)
             if not ended.done():
@@ -101,7 +101,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     if until_eof:
         loop.add_reader(_STANDARD_INPUT, on_input)
     for number in STOPPING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored, and is obeyed
+        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored: keep that
             loop.add_signal_handler(number, on_signal, number)
     shell = Shell(
         layers,
@@ -149,17 +149,17 @@ def _log_start(broker: Broker, took_ns: int) -> None:
 
 
 def _faulty_files() -> FileSystem:
-    """The machine's files, on which faults can be set."""
+    """Returns the machine's file system, on which faults can be set."""
     from odradek.storage.faulty_files import FaultyFileSystem
 
     return FaultyFileSystem(time.sleep)
 
 
 def warm_up(loop: asyncio.AbstractEventLoop, stalls: LoopStalls, steps: Steps[None]) -> None:
-    """Load what no request has asked for yet, one module after another.
+    """Load the modules that no request has needed yet, one after another.
 
-    After each the loop is left to clients for WARM_UP_REST times as long as it took, so they have most of
-    it on a slow machine, too.
+    After each module, clients have the loop for WARM_UP_REST times as long as its loading took, so that they
+    have most of the loop on a slow machine, too.
     """
 
     def load_one() -> None:

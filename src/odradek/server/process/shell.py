@@ -1,7 +1,7 @@
-"""What stands around a node on the running loop: sockets, threads, the timer's driver.
+"""The shell around a node on the running loop: sockets, threads, the timer's driver.
 
-It is complete before there is a node, and the node is given to what needs one. `lifecycle` opens and closes
-its parts.
+The shell is complete before the node is created; parts that need the node get it later. `lifecycle` opens and
+closes the parts.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from odradek.server.process.timer_driver import TimerDriver
 from odradek.storage import FileSystem
 from odradek.storage.os_files import OsFileSystem
 
-if TYPE_CHECKING:  # loaded when there first may be something to compact
+if TYPE_CHECKING:  # loaded when there may be logs to compact
     from odradek.server.cleaning.cleaner_process import CleanerProcesses
     from odradek.server.faults.documents import FaultRequests
 
 
 class Shell:
-    """Everything of one broker that a loop is needed for; all of it happens on that loop's thread.
+    """The parts of one broker that need a loop; all of them run on that loop's thread.
 
-    Everything that could be another's is given: settings, clock, chance, disk and metadata engine.
+    Settings, clock, random numbers, disk and metadata engine are passed in, so that tests can replace them.
     """
 
     def __init__(
@@ -50,8 +50,8 @@ class Shell:
     ) -> None:
         """`on_failure` is called with the reason why the broker can no longer work; the owner then stops it.
 
-        A clock or a disk that is given is one that no other process has: compaction then runs in this one.
-        With `takes_faults` requests about faults are carried out, which is for tests.
+        Another process cannot use a clock or a disk that is passed in: compaction then runs in this process.
+        With `takes_faults`, for tests, requests about faults are carried out.
         """
         self.layers = layers
         self.clock: Clock = clock or SystemClock()
@@ -60,7 +60,7 @@ class Shell:
         self.open_engine = open_engine or open_embedded_engine
         self.on_failure = on_failure
         self.takes_faults = takes_faults
-        # Made when they are first asked for.
+        # Created when they are first needed.
         self._faults: FaultRequests | None = None
         loop = asyncio.get_running_loop()
         self.stalls = LoopStalls(machine_short_clock(), self.clock, processor_wait_ns)
@@ -82,19 +82,19 @@ class Shell:
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
         self.cleaner_processes: CleanerProcesses | None = None
-        """The processes of compaction, once there was work for them."""
+        """The processes of compaction; None before there was work for them."""
         self.admin = AdminServer() if layers.in_force.odradek_admin_port >= 0 else None
         """The admin listener, when there is one."""
         self.is_ready = False
-        """Whether clients are served: joined the cluster, leading what it leads, not stopping."""
+        """Whether clients are served: the broker has joined, leads its partitions, and is not stopping."""
 
     @property
     def settings(self) -> BrokerSettings:
-        """What is in force now; not to be kept."""
+        """The settings in force now; callers must not keep them."""
         return self.layers.in_force
 
     def faults(self, node: Node) -> "FaultRequests":
-        """Carries out requests about faults on this shell's node, if it takes them."""
+        """Carries out requests about faults on this shell's node, if `takes_faults` was given."""
         assert self.takes_faults, "this broker was not started for tests"
         if self._faults is None:
             from odradek.server.faults.documents import FaultRequests, Reach

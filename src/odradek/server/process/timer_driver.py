@@ -1,7 +1,8 @@
 """Drives the broker's timer with one `call_at`, for the next bucket due (T6).
 
-Invariant: the loop's own clock only decides when to look; what is due, the timer decides by the broker's
-clock. So a virtual clock needs no loop of its own: moving it advances the timer, and this driver follows.
+Invariant: the loop's own clock only decides when to check; the timer decides by the broker's clock which
+tasks are due. So a virtual clock needs no loop of its own: moving it advances the timer, and this driver
+follows.
 """
 
 import asyncio
@@ -11,12 +12,12 @@ from odradek.base.clock import Clock
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.timer import Timer, TimerTask
 
-# Loops compute with floats and fixed sleeps; a wait longer than this is cut, and looks again.
+# Loops compute with floats and fixed sleeps; a longer wait ends after this time, and the driver checks again.
 LOOK_AGAIN_MS: Final = 60_000
 
 
 class TimerDriver:
-    """Owns the timer, and the one handle that is armed while anything is pending."""
+    """Owns the timer, and the one handle that is armed while a task is pending."""
 
     __slots__ = (
         "_armed_ms",
@@ -34,11 +35,11 @@ class TimerDriver:
         self._loop = loop
         self._clock = clock
         self._stalls = stalls
-        # Of the tasks of one `_fire`: how many ran, and which of them took longest; None outside of it.
+        # How many tasks one `_fire` ran, and which of them took longest; None outside of `_fire`.
         self._tasks = 0
         self._longest_ns = 0
         self._longest_task: TimerTask | None = None
-        # What the loop will call next, and for which expiration; both None while the timer is idle.
+        # The handle of the next call, and its expiration; both None while the timer is idle.
         self._handle: asyncio.TimerHandle | None = None
         self._armed_ms: int | None = None
         self.timer = Timer(clock, on_earlier=self._arm, run=self._run)
@@ -84,7 +85,7 @@ class TimerDriver:
                 self._longest_ns, self._longest_task = elapsed_ns, task
 
     def _cause(self) -> str:
-        """What this `_fire` ran, as warnings name it."""
+        """The name in warnings of the tasks that this `_fire` ran."""
         if self._longest_task is None:
             return "the timer's own work"
         longest = self._longest_task.label
