@@ -45,7 +45,7 @@ _PHASES: Final = {
 }
 """The metric and its meaning for each of `latencies.PHASES`."""
 GROUP_LAGS_MAX: Final = 1_000
-"""Lag is shown for at most this many offsets: Prometheus keeps a series for each one it ever saw."""
+"""Lag is shown for this many committed offsets at most: Prometheus keeps a series for each it ever saw."""
 SAMPLES_PER_STEP: Final = 64
 """How many samples one step makes, of up to ten microseconds each."""
 OFFSETS_PER_STEP: Final = 512

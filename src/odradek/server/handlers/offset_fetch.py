@@ -32,7 +32,7 @@ _FIRST_WITH_IDS: Final = 10
 T = TypeVar("T")
 
 Reading: TypeAlias = Generator[None, None, T]
-"""The offsets of a group, read in steps."""
+"""A generator that reads its result in steps."""
 
 _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2

@@ -83,7 +83,7 @@ class CommandedBroker:
     def take_changes(self, changes: tuple[Change, ...]) -> None:
         """Apply changed settings; facts about topics and brokers come with UpdateMetadata.
 
-        The requests that wait for a deletion (G3) are completed by its last step, or by the loss of a broker.
+        Wakes the requests that wait for a deletion (G3) after its last step, or after the loss of a broker.
         """
         for change in changes:
             match change:

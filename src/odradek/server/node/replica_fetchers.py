@@ -80,7 +80,7 @@ class ReplicaFetchers:
             lambda: settings().replica_fetch_backoff_ms,
             self._note,
         )
-        """Which partitions are followed, and how far."""
+        """The fetchers, with the partitions that they follow and the offsets that they have reached."""
         self.noted: Counter[NoteKind] = Counter()
         """How many events of each kind there were since the start."""
         self._remarks = Complaints(_log, timer.clock, "%d more remarks about fetching from leaders")

@@ -13,7 +13,7 @@ from odradek.timer import Timer, TimerTask
 _log = logging.getLogger(__name__)
 
 INTERVAL_MS_MIN: Final = 1
-"""Used for an interval of 0: the task runs whenever the clock moves, but only once at the same moment."""
+"""Used for an interval of 0: the task runs whenever the clock moves, and never twice at the same moment."""
 
 
 class PeriodicTask(TimerTask):

@@ -73,7 +73,7 @@ class ProducersLog(Protocol):
 
 
 LogOf: TypeAlias = Callable[[TopicPartition], ProducersLog | None]
-"""The log of a partition that is hosted here, or None."""
+"""Returns the log of a partition that is hosted here, or None."""
 
 
 class TransactionMembership(Protocol):
