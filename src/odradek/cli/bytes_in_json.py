@@ -1,10 +1,10 @@
-"""Keys and values in JSON: as text where they are text, in base64 where they are not, without loss."""
+"""Keys and values in JSON, without loss: UTF-8 as text, other bytes in base64."""
 
 import base64
 
 
 def bytes_fields(name: str, content: bytes | None, always_base64: bool = False) -> dict[str, str | None]:
-    """`{"key": "text"}`, or `{"key_base64": "..."}` of bytes that are no UTF-8."""
+    """Returns `{"key": "text"}`, or `{"key_base64": "..."}` for bytes that are not UTF-8."""
     if content is None:
         return {name: None}
     if not always_base64:

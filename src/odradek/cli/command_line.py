@@ -2,7 +2,7 @@
 
     Command("create", "Create a topic.", create, (TOPIC, option("--partitions", "how many", kind=number)))
 
-What is wrong with a command line is a UsageError: one sentence and exit code 2.
+An invalid command line raises UsageError: one sentence and exit code 2.
 """
 
 import os
@@ -34,33 +34,33 @@ class Argument:
     """`("--bootstrap-server", "-b")`, or the one name of a positional argument."""
     help: str
     metavar: str = ""
-    """What stands for the value in the help; empty for a flag."""
+    """The placeholder for the value in the help; empty for a flag."""
     kind: Callable[[str], Any] = str
-    """Makes the value of a text; raises ValueError with the words after "is"."""
+    """Converts the text to the value; raises ValueError with the words that follow "is"."""
     default: Any = None
     shown_default: str = ""
     choices: tuple[str, ...] = ()
     many: bool = False
-    """An option that may be given again, or the last positional argument with all that follow: a list."""
+    """A repeatable option, or a last positional argument that takes all further words: a list."""
     required: bool = False
     variable: str = ""
     """The environment variable that gives the default."""
     completes: str = ""
-    """What the shell may offer: "file", "topic", "group"; "named" is what the word before says of these."""
+    """What the shell completes: "file", "topic", "group"; "named": the word before names one of these."""
 
     @property
     def is_option(self) -> bool:
-        """Whether it is given by name."""
+        """Whether this is an option, not a positional argument."""
         return self.names[0].startswith("-")
 
     @property
     def attribute(self) -> str:
-        """The name of its value among the parsed ones."""
+        """The attribute of `Options` that holds its value."""
         return self.names[0].lstrip("-").replace("-", "_")
 
     @property
     def label(self) -> str:
-        """As it stands in the help and in sentences about it."""
+        """Its name in the help and in error messages."""
         return self.names[0] if self.is_option else self.metavar
 
 
@@ -142,7 +142,7 @@ def seconds(text: str) -> float:
 
 
 def parse(path: str, command: Command, arguments: Sequence[str]) -> Options:
-    """The values of a command line, `path` being the words before. Raises UsageError, HelpWanted."""
+    """Parse the arguments of a command; `path` are the words before them. Raises UsageError, HelpWanted."""
     texts, words = _split(path, command, arguments)
     for one in command.arguments:
         if not one.is_option and words:
@@ -154,7 +154,7 @@ def parse(path: str, command: Command, arguments: Sequence[str]) -> Options:
 
 
 def _split(path: str, command: Command, arguments: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """What was given for each option, and the other words, in their order."""
+    """Returns the texts of each option, and the other words in order."""
     known = {name: one for one in (*command.arguments, HELP) if one.is_option for name in one.names}
     texts: dict[str, list[str]] = {}
     words: list[str] = []
@@ -186,12 +186,12 @@ def _split(path: str, command: Command, arguments: Sequence[str]) -> tuple[dict[
     return texts, words
 
 
-# A word, a negative number, or the dash that stands for the standard input.
+# A word, a negative number, or the dash for standard input.
 _NO_OPTION = re.compile(r"[^-]|-[0-9]|-?$")
 
 
 def _value_of(path: str, one: Argument, given: dict[str, list[str]]) -> Any:  # noqa: ANN401 - made by `kind`
-    """The value that was given, or the environment's, or the default."""
+    """The value on the command line, else from the environment, else the default."""
     texts = given.get(one.attribute, [])
     if not texts and one.variable and os.environ.get(one.variable):
         texts = [os.environ[one.variable]]
@@ -215,7 +215,7 @@ def _value(one: Argument, text: str) -> Any:  # noqa: ANN401 - whatever `kind` m
 
 
 def meant(word: str, known: Sequence[str]) -> str:
-    """` (is --partitions meant?)`, or nothing where no known word is alike."""
+    """Returns ` (is --partitions meant?)`, or an empty text if no known word is similar."""
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, 1)

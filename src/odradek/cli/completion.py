@@ -1,6 +1,6 @@
 """`odradek completion`: scripts with which a shell completes commands, options, topics and groups.
 
-The script asks `odradek completion words` for the words that may come next, so it need not be made anew.
+The script calls `odradek completion words` for the candidates, so a new version needs no new script.
 """
 
 from odradek.base.errors import OdradekError
@@ -8,8 +8,8 @@ from odradek.cli.command_line import HELP, Argument, Command, Group, Options, op
 from odradek.cli.main import MODULES, find
 
 SCRIPTS = {
-    # Readline cuts words at = and :, too, and replaces only what follows: the rest of the word is cut off
-    # what it gets.
+    # Readline also splits words at = and :, and replaces only the part after them: that prefix is removed
+    # from each candidate.
     "bash": """\
 _odradek() {
     local current="${COMP_WORDS[COMP_CWORD]}" found
@@ -46,12 +46,12 @@ end
 complete -c odradek -f -a '(__odradek)'""",
 }
 FILE_WORD = "<file>"
-# The cluster answers soon or not at all.
+# Completion waits only this long for the cluster.
 TIMEOUT_MS = 1000
 
 
 def words(options: Options) -> None:
-    """Print what the last of the words may become, one candidate a line."""
+    """Print the candidates for the last word, one per line."""
     if options.line is None:
         for candidate in candidates(options.words):
             print(candidate)
@@ -63,7 +63,7 @@ def words(options: Options) -> None:
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a line as a shell reads it; the last one is empty after a blank, or not closed yet."""
+    """The words of a line as a shell splits it; the last is empty after a blank, or may be half-typed."""
     import shlex
 
     for closing in ("", "'", '"'):
@@ -77,7 +77,7 @@ def words_of(line: str) -> list[str]:
 
 
 def candidates(given: list[str]) -> list[str]:
-    """What the last word, which may be empty, may become."""
+    """The candidates for the last word, which may be empty."""
     *before, last = given or [""]
     return [one for one in _possible(before, last) if one == FILE_WORD or one.startswith(last)]
 
@@ -134,7 +134,7 @@ def _values(one: Argument, rest: list[str]) -> list[str]:
 
 
 def _names(of: str, rest: list[str]) -> list[str]:
-    """Names that the cluster knows, topics or groups; none where it does not answer soon."""
+    """The names of the cluster's topics or groups; none if it does not answer in time."""
     if of not in ("topic", "group"):
         return []
     from dataclasses import replace
@@ -158,7 +158,7 @@ def _names(of: str, rest: list[str]) -> list[str]:
 
 
 def _only(options: tuple[Argument, ...], rest: list[str]) -> list[str]:
-    """Of the words of a command line those that give these options, with their values."""
+    """Returns the words of a command line that set these options, with their values."""
     names = {name for one in options for name in one.names}
     found = []
     for place, word in enumerate(rest):

@@ -52,7 +52,7 @@ def set_values(options: Options) -> None:
 
 
 def reset(options: Options) -> None:
-    """Take settings back to their defaults."""
+    """Reset settings to their defaults."""
     with Admin(client_config(options)) as admin:
         known = [one.name for one in admin.describe_configs(TYPES[options.kind], _resource(options))]
         for name in options.settings:
@@ -63,7 +63,7 @@ def reset(options: Options) -> None:
 
 
 def _unknown(options: Options, name: str, known: list[str]) -> str:
-    """Why a setting cannot be reset; of all brokers only those are known that are set."""
+    """The error for a setting that cannot be reset; for all brokers only overridden settings are known."""
     if _resource(options) == "":
         return f"{name} is not set for all brokers"
     return f"{options.kind} {options.name} has no setting {name}{meant(name, known)}"

@@ -1,4 +1,4 @@
-"""The options that all commands share: which broker, how to speak to it, and JSON."""
+"""The options that all commands share: the broker, the client configuration, and JSON output."""
 
 import os
 from dataclasses import replace
@@ -28,7 +28,8 @@ CONNECTION = (BOOTSTRAP, CONFIG)
 
 
 def client_config(options: Options) -> ClientConfig:
-    """What the option, else the properties file, else the environment says. Raises SettingError."""
+    """The client's configuration: from options, else the properties file, else the environment.
+    Raises SettingError."""
     config = ClientConfig(os.environ.get(SERVERS_VARIABLE) or ClientConfig().bootstrap_servers)
     warnings: list[str] = []
     if options.config is not None:

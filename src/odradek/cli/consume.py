@@ -1,4 +1,4 @@
-"""`odradek consume`: the records of a topic as lines, in a format of one's own, or as JSON."""
+"""`odradek consume`: prints the records of a topic as lines, in a custom format, or as JSON."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def consume(options: Options) -> None:
         try:
             _print_records(reader, render, options, until)
         except KeyboardInterrupt:
-            pass  # How a person ends it.
+            pass  # The normal end.
 
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end it as Ctrl-C does: after `timeout 10 odradek ...` a member commits and leaves, too."""
+    """Treat SIGTERM like Ctrl-C: after `timeout 10 odradek ...`, too, a member commits and leaves."""
     if current_thread() is not main_thread():
         yield
         return
@@ -110,7 +110,7 @@ def _refuse_for_groups(options: Options) -> None:
 def _positions(
     config: ClientConfig, options: Options, start: Start | None
 ) -> tuple[dict[TopicPartition, Offset], dict[TopicPartition, Offset] | None]:
-    """Where reading begins, and where it ends: nowhere when it follows the log."""
+    """The start offsets, and the end offsets; no end offsets when the command follows the log."""
     wanted = partitions_of(config, options.topic, options.partition)
     positions, ends = starts_of(config, wanted, start or Start(LATEST))
     return positions, None if options.follow or start is None else ends
@@ -127,7 +127,7 @@ def _print_records(
     while until is None or _is_left(reader, until):
         for record in reader.poll(POLL_MS):
             if until is not None and record.offset >= until[TopicPartition(record.topic, record.partition)]:
-                continue  # It came after this command had begun.
+                continue  # The partition was created after this command began.
             output.write(render(record))
             shown += 1
             if shown == options.max_messages:
@@ -143,7 +143,7 @@ def _print_records(
 
 
 def _print_news(reader: RecordReader | GroupReader, options: Options) -> None:
-    """What was printed may be committed, and a person hears of what happened meanwhile."""
+    """Acknowledge the printed records, and print the reader's notes to standard error."""
     while reader.notes:
         say(f"odradek: {reader.notes.pop(0)}", as_error=True)
     if isinstance(reader, RecordReader):
@@ -177,7 +177,7 @@ def _renderer(options: Options) -> Callable[[FetchedRecord], bytes]:
 
 
 def _for_a_terminal(shown: bytes) -> bytes:
-    """A person reads, and a record's maker must not steer the terminal."""
+    """Escape control characters: the content of a record must not control the terminal."""
     text = shown.decode(errors="backslashreplace")
     ending = "\n" if text.endswith("\n") else ""
     lines = text.removesuffix("\n")
@@ -185,7 +185,7 @@ def _for_a_terminal(shown: bytes) -> bytes:
 
 
 def _offset(text: str) -> Start:
-    """An offset, one counted from the end, or a word. Raises ValueError."""
+    """Parse an offset, an offset from the end, or a word. Raises ValueError."""
     if text in ("earliest", "latest"):
         return Start(EARLIEST if text == "earliest" else LATEST)
     try:

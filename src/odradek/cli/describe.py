@@ -1,6 +1,6 @@
-"""`odradek describe`: what a broker holds and what it waits for, from its admin listener.
+"""`odradek describe`: a broker's state and what it waits for, from its admin listener.
 
-Partitions are also known to Kafka's own API, which is asked where no admin listener is given.
+Without an admin listener, partitions are read through Kafka's own API.
 """
 
 import http.client
@@ -19,7 +19,7 @@ from odradek.client.admin import Admin
 from odradek.client.topic_figures import partitions_with_figures
 
 TIMEOUT_S = 10.0
-# What is shown of each subject to people; --json has everything. Filters match the first columns.
+# The columns of each subject's table; --json has every field. Filters match the first columns.
 COLUMNS = {
     "purgatories": (
         Column("purgatory"),
@@ -104,7 +104,7 @@ PARTITIONS_DETAILS = (
 
 
 def describe(subject: str, options: Options) -> None:
-    """Show one subject, again and again with --watch."""
+    """Show one subject, repeatedly with --watch."""
     watched(options.watch, lambda: _describe_once(subject, options))
 
 

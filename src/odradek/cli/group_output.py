@@ -79,7 +79,7 @@ def group_document(group: GroupDescription) -> dict[str, Any]:
 
 
 def print_group(group: GroupDescription) -> None:
-    """The group for a person: what is the same for all members, or unknown for all, has no column."""
+    """Print the group; a value that is equal or unknown for all members gets no column."""
     say(_sentence(group))
     if not group.members:
         return
@@ -107,7 +107,7 @@ def _sentence(group: GroupDescription) -> str:
         facts.append(f"epoch {group.epoch}" + is_behind * f" (target of epoch {group.target_epoch})")
     if count and group.assignor:
         facts.append(f"assignor {group.assignor}")
-    # PreparingRebalance, as people write it.
+    # PreparingRebalance becomes "preparing rebalance".
     state = re.sub(r"\B(?=[A-Z])", " ", group.state).lower()
     return f"Group {group.group} is {state}: {', '.join(facts)}."
 

@@ -62,7 +62,7 @@ def describe(options: Options) -> None:
 
 
 def lag(options: Options) -> None:
-    """Show what a group has yet to read."""
+    """Show a group's lag."""
     with GroupAdmin(client_config(options)) as admin:
         watched(options.watch, lambda: _lag_once(admin, options))
 
@@ -118,7 +118,7 @@ def _refuse_members(admin: GroupAdmin, group: str) -> None:
     except ApiError as refused:
         if refused.code is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise
-        return  # A group may be made by giving it offsets.
+        return  # Committing offsets creates the group.
     if has_members:
         raise ApiError(
             ErrorCode.NON_EMPTY_GROUP, f"group {group} has members, whose offsets these are: stop them first"
@@ -139,7 +139,7 @@ def _target(options: Options) -> Target:
 
 
 def _place(text: str) -> str:
-    """The text of --to, if it is one that `_target` reads. Raises ValueError."""
+    """Check the text of --to with `_target`, and return it. Raises ValueError."""
     if text in ("earliest", "latest"):
         return text
     try:

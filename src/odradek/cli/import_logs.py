@@ -1,4 +1,4 @@
-"""`odradek import`: takes over the data directory of an Apache Kafka broker."""
+"""`odradek import`: takes over the data directories of an Apache Kafka broker."""
 
 from __future__ import annotations
 

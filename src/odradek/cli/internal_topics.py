@@ -60,7 +60,7 @@ KINDS: Final[Mapping[str, Kinds]] = {
 }
 """Internal topic and version of the key to the messages of key and value."""
 
-# What members of classic groups put into the group's record, as Kafka's own clients do.
+# What members of classic groups write into the group's record, as Kafka's own clients do.
 _EMBEDDED: Final[Mapping[str, type[Message]]] = {
     "subscription": ConsumerProtocolSubscription,
     "assignment": ConsumerProtocolAssignment,
@@ -91,7 +91,7 @@ class Decoded:
 
 
 def decode(topic: str, key: bytes | None, value: bytes | None) -> Decoded:
-    """A record of one of the topics in KINDS. Raises MalformedRequest for one that is not known here."""
+    """Decode a record of one of the topics in KINDS. Raises MalformedRequest for an unknown one."""
     if key is None:
         raise MalformedRequest("a record without a key")
     version = version_of(key)
@@ -108,7 +108,7 @@ def decode(topic: str, key: bytes | None, value: bytes | None) -> Decoded:
 
 
 def in_words(document: Mapping[str, Any]) -> str:
-    """`group tower, topic flights, partition 0`; what is empty is left out."""
+    """Returns `group tower, topic flights, partition 0`; empty fields are left out."""
     return ", ".join(
         f"{name.removesuffix('_ms').replace('_', ' ')} {_word(name, value)}"
         for name, value in document.items()
@@ -145,7 +145,7 @@ def _plain(message: object, name: str, value: Any) -> Any:  # noqa: ANN401 - any
 
 
 def _embedded(kind: type[Message] | None, value: bytes) -> object:
-    """What a client wrote into a record: decoded where it is as Kafka's clients write it, else in base64."""
+    """Bytes that a client wrote into a record: decoded if written as Kafka's clients do, else in base64."""
     if kind is None or not value:
         return base64.b64encode(value).decode()
     try:

@@ -1,4 +1,4 @@
-"""`odradek log dump`: what the files of a partition hold, read without locks, also beside a living broker."""
+"""`odradek log dump`: shows a partition's files, read without locks, also while a broker runs."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ _CELLS = {
     **dict.fromkeys(("records", "position", "bytes", "last_stable_offset"), counted),
     **dict.fromkeys(("max_timestamp", "timestamp", "last_timestamp"), timed),
 }
-# What fits on a screen; --json has every field of a batch.
+# The columns that fit a screen; --json has every field of a batch.
 _BATCH_FIELDS = (
     *("base_offset", "last_offset", "records", "position", "bytes", "codec", "max_timestamp", "kind", "crc"),
 )
@@ -29,7 +29,7 @@ _ENTRY_FIELDS = (
 
 
 def dump(options: Options) -> None:
-    """Show what a file or a directory holds."""
+    """Show the content of a file or a directory."""
     path: Path = options.path
     if not path.exists():
         raise OdradekError(f"there is no file or directory {path}")
@@ -51,7 +51,7 @@ def dump(options: Options) -> None:
 
 
 def _internal_topic(path: Path, asked: str | None) -> str | None:
-    """Which internal topic's records are decoded: what was asked for, else that of the directory."""
+    """The internal topic whose records to decode: the option's, else the directory's."""
     if asked is not None:
         return _DECODERS[asked]
     folder = path.resolve() if path.is_dir() else path.resolve().parent
@@ -60,7 +60,7 @@ def _internal_topic(path: Path, asked: str | None) -> str | None:
 
 
 def _decoded(topic: str, row: dict[str, Any], *, for_json: bool) -> dict[str, Any]:
-    """A row whose key and value are objects for scripts, words for people; as it is where it is not known."""
+    """Decode a row's key and value, as objects for JSON, else as text; an unknown record stays unchanged."""
     from odradek.cli.internal_topics import decode, in_words  # 40 ms that other logs do not need
 
     if "control" in row:
@@ -88,7 +88,7 @@ def _text(value: object) -> str:
 
 
 def _for_json(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with its bytes as text, or in base64 where they are none."""
+    """A row with its bytes as text, or in base64 if they are not UTF-8."""
     if "headers" not in row:
         return row
     return {

@@ -1,6 +1,6 @@
 """The command `odradek`: finds the command, runs it, and turns every error into one sentence and a code.
 
-Only the module of the command that is run is loaded. `serve` loads nothing of what the others need.
+Only the module of the command that runs is imported. `serve` imports nothing that only other commands need.
 """
 
 import gc
@@ -27,7 +27,7 @@ EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
 EXIT_INTERRUPTED = 130
 
-# Each command or group of commands: its module in this package, and what its help says in one line.
+# Each command or group of commands: its module in this package, and its one-line help.
 MODULES = {
     "serve": ("serve", "Run a broker until SIGTERM or Ctrl-C."),
     "topics": ("topics", "List, create, describe, alter and delete topics."),
@@ -53,7 +53,7 @@ See odradek COMMAND --help for each. Exit codes: 0 done, 1 failed, 2 wrong use o
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exits with 0, 1 when something failed, 2 when a command or setting is wrong."""
     given = sys.argv[1:] if arguments is None else arguments
-    gc.disable()  # What is imported stays; it is enabled again before there is work.
+    gc.disable()  # Imports make no garbage; it is enabled again before the command runs.
     sys.exit(run(given))
 
 
@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
             print("The broker's address is given with -b, or in a file with --config.", file=sys.stderr)
         return EXIT_FAILED
     except BrokenPipeError:
-        # The reader of the output has closed it, as `head` does. Python would report that at exit.
+        # The reader closed the pipe, as `head` does. Python would report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -80,9 +80,9 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def find(words: Sequence[str]) -> tuple[str, Command | Group, list[str]]:
-    """The command or group that a command line begins with, the words for it, and what follows.
+    """Returns the command or group that a command line begins with, its words, and the rest.
 
-    Raises UsageError for words that are no command.
+    Raises UsageError for an unknown command.
     """
     name, rest = words[0], list(words[1:])
     if name not in MODULES:
@@ -131,7 +131,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Names and values travel as UTF-8; bytes of another encoding could not be sent."""
+    """Raises UsageError for an argument that is not UTF-8, which the protocol could not carry."""
     for argument in arguments:
         try:
             argument.encode()

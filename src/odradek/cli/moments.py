@@ -1,4 +1,4 @@
-"""How a person writes a moment: as a date, as milliseconds, or as so long ago."""
+"""Parses points in time: a date, milliseconds, or a duration before now."""
 
 import re
 import time
@@ -9,11 +9,11 @@ _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 INT64_MAX = (1 << 63) - 1
 
 MOMENT = "2026-03-01T12:00:00Z, @MILLISECONDS, or 30s, 10m, 2h, 7d ago"
-"""What `moment_ms` reads, for help and errors."""
+"""The forms that `moment_ms` accepts, for help and errors."""
 
 
 def moment_ms(text: str) -> int:
-    """Milliseconds since 1970 of a moment; a date without a zone is local time. Raises ValueError."""
+    """Returns milliseconds since 1970; a date without a time zone is local time. Raises ValueError."""
     if re.fullmatch(r"@[0-9]{1,19}", text) and int(text[1:]) <= INT64_MAX:
         return int(text[1:])
     ago = _AGO.fullmatch(text)

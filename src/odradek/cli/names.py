@@ -1,4 +1,4 @@
-"""Filters: lists show the rows whose names match a pattern as the shell has them."""
+"""Filters of lists: only rows whose names match a shell pattern are shown."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -13,7 +13,7 @@ FILTER = option("--filter", help="only names that match, as 'flights*'", metavar
 
 
 def matching(rows: Iterable[R], glob: str | None, *fields: str) -> list[R]:
-    """The rows in which one of the fields matches; all of them without a pattern."""
+    """Returns the rows in which one of the fields matches; all rows without a pattern."""
     return [
         row
         for row in rows

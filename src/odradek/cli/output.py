@@ -1,7 +1,7 @@
 """How results are shown: tables and sentences to people, JSON to scripts.
 
-A table has one row for each thing. Its columns fit the first rows, later rows follow as they come, so a table
-may be longer than memory. Colours appear in a terminal alone, and not where NO_COLOR is set.
+The first rows set the width of a table's columns; later rows are printed as they arrive, so a table may be
+larger than memory. Colours appear only in a terminal, and not where NO_COLOR is set.
 """
 
 import os
@@ -65,7 +65,7 @@ def timed(value: object) -> str:
 
 @lru_cache(1024)
 def _second(seconds: int) -> str:
-    """A second since 1970; "" for one that no calendar has. Records of a log share few."""
+    """A second since 1970 as text; "" if it is out of range. Cached: many records share a second."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}"
     except (ValueError, OverflowError, OSError):
@@ -81,13 +81,13 @@ class Column:
     cell: Callable[[object], str] = plain
     title: str = ""
     always: bool = False
-    """Whether it is shown when it is empty in all rows, too."""
+    """Whether it is shown even when it is empty in all rows."""
     colour: Callable[[object], str] | None = None
     """The colour of a value, one of COLOURS, or "" for none."""
 
     @property
     def heading(self) -> str:
-        """What stands above the column."""
+        """The column's title."""
         return self.title or visible(self.name.replace("_", " "))
 
 
@@ -95,7 +95,7 @@ COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "": ""}
 
 
 def colour_of_state(value: object) -> str:
-    """Green where things are at rest, yellow where they move, red where they failed."""
+    """Green for a stable state, yellow for a changing one, red for a failed one."""
     return {
         "Stable": "green",
         "Ongoing": "green",
@@ -125,7 +125,7 @@ def colour_of_leader(value: object) -> str:
 
 
 def say(sentence: str, *, as_error: bool = False) -> None:
-    """Print one line for a person; whatever names stand in it cannot steer the terminal."""
+    """Print one line of text; control characters are escaped, so a name cannot control the terminal."""
     print(visible(sentence), file=sys.stderr if as_error else sys.stdout)
 
 
@@ -135,9 +135,9 @@ def say_json(value: object, *, indent: int | None = None) -> None:
 
 
 def show(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty: str) -> None:
-    """Print rows as a table, or as one JSON array with every field; `empty` is for people, of no rows.
+    """Print rows as a table, or as one JSON array with every field; without rows the text `empty`.
 
-    A column that is empty in all of the first rows has no place in the table.
+    A column that is empty in all of the first rows is left out.
     """
     if as_json:
         say_json(list(rows), indent=2)
@@ -151,7 +151,7 @@ def show(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty
 
 
 def show_lines(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool, empty: str) -> None:
-    """`show` of what may be longer than memory: JSON is one object a line."""
+    """As `show`, for output that may be larger than memory: JSON is one object per line."""
     if not as_json:
         show(rows, columns, as_json=False, empty=empty)
         return
@@ -160,7 +160,7 @@ def show_lines(rows: Iterable[Row], columns: Sequence[Column], *, as_json: bool,
 
 
 def table_lines(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[str]:
-    """The lines of a table, without its rows all being held; none without rows."""
+    """Yields the lines of a table without holding all rows; no lines without rows."""
     following = iter(rows)
     first = list(islice(following, ROWS_MEASURED))
     if not first:
@@ -206,7 +206,7 @@ def _narrow(widths: list[int], is_right: Sequence[bool]) -> None:
 def _folded(
     texts: Sequence[str], widths: Sequence[int], is_right: Sequence[bool], colours: Sequence[str]
 ) -> Iterator[str]:
-    """One row; text that is wider than its column goes on in further lines."""
+    """The lines of one row; text wider than its column continues in further lines."""
     if all(width(text) <= size for text, size in zip(texts, widths, strict=True)):
         yield _line(texts, widths, is_right, colours)
         return
@@ -232,7 +232,7 @@ def _line(
 
 
 def wrapped(text: str, size: int) -> list[str]:
-    """A text in lines of at most `size` places, broken at blanks where there are any; at least one line."""
+    """Wrap a text into lines of at most `size` columns, at blanks where possible; at least one line."""
     lines, line = [], ""
     for word in text.split(" "):
         joined = f"{line} {word}" if line else word
@@ -250,7 +250,7 @@ def wrapped(text: str, size: int) -> list[str]:
 
 
 def _fitting(text: str, size: int) -> int:
-    """How many characters fit `size` places; at least one."""
+    """How many characters fit into `size` columns; at least one."""
     if text.isascii():
         return size
     places = 0
@@ -262,7 +262,7 @@ def _fitting(text: str, size: int) -> int:
 
 
 def width(text: str) -> int:
-    """How many places a text takes in a terminal."""
+    """The number of terminal columns that a text takes."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -271,5 +271,5 @@ def width(text: str) -> int:
 
 
 def has_colour() -> bool:
-    """Whether to colour the standard output: a terminal that can, of a person who did not say no."""
+    """Whether standard output is a terminal with colours and NO_COLOR is not set."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,4 +1,4 @@
-"""`odradek produce`: lines, JSON objects or whole files become records."""
+"""`odradek produce`: sends lines, JSON objects or whole files as records."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ FORMATS = ("lines", "json", "whole")
 
 
 def produce(options: Options) -> None:
-    """Send records, and say how many were acknowledged."""
+    """Send records, and print how many were acknowledged."""
     config = client_config(options)
     if options.compression is not None:
         config = replace(config, compression_type=options.compression)
@@ -48,7 +48,7 @@ def produce(options: Options) -> None:
 
 
 def _records(descriptor: int, form: str, rules: LineRules) -> Iterator[list[OutgoingRecord]]:
-    """The records of the input, in lists of what is there at once."""
+    """Yields the records of the input, in lists of those available at once."""
     if form == "whole":
         whole_rules = replace(rules, key_separator=None)
         yield [record_of_line(whole(descriptor), whole_rules)]
@@ -61,7 +61,7 @@ def _records(descriptor: int, form: str, rules: LineRules) -> Iterator[list[Outg
 
 
 def _send(writer: RecordWriter, records: list[OutgoingRecord], rate: int | None) -> None:
-    """Write and flush; with a rate, no more than so many records in each second."""
+    """Write and flush; with `rate`, at most that many records per second."""
     if rate is None:
         for record in records:
             writer.write(record)

@@ -1,4 +1,4 @@
-"""How a record is written: its value alone, in a format as kcat's, or as JSON without loss."""
+"""How a record is printed: its value alone, in a format like kcat's, or as JSON without loss."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ _PARTS = re.compile(r"%(?P<field>.?)|\\(?P<escape>.)|(?P<text>[^%\\]+|\\$)", re.
 
 
 def formatter(template: str) -> Render:
-    """Renders records by a template of %-fields. Raises UsageError for one that is not known."""
+    """Returns a renderer for a template of %-fields. Raises UsageError for an unknown field."""
     parts: list[bytes | Render] = []
     for part in _PARTS.finditer(template):
         if part["field"] is not None:
@@ -44,7 +44,7 @@ def formatter(template: str) -> Render:
 
 
 def as_value(with_keys: bool, with_headers: bool) -> Render:
-    """Renders the value as a line, after headers and key if they are wanted; null as an empty one."""
+    """Returns a renderer: the value as a line, after headers and key if selected; null as an empty line."""
 
     def render(record: FetchedRecord) -> bytes:
         parts = [_headers(record)] if with_headers else []
@@ -56,7 +56,7 @@ def as_value(with_keys: bool, with_headers: bool) -> Render:
 
 
 def as_json(record: FetchedRecord, *, always_base64: bool = False) -> bytes:
-    """One line of JSON with everything; what is not UTF-8 in base64, under a name that says so."""
+    """One line of JSON with every field; bytes that are not UTF-8 are in base64, named `..._base64`."""
     shown: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,

@@ -1,7 +1,7 @@
-"""Reads what is to be produced: lines, JSON objects or whole files.
+"""Reads the input of `odradek produce`: lines, JSON objects or whole files.
 
-Input comes in chunks of what is there at once: what a slow program writes is sent when it comes, what a fast
-one writes in large batches.
+Input is read in chunks of the bytes available: lines of a slow program are sent one by one, those of a fast
+one in large batches.
 """
 
 import base64
@@ -21,16 +21,16 @@ from odradek.records.framing import RecordHeaders
 CHUNK_BYTES = 64 << 10
 LINE_SHOWN_MAX = 60
 _JSON_FIELDS = {"key", "key_base64", "value", "value_base64", "headers", "partition", "timestamp"}
-# What `odradek consume --json` adds, and what does not matter here.
+# Fields that `odradek consume --json` adds; ignored here.
 _JSON_IGNORED = {"topic", "offset", "timestamp_type", "leader_epoch"}
 
 
 @dataclass(frozen=True, slots=True)
 class LineRules:
-    """What a line means."""
+    """How a line becomes a record."""
 
     key_separator: bytes | None = None
-    """What ends the key at the start of each line; None: there are no keys in the lines."""
+    """The separator after the key at the start of each line; None: lines have no keys."""
     key: bytes | None = None
     """The key of every record, without a separator."""
     null_marker: bytes | None = None
@@ -41,7 +41,7 @@ class LineRules:
 
 @contextmanager
 def open_input(path: str | None) -> Iterator[int]:
-    """The descriptor of a file, or of the standard input for "-" and None. Raises OdradekError."""
+    """Open a file, or standard input for "-" and None; yields its descriptor. Raises OdradekError."""
     if path in (None, "-"):
         yield sys.stdin.fileno()
         return
@@ -57,7 +57,7 @@ def open_input(path: str | None) -> Iterator[int]:
 
 
 def lines_of(descriptor: int) -> Iterator[list[bytes]]:
-    """The lines, without their ends, that are there at once; blocks for the first of each list."""
+    """Yields lists of the lines available at once, without line ends; blocks for the first of each list."""
     rest = b""
     while chunk := _read(descriptor):
         *lines, rest = (rest + chunk).split(b"\n")
@@ -83,7 +83,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def record_of_line(line: bytes, rules: LineRules) -> OutgoingRecord:
-    """The record that a line stands for. Raises OdradekError for a line without the separator."""
+    """Returns the record of a line. Raises OdradekError for a line without the separator."""
     key, value = rules.key, line
     if rules.key_separator is not None:
         key, found, value = line.partition(rules.key_separator)

@@ -1,4 +1,4 @@
-"""`odradek serve`: from a command line and a settings file to the settings of a broker, which is then run."""
+"""`odradek serve`: reads a broker's settings from the command line and a settings file, and runs it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ def run(options: Options) -> int:
 
 
 def collect_properties(options: Options) -> dict[str, str]:
-    """--config, overridden by --set, overridden by the other options. Raises SettingError."""
+    """The settings of --config, overridden by --set, overridden by the other options. Raises SettingError."""
     properties: dict[str, str] = {}
     if options.config is not None:
         try:
@@ -52,7 +52,7 @@ def collect_properties(options: Options) -> dict[str, str]:
 
 
 def _with_port(properties: Mapping[str, str], port: int) -> str:
-    """The listeners with the port of the first one for clients replaced; loopback where there are none."""
+    """Returns the listeners with the first client listener's port replaced; without any, one on loopback."""
     listeners = [given.strip() for given in properties.get("listeners", "").split(",") if given.strip()]
     if not listeners:
         return f"PLAINTEXT://127.0.0.1:{port}"

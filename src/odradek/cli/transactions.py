@@ -1,4 +1,4 @@
-"""`odradek transactions`: which transactional ids are known, and what they have open."""
+"""`odradek transactions`: lists transactional ids, and shows their open transactions."""
 
 from odradek.cli.command_line import JSON, Command, Group, Options, option, positional
 from odradek.cli.connecting import CONNECTION, client_config

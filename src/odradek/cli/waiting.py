@@ -1,4 +1,4 @@
-"""Says on the standard error that records wait for the brokers, and why: a person sees that nothing hangs.
+"""Prints to standard error that records wait for the brokers, and why, so that a user sees the cause.
 
 3 s after a batch was first sent, and every 10 s then:
 
@@ -15,21 +15,21 @@ from odradek.cli.output import say
 from odradek.client.record_writer import RecordWriter
 
 FIRST_S = 3.0
-"""How long a batch waits before it is said: longer than a new leader takes."""
+"""How long a batch waits before the first notice: longer than a leader election takes."""
 AGAIN_S = 10.0
 _LOOK_S = 0.5
 
 
 class Waiting:
-    """When something is to be said about one writer; without a thread or a clock of its own."""
+    """Decides when to print a notice about one writer; has no thread and no clock of its own."""
 
     def __init__(self, writer: RecordWriter) -> None:
         self._writer = writer
-        # The batch that was last spoken of, by the time it was first sent at, and when that was said.
+        # The batch of the last notice, by the time of its first send, and the time of that notice.
         self._said: tuple[float, float] | None = None
 
     def sentence(self, now_s: float) -> str | None:
-        """What to say now, if anything; `now_s` is of `time.monotonic`."""
+        """The notice to print now, or None; `now_s` is a time of `time.monotonic`."""
         since_s = self._writer.waiting_since_s
         if since_s is None or now_s - since_s < FIRST_S:
             return None
@@ -43,7 +43,7 @@ class Waiting:
 
 
 class WaitingNotice(Closing):
-    """A thread that says it, until closed: the writer itself may be waiting for an answer."""
+    """A thread that prints the notices until closed, because the writer may be blocked on an answer."""
 
     def __init__(self, writer: RecordWriter, now_s: Callable[[], float] = time.monotonic) -> None:
         self._waiting = Waiting(writer)
@@ -56,7 +56,7 @@ class WaitingNotice(Closing):
         return self
 
     def close(self) -> None:
-        """Say no more."""
+        """Stop the thread."""
         self._is_over.set()
         self._thread.join()
 

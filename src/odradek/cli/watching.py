@@ -1,4 +1,4 @@
-"""`--watch`: a command that shows something, again and again until Ctrl-C."""
+"""`--watch`: repeats a command that shows something, until Ctrl-C."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def watched(every_s: float | None, show_once: Callable[[], None]) -> None:
-    """Run `show_once`, and again every `every_s` seconds if that is given."""
+    """Run `show_once`; with `every_s`, again every `every_s` seconds."""
     if every_s is None:
         show_once()
         return

@@ -147,9 +147,9 @@ class Admin(AdminConnection):
             raise_for(one.error_code, one.error_message)
 
     def wait_until_known(self, topic: str, partitions: int) -> None:
-        """Return when the broker knows so many partitions of a topic, each with a leader; or after a while.
+        """Returns when the broker knows this many partitions of a topic, each with a leader; or at a timeout.
 
-        A broker of Apache Kafka learns what the controller has decided a moment after that was answered.
+        A broker of Apache Kafka learns of the controller's decision a moment after the answer to the request.
         """
         deadline = time.monotonic() + KNOWN_MAX_S
         while time.monotonic() < deadline:

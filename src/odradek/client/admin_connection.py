@@ -21,7 +21,7 @@ from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 _FIND_COORDINATOR_VERSION_MAX = 3
 
 
-# How long the first group of a cluster waits for the topic of the offsets.
+# How long the first group of a cluster waits until __consumer_offsets exists.
 COORDINATOR_MAX_S = 15.0
 _RETRY_S = 0.2
 _COMING = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
@@ -31,7 +31,7 @@ R = TypeVar("R")
 
 
 class CoordinatorKey(IntEnum):
-    """What a coordinator is looked up by."""
+    """The kind of a coordinator's key: a group or a transactional id."""
 
     GROUP = 0
     TRANSACTION = 1

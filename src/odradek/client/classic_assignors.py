@@ -2,7 +2,7 @@
 
     range                 each topic is cut into ranges, the first members get the longer ones
     roundrobin            all partitions in turn to all members that want them
-    cooperative-sticky    everyone keeps what it has, as far as shares stay even (KIP-429)
+    cooperative-sticky    members keep their partitions, as far as shares stay even (KIP-429)
 
 All members get an entry. Members are in the order of their static ids, then of their member ids.
 """
@@ -17,15 +17,15 @@ from odradek.base.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Subscriber:
-    """One member as the leader is told of it."""
+    """One member, as the JoinGroup answer describes it to the leader."""
 
     member: str
     instance: str | None
     topics: frozenset[str]
     owned: frozenset[TopicPartition] = frozenset()
-    """What it has not given back."""
+    """The partitions that it still owns."""
     generation: int = -1
-    """When it got that."""
+    """The generation in which it got them."""
 
 
 Shares: TypeAlias = dict[str, list[TopicPartition]]
@@ -60,7 +60,7 @@ def round_robin(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
 
 
 def cooperative_sticky(subscribers: Sequence[Subscriber], counts: Counts) -> Shares:
-    """Even shares with few changes; what changes hands is left out until its owner has given it back."""
+    """Even shares with few moves; a partition that moves is left out until its owner has revoked it."""
     wanting = {topic: _wanting(subscribers, topic) for topic in counts}
     shares: dict[str, set[TopicPartition]] = {one.member: set() for one in subscribers}
     holder: dict[TopicPartition, str] = {}
@@ -114,13 +114,13 @@ def _wanting(subscribers: Sequence[Subscriber], topic: str) -> list[str]:
 
 
 def _partitions(subscribers: Sequence[Subscriber], counts: Counts) -> list[TopicPartition]:
-    """All partitions that somebody wants, in order."""
+    """All partitions of the subscribed topics, in order."""
     wanted = {topic for one in subscribers for topic in one.topics} & counts.keys()
     return [TopicPartition(topic, number) for topic in sorted(wanted) for number in range(counts[topic])]
 
 
 def _owners(subscribers: Sequence[Subscriber]) -> dict[TopicPartition, str]:
-    """Who has each partition: of several that say so, the one of the latest generation."""
+    """The owner of each partition; of several claims the one with the latest generation counts."""
     owners: dict[TopicPartition, Subscriber] = {}
     for one in _in_order(subscribers):
         for partition in sorted(one.owned):

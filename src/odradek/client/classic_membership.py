@@ -1,11 +1,11 @@
-"""A member in the classic protocol, which every broker serves: the group's leader, a member, assigns.
+"""A member in the classic protocol, which every broker serves: one member, the leader, assigns.
 
-    JoinGroup     all members meet; the leader is told what each has subscribed to
-    SyncGroup     the leader hands in the assignments, each member gets its own
-    Heartbeat     says that the member is alive; answered with REBALANCE_IN_PROGRESS when all meet again
+    JoinGroup     all members join; the answer tells the leader each member's subscription
+    SyncGroup     the leader sends the assignments, each member gets its own
+    Heartbeat     keeps the session; the answer REBALANCE_IN_PROGRESS asks the member to join again
 
-This member gives back all its partitions before it joins again ("eager"), also in a group whose strategy
-does without: others may then get them at once.
+This member revokes all its partitions before it joins again ("eager"), also with a cooperative strategy:
+then other members can get them at once.
 """
 
 import time
@@ -41,9 +41,9 @@ from odradek.wire.versioned import decode_foreign, encode_versioned, version_of
 
 SESSION_TIMEOUT_MS = 45_000
 HEARTBEAT_S = 3.0
-# How often the leader looks whether a topic of the group has got partitions.
+# How often the leader checks whether a topic of the group has more partitions.
 TOPICS_EVERY_S = 60.0
-# What an answer may take longer than the rebalance that it waits for.
+# How much longer than the rebalance timeout an answer may take.
 _ANSWER_MS = 5_000
 _NO_GENERATION = -1
 _SUBSCRIPTION_VERSION = 3
@@ -56,11 +56,11 @@ class ClassicMembership:
 
     def __init__(self, group: str, topic: str) -> None:
         self._group, self._topic = group, topic
-        # Whether the next exchange joins; the generation counts for commits until then.
+        # Whether the next exchange joins; until then commits carry the current generation.
         self._is_to_join = True
-        # Of the leader: the partitions of each of the group's topics, as they were assigned; else empty.
+        # For the leader: the assigned number of partitions of each of the group's topics; else empty.
         self._counts: dict[str, int] = {}
-        # When the leader looks at them again, on the monotonic clock.
+        # When the leader next compares them with the cluster, on the monotonic clock.
         self._topics_at = 0.0
         self.protocol = CLASSIC
         self.assignor = ""
@@ -134,7 +134,7 @@ class ClassicMembership:
         return Beat(HEARTBEAT_S, assigned=self._read(bytes(synced.assignment)))
 
     def _ask_to_join(self, connection: BrokerConnection) -> JoinGroupResponse:
-        """Join; a broker that wants new members to have an id first (KIP-394) is asked again with it."""
+        """Send a JoinGroup; on MEMBER_ID_REQUIRED (KIP-394) send it again with the id received."""
         subscription = ConsumerProtocolSubscription(topics=[self._topic])
         metadata = encode_versioned(subscription, _SUBSCRIPTION_VERSION)
         request = JoinGroupRequest(
@@ -152,7 +152,7 @@ class ClassicMembership:
         return answer
 
     def _assign(self, admin: GroupAdmin, joined: JoinGroupResponse) -> list[SyncGroupRequestAssignment]:
-        """As the group's leader: everyone's partitions."""
+        """As the group's leader, compute the partitions of each member."""
         subscribers, versions = [], {}
         for one in joined.members:
             told = bytes(one.metadata)
@@ -189,7 +189,7 @@ class ClassicMembership:
         )
 
     def _has_grown(self, admin: GroupAdmin) -> bool:
-        """Whether this member leads and a topic of the group has other partitions than were assigned."""
+        """Whether this member leads and a topic's number of partitions is not the one that was assigned."""
         now = time.monotonic()
         if not self._counts or now < self._topics_at:
             return False

@@ -31,7 +31,7 @@ MAX_TIMESTAMP = -3
 
 Connect = Callable[[Address], BrokerConnection]
 _DEFAULTS = ClientConfig()
-# Of a topic that waiting does not help.
+# Errors of a topic that waiting does not cure.
 _NEVER = {ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 # An offset for each of some partitions.
 Offsets = dict[TopicPartition, int]

@@ -1,7 +1,7 @@
 """The configuration of a client, also from a properties file with Kafka's names.
 
-A name that promises protection which this client does not give is refused: a person who wrote
-`security.protocol=SSL` must not send in the clear. Other names without effect are reported and ignored.
+A setting that asks for protection which this client lacks is refused: a user who wrote
+`security.protocol=SSL` must not send in the clear. Other settings without effect are reported and ignored.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ _TIMEOUT_MS_MAX = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """What a client is told; each field has Kafka's name and default unless it says otherwise."""
+    """The settings of a client; each has Kafka's name and default unless its docstring says otherwise."""
 
     bootstrap_servers: str = "127.0.0.1:9092"
     client_id: str = "odradek"
@@ -39,7 +39,7 @@ class ClientConfig:
     acks: int = -1
     enable_idempotence: bool = True
     delivery_timeout_ms: int = 120_000
-    """How long a batch may go unacknowledged, with all repetitions; no single request takes longer."""
+    """How long a batch may be unacknowledged, including retries; also the timeout of each request."""
     batch_size: int = 128 * 1024
     """Bytes of uncompressed records after which a batch is sent; Kafka's default is 16384."""
 
@@ -55,9 +55,9 @@ class ClientConfig:
 def read_client_properties(path: Path, otherwise: ClientConfig) -> tuple[ClientConfig, list[str]]:
     """The configuration in a properties file, and a warning for each name without effect.
 
-    What the file does not say is as `otherwise` has it.
+    Settings that the file does not name come from `otherwise`.
 
-    Raises SettingError for a file that cannot be read, a bad value, or protection that is not served.
+    Raises SettingError for a file that cannot be read, a bad value, or unsupported protection.
     """
     from odradek.base.settings.properties import parse_properties  # 25 ms that few commands need
 

@@ -1,6 +1,6 @@
 """A member in the protocol of Kafka 4.0 (KIP-848): the broker assigns, in the answers to heartbeats.
 
-An answer may bring an assignment; the next heartbeat says what the member has then.
+An answer may carry an assignment; the next heartbeat reports the partitions that the member has.
 """
 
 import uuid
@@ -30,7 +30,7 @@ class ConsumerMembership:
     def __init__(self, group: str, topic: str, connections: LeaderConnections) -> None:
         """`connections` know the topic's id."""
         self._group, self._topic, self._connections = group, topic, connections
-        # Whether the coordinator is still to be told what this member has.
+        # Whether the next heartbeat must report this member's partitions.
         self._is_owed = True
         self.protocol = CONSUMER
         self.assignor = ""
@@ -64,7 +64,7 @@ class ConsumerMembership:
             if topic.topic_id == topic_id
             for number in topic.partitions
         )
-        # The coordinator is told at once what the member has now.
+        # The next heartbeat, sent at once, reports the member's partitions.
         return Beat(assigned=assigned)
 
     def leave(self, admin: GroupAdmin) -> None:

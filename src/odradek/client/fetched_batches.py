@@ -1,4 +1,4 @@
-"""The batches of a Fetch answer, and which of them a reader of committed records must not see."""
+"""The batches of a Fetch answer, and those among them that read_committed must hide."""
 
 from collections import defaultdict
 from collections.abc import Sequence

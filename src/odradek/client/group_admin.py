@@ -32,7 +32,7 @@ from odradek.wire.messages.offset_commit import (
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
-# The versions whose layout names one group; later ones only add others to the same question.
+# The versions whose layout names one group; later ones can name several.
 _OFFSET_FETCH_VERSION_MAX = 7
 # The last version that names topics by name; later ones only name them by id.
 _OFFSET_COMMIT_VERSION_MAX = 9
@@ -85,13 +85,13 @@ class GroupAdmin(AdminConnection):
 
     @patient
     def describe(self, group: str) -> GroupDescription:
-        """A group's state and members, whatever protocol it speaks."""
+        """A group's state and members, of either protocol."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             return _consumer_group(connection, group) or _classic_group(connection, group)
 
     @patient
     def committed(self, group: str) -> Offsets:
-        """The offsets that a group has committed, for all partitions that it ever committed."""
+        """All committed offsets of a group, by partition."""
         with self._coordinator(CoordinatorKey.GROUP, group) as connection:
             request = OffsetFetchRequest(group_id=group, topics=None)
             answer = connection.ask(request, OffsetFetchResponse, _OFFSET_FETCH_VERSION_MAX)
@@ -129,12 +129,12 @@ class GroupAdmin(AdminConnection):
         return [TopicPartition(topic, number) for topic in topics for number in range(leaders.counts[topic])]
 
     def offsets_of(self, partitions: Sequence[TopicPartition], timestamp: int) -> Offsets:
-        """For each partition the offset of EARLIEST, LATEST or a time in ms; -1 for no record so late."""
+        """The offset of EARLIEST, LATEST or a time in ms in each partition; -1 if no record is that late."""
         leaders = fetch_leaders(self._connection, sorted({one.topic for one in partitions}))
         return list_offsets(leaders, timestamp, partitions, "read_uncommitted", self.config.connect)
 
     def coordinator_of(self, group: str, *, wait_ms: int = 0) -> BrokerConnection:
-        """A connection of the caller's own to the group's coordinator.
+        """Returns a new connection to the group's coordinator; the caller closes it.
 
         `wait_ms` is how long its answers may take, where that is longer than the configuration says.
         """

@@ -1,4 +1,4 @@
-"""A group with its members, of either protocol, as an administrator reads it.
+"""A description of a group and its members, of either protocol.
 
 It only converts responses to descriptions; `group_admin` sends the requests.
 """
@@ -17,9 +17,9 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 CLASSIC, CONSUMER = "classic", "consumer"
 
 AWAY_EPOCH = -2
-"""Of a static member (KIP-345) that left for a while: its place is kept for its session's time."""
+"""The epoch of a static member (KIP-345) that left for a while: its place is kept for a session timeout."""
 
-# What ConsumerGroupDescribe says of members that speak the classic protocol (KIP-848, version 1).
+# The member type of classic members in ConsumerGroupDescribe (KIP-848, version 1).
 _CLASSIC_MEMBER = 0
 
 
@@ -34,12 +34,12 @@ class MemberDescription:
     # Which of the two protocols it speaks.
     protocol: str
     partitions: list[TopicPartition]
-    # The rest is known of members of consumer groups alone. Its epoch; None elsewhere.
+    # The fields below exist for consumer groups only. The member's epoch; None for classic groups.
     epoch: int | None = None
-    # What it subscribed to by name, and by regular expression.
+    # The topics that it subscribed to by name, and by regular expression.
     topics: list[str] | None = None
     expression: str | None = None
-    # What it is to have.
+    # Its target assignment.
     target: list[TopicPartition] | None = None
 
 
@@ -50,17 +50,17 @@ class GroupDescription:
     group: str
     kind: str
     state: str
-    # How partitions are shared out: a strategy of the members', or an assignor of the broker's. May be empty.
+    # The members' assignment strategy, or the broker's assignor. May be empty.
     assignor: str
     members: list[MemberDescription]
-    # Of consumer groups alone: raised by every change of members, subscriptions and topics; None elsewhere.
+    # The group epoch, raised by every change of members, subscriptions and topics; None for classic groups.
     epoch: int | None = None
     # The epoch that the target was computed for.
     target_epoch: int | None = None
 
 
 def in_ranges(partitions: Sequence[TopicPartition]) -> str:
-    """Sorted partitions in few words: `flights 0-3 7, planes 0`; a dash for none."""
+    """Sorted partitions as ranges: `flights 0-3 7, planes 0`; a dash for none."""
     said = []
     for topic, found in groupby(partitions, key=lambda one: one.topic):
         # Numbers of one run have the same distance from their places.

@@ -1,7 +1,7 @@
 """Reads a topic as a member of a group, in either protocol, and commits.
 
-A heartbeat goes out between two fetches. Its answer may bring an assignment: what was taken away is committed
-and let go of, what is new begins at the group's offset.
+It sends heartbeats between fetches. An answer may carry an assignment: revoked partitions are committed and
+dropped, new ones are read from the group's committed offset.
 """
 
 import time
@@ -25,9 +25,9 @@ from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbea
 
 REGULARLY, AT_THE_END, NEVER = COMMITS = ("regularly", "end", "never")
 """When offsets are committed: every `auto.commit.interval.ms` and at the end, at the end alone, or never."""
-# How long the coordinator may be away before reading fails.
+# How long the coordinator may be unreachable before reading fails.
 UNAVAILABLE_MAX_S = 30.0
-# What a commit is refused with while the group changes; the next commit will do.
+# Errors of a commit during a rebalance; the next commit covers it.
 _CHANGING = {
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.FENCED_MEMBER_EPOCH,
@@ -38,12 +38,12 @@ _CHANGING = {
 
 
 class GroupReader(Closing):
-    """Raises ApiError when the group refuses this member, ConnectionFailed when brokers stay away."""
+    """Raises ApiError if the group refuses this member, ConnectionFailed if brokers stay unreachable."""
 
     def __init__(
         self, config: ClientConfig, group: str, topic: str, start: int, *, commits: str = REGULARLY
     ) -> None:
-        """`start` is EARLIEST or LATEST: where partitions begin of which the group has committed nothing.
+        """`start` (EARLIEST or LATEST) applies to partitions without a committed offset.
 
         `commits` is one of COMMITS.
         """
@@ -56,13 +56,13 @@ class GroupReader(Closing):
         # When the next heartbeat and the next regular commit are due, on the monotonic clock.
         self._heartbeat_at = 0.0
         self._commit_at = time.monotonic() + config.auto_commit_interval_ms / 1000
-        # Since when the coordinator is away; None while it answers.
+        # Since when the coordinator has been unreachable; None while it answers.
         self._away_since: float | None = None
-        # Where the caller is, and what was committed last, per partition.
+        # The caller's position and the last committed offset, per partition.
         self._done: dict[TopicPartition, Offset] = {}
         self._committed: dict[TopicPartition, Offset] = {}
         self.rebalances: list[str] = []
-        """Sentences about the partitions that came and went; the caller takes them out."""
+        """Sentences about partitions assigned and revoked; the caller removes them."""
 
     @property
     def notes(self) -> list[str]:
@@ -71,7 +71,7 @@ class GroupReader(Closing):
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """What this member has."""
+        """The partitions of this member."""
         return sorted(self._reader.positions)
 
     def lag(self) -> int | None:
@@ -92,11 +92,11 @@ class GroupReader(Closing):
             time.sleep(min(wait_ms, left_ms) / 1000)
 
     def acknowledge(self) -> None:
-        """All records returned so far have been dealt with: they may be committed."""
+        """Mark all records returned so far as processed: they may be committed."""
         self._done = dict(self._reader.positions)
 
     def commit(self) -> None:
-        """Commit the offset after the last acknowledged record, of each partition that moved on."""
+        """Commit the offset after the last acknowledged record, where it changed since the last commit."""
         self._commit_at = time.monotonic() + self._config.auto_commit_interval_ms / 1000
         moved = {one: at for one, at in self._done.items() if self._committed.get(one) != at}
         if moved:
@@ -105,7 +105,7 @@ class GroupReader(Closing):
             self._committed.update(moved)
 
     def _commit_or_later(self) -> None:
-        """Commit now; where the group is about to change, the next commit will do."""
+        """Commit now; a refusal because of a rebalance is left to the next commit."""
         try:
             self.commit()
         except ApiError as refused:
@@ -113,7 +113,7 @@ class GroupReader(Closing):
                 raise
 
     def close(self) -> None:
-        """Commit, leave the group, end the connections; what a dead coordinator refuses is lost."""
+        """Commit, leave the group, close the connections; if the coordinator fails, the commit is lost."""
         try:
             # The caller may have been interrupted while an answer was on its way.
             if self._reconnect():
@@ -127,7 +127,7 @@ class GroupReader(Closing):
             self._connections.close()
 
     def _protocol(self) -> str:
-        """What the configuration says; else the one that the group's members speak, else the newer one."""
+        """The configured protocol; else the one of the group's members, else the consumer protocol."""
         if self._config.group_protocol is not None:
             return self._config.group_protocol
         if not self._admin.serves(ConsumerGroupHeartbeatRequest):
@@ -158,7 +158,7 @@ class GroupReader(Closing):
         self._follow(beat)
 
     def _wait_for_coordinator(self, failed: ApiError) -> None:
-        """Leave it to the next heartbeat. Raises `failed` when that does not help, or has not for long."""
+        """Retry at the next heartbeat. Raises `failed` if it is not retriable, or after failing for long."""
         now = time.monotonic()
         is_away = isinstance(failed, ConnectionFailed)
         if self._away_since is None:
@@ -171,7 +171,7 @@ class GroupReader(Closing):
             self._reconnect()
 
     def _go_back_to_classic(self, failed: ApiError) -> bool:
-        """Whether the other protocol is tried: this broker has the newer one switched off, or not at all."""
+        """Switch to the classic protocol if the broker does not serve the other; returns whether it did."""
         if self._membership.protocol == CLASSIC:
             return False
         if self._config.group_protocol is not None:
@@ -181,7 +181,7 @@ class GroupReader(Closing):
         return True
 
     def _reconnect(self) -> bool:
-        """Whether a broker was there; if not, the next heartbeat tries it again."""
+        """Returns whether a broker was reachable; if not, the next heartbeat tries again."""
         try:
             admin = GroupAdmin(self._config)
         except ConnectionFailed:
@@ -191,7 +191,7 @@ class GroupReader(Closing):
         return True
 
     def _follow(self, beat: Beat) -> None:
-        """Go over to what the coordinator said."""
+        """Carry out what the coordinator answered."""
         had = self._reader.positions.keys()
         if beat.is_lost:
             self._say(f"no longer has this member, which joins again: lost {in_ranges(sorted(had))}")
@@ -205,7 +205,7 @@ class GroupReader(Closing):
             self._take(beat.assigned)
 
     def _take(self, assigned: frozenset[TopicPartition]) -> None:
-        """Go over to a new assignment."""
+        """Take over a new assignment."""
         gone = self._reader.positions.keys() - assigned
         if gone and self._commits != NEVER:
             self._commit_or_later()

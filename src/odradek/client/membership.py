@@ -1,4 +1,4 @@
-"""What a reader's membership in a group does, whichever of the two protocols it speaks."""
+"""A reader's membership in a group, in either protocol."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ RETRY_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What one exchange with the coordinator led to."""
+    """The outcome of one exchange with the coordinator."""
 
     next_s: float = 0.0
-    """In how many seconds the next exchange is due."""
+    """The seconds until the next exchange."""
     assigned: frozenset[TopicPartition] | None = None
-    """All partitions that the member has from now on; None where nothing changed."""
+    """All partitions of the member from now on; None if nothing changed."""
     is_rebalancing: bool = False
-    """Whether all partitions are to be committed and given back before the next exchange."""
+    """Whether the member must commit and revoke all partitions before the next exchange."""
     is_lost: bool = False
     """Whether the coordinator has given the partitions to others: they cannot be committed any more."""
 
@@ -31,7 +31,7 @@ class Membership(Protocol):
     protocol: str
     """CLASSIC or CONSUMER."""
     assignor: str
-    """Who shares out the partitions: a strategy of the members; empty where the broker does it."""
+    """The members' assignment strategy; empty where the broker assigns."""
     member: str
     """The member's id; empty before the first exchange of a classic one."""
     epoch: int
@@ -39,10 +39,10 @@ class Membership(Protocol):
 
     @property
     def is_joined(self) -> bool:
-        """Whether the coordinator has the member."""
+        """Whether the member is in the group."""
 
     def beat(self, admin: GroupAdmin, owned: Sequence[TopicPartition]) -> Beat:
-        """Join, or say that the member, which has `owned`, is alive."""
+        """Join, or send a heartbeat; `owned` are the member's partitions."""
 
     def leave(self, admin: GroupAdmin) -> None:
-        """Leave the group, also where joining it is under way."""
+        """Leave the group, also while a join is under way."""

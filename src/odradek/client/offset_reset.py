@@ -1,4 +1,4 @@
-"""Where a group's committed offsets are to be moved, partition by partition, before anything is committed.
+"""Plans how to move a group's committed offsets, partition by partition; it commits nothing.
 
 A target outside a log is moved to its nearer end, as Kafka's tool does it: an offset that a log does not have
 would leave the choice to each member's `auto.offset.reset`.
@@ -37,7 +37,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class ShiftBy:
-    """So many offsets after what is committed; negative for before."""
+    """This many offsets after the committed one; negative for before."""
 
     count: int
 
@@ -61,13 +61,13 @@ class Move:
     """None while nothing is committed."""
     after: Offset
     asked: Offset
-    """What the target says; other than `after` where the log does not have it."""
+    """The offset that the target names; differs from `after` where the log does not have it."""
 
 
 def plan_moves(
     admin: GroupAdmin, group: str, topics: Sequence[str], target: Target, partition: int | None = None
 ) -> list[Move]:
-    """The moves, in order of the partitions. Without `topics`: of all that the group has committed.
+    """Returns the moves, by partition. Without `topics`: of all partitions with a committed offset.
 
     Raises ApiError when a topic or partition does not exist, or nothing is committed that could be shifted.
     """

@@ -22,7 +22,7 @@ _TIMEOUT_MS = 30_000
 
 
 def partitions_of(config: ClientConfig, topic: str, number: int | None) -> list[TopicPartition]:
-    """The partitions of a topic, or the one of that number. Raises ApiError for those that are not there."""
+    """The partitions of a topic, or the one with that number. Raises ApiError for unknown ones."""
     with LeaderConnections(config, [topic]) as leaders:
         found = leaders.partitions_of(topic)
     wanted = [one for one in found if number in (None, one.partition)]
@@ -37,7 +37,7 @@ def partitions_of(config: ClientConfig, topic: str, number: int | None) -> list[
 def delete_records(
     config: ClientConfig, offsets: Mapping[TopicPartition, Offset]
 ) -> dict[TopicPartition, Offset]:
-    """Delete the records below each offset; the first offset that each log has now.
+    """Delete the records below each offset; returns the first offset that each log then has.
 
     Raises ApiError for the first partition that refuses, and says in which others records were deleted.
     """

@@ -36,7 +36,7 @@ from odradek.wire.messages.fetch import (
 _FETCH_VERSION_MAX = 12
 FETCH_BYTES_MAX = 8 << 20
 PARTITION_BYTES_MAX = 1 << 20
-# How long a leader may be away before reading fails.
+# How long a leader may be unreachable before reading fails.
 UNAVAILABLE_MAX_S = 30.0
 _RETRY_S = 0.2
 
@@ -59,7 +59,7 @@ class FetchedRecord(NamedTuple):
 
 
 class RecordReader(Closing):
-    """Raises OdradekError when a partition cannot be read, ConnectionFailed when its broker stays away."""
+    """Raises OdradekError if a partition cannot be read, ConnectionFailed if its broker stays unreachable."""
 
     def __init__(
         self,
@@ -71,23 +71,23 @@ class RecordReader(Closing):
         self._isolation = config.isolation_level
         self._connections = connections or LeaderConnections(config, topics)
         self._aborted = {partition: AbortedTransactions() for partition in positions}
-        # Since when some leader is away; None while all answer.
+        # Since when a leader has been unreachable; None while all answer.
         self._away_since: float | None = None
         self.positions = dict(positions)
         """The offset after the last record returned, per partition that is read."""
         self.ends: dict[TopicPartition, Offset] = {}
         """Where the records that may be read end, as the last answers said."""
         self.notes: list[str] = []
-        """Sentences about records that were lost on the way, and brokers that are away; the caller takes them
-        out."""
+        """Sentences about records that no longer exist, and about unreachable brokers; the caller removes
+        them."""
 
     def assign(self, positions: Mapping[TopicPartition, Offset]) -> None:
-        """Read these partitions from now on, from these offsets."""
+        """From now on read these partitions, from these offsets."""
         self.positions = dict(positions)
         self._aborted = {partition: AbortedTransactions() for partition in positions}
 
     def keep(self, positions: Mapping[TopicPartition, Offset]) -> None:
-        """Read only these partitions from now on, which are read already."""
+        """From now on read only these of the current partitions."""
         self.positions = dict(positions)
 
     def lag(self) -> int | None:
@@ -135,7 +135,7 @@ class RecordReader(Closing):
         self._connections.close()
 
     def _in_turn(self) -> list[TopicPartition]:
-        """The partitions, each time another one first: an answer may be full before the last."""
+        """The partitions, with another one first each time: an answer may be full before the last one."""
         partitions = list(self.positions)
         if partitions:
             first = partitions[0]
@@ -219,7 +219,7 @@ class RecordReader(Closing):
         self.positions[partition] = start
 
     def _wait_for_leader(self, error: OdradekError) -> None:
-        """Look for the leaders again after a moment. Raises `error` when they have been away for long."""
+        """Pause, then look up the leaders again. Raises `error` if they were unreachable for too long."""
         now = time.monotonic()
         if self._away_since is None:
             self._away_since = now

@@ -36,14 +36,14 @@ from odradek.wire.messages.produce import (
 
 # The last version that names topics by name.
 _PRODUCE_VERSION_MAX = 12
-# How long a topic that is just made may be without a leader.
+# How long a new topic may be without a leader.
 CREATION_MAX_S = 10.0
 _RETRY_S = 0.1
 _SEQUENCES = 1 << 31
 
 
 class OutgoingRecord(NamedTuple):
-    """One record to be written; without a time the writer's clock gives it, without a partition its key."""
+    """One record to write. Without a timestamp the writer's clock sets it; without a partition, its key."""
 
     key: bytes | None
     value: bytes | None
@@ -53,7 +53,7 @@ class OutgoingRecord(NamedTuple):
 
 
 class RecordWriter(Closing):
-    """Raises ApiError for what a broker refuses, ConnectionFailed when brokers stay away."""
+    """Raises ApiError if a broker refuses a batch, ConnectionFailed if brokers stay unreachable."""
 
     def __init__(self, config: ClientConfig, topic: str) -> None:
         config = replace(
@@ -67,23 +67,23 @@ class RecordWriter(Closing):
         self._connections = LeaderConnections(config, [topic], may_create=True)
         self._wait_for_topic()
         self.has_made_topic = topic not in known
-        """Whether the topic came to be because this writer asked for it."""
+        """Whether the broker created the topic on this writer's request."""
         self._is_idempotent = config.enable_idempotence and config.acks == -1
         self._producer: tuple[ProducerId, int] = (NO_PRODUCER_ID, -1)
         # The next sequence number of each partition.
         self._sequences: dict[int, int] = {}
-        # What is not sent yet, by partition; none is empty.
+        # The unsent batches, by partition; none is empty.
         self._open: dict[int, BatchBuilder] = {}
-        # Where records without a key go: to one partition until its batch is sent.
+        # The partition of records without a key, until its batch is sent.
         self._sticky = 0
         self.acknowledged = 0
         """How many records were acknowledged (with acks=0: sent)."""
         self.unanswered = 0
-        """How many were sent at least once and are not acknowledged; one may be stored or not."""
+        """How many were sent at least once and not acknowledged; each may be stored or not."""
         self.waiting_since_s: float | None = None
-        """Since when what is being sent has not been acknowledged, by `time.monotonic`; None in between."""
+        """Since when the batches being sent are unacknowledged, by `time.monotonic`; None between sends."""
         self.obstacle = ""
-        """Why the last attempt failed; "" while the first one is under way."""
+        """Why the last attempt failed; "" during the first one."""
 
     @property
     def partition_count(self) -> int:
@@ -175,7 +175,7 @@ class RecordWriter(Closing):
         return ApiError(failure.code, f"not acknowledged within {waited_s:g} s: {failure}")
 
     def _attempt(self, data: dict[int, bytes], batches: dict[int, BatchBuilder]) -> ApiError | None:
-        """Send each batch once, and take those out that were acknowledged; what failed and may be retried."""
+        """Send each batch once and remove the acknowledged ones; returns a retriable error, or None."""
         wanted = [TopicPartition(self._topic, number) for number in data]
         failure: ApiError | None = None
         try:
@@ -217,7 +217,7 @@ class RecordWriter(Closing):
         return [part for topic in answer.responses for part in topic.partition_responses]
 
     def _judge(self, answer: PartitionProduceResponse) -> ApiError | None:
-        """What kept a batch from being stored, if it may be sent again. Raises ApiError if not."""
+        """Returns the retriable error of a batch, or None. Raises ApiError for any other error."""
         code = known_code(answer.error_code)
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             return None

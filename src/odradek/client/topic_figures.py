@@ -19,7 +19,7 @@ from odradek.wire.messages.describe_log_dirs import (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one partition; None for its size where the broker does not say."""
+    """The figures of one partition; its size is None where the broker does not return it."""
 
     log_start_offset: Offset
     log_end_offset: Offset

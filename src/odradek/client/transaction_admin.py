@@ -1,4 +1,4 @@
-"""The admin client for transactions: which are known, which are open and since when."""
+"""The admin client for transactions: lists them, and shows which are open and since when."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class TransactionListing:
 
 @dataclass(frozen=True, slots=True)
 class TransactionDescription:
-    """A transactional id: its producer, and the partitions of what it has open."""
+    """A transactional id: its producer, and the partitions of its open transaction."""
 
     transactional_id: str
     state: str

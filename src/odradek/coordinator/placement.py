@@ -1,10 +1,10 @@
-"""Which partition of its topic coordinates a group or a transactional id, by Kafka's own arithmetic.
+"""The partition that coordinates a group or a transactional id, computed as in Kafka.
 
 Java's hash of a string is s[0]·31ⁿ⁻¹ + … + s[n-1] over its UTF-16 units, as a signed 32-bit number:
 
     "g1"   103·31 + 49 = 3242   |3242| mod 50 = 42   partition 42 of __consumer_offsets
 
-Clients choose these ids, so what is remembered of them is bounded in bytes: about 2 MB in all.
+Clients choose these ids, so the cache of their hashes is bounded: about 2 MB in all.
 """
 
 import sys
@@ -14,14 +14,14 @@ from typing import Final
 
 REMEMBERED_KEYS_MAX: Final = 4_096
 REMEMBERED_KEY_CHARACTERS_MAX: Final = 64
-"""The hashes of longer keys are computed each time."""
+"""Hashes of longer keys are not cached."""
 
 _HASH_BITS: Final = 32
 _HASH_MASK: Final = (1 << _HASH_BITS) - 1
 _SIGN_BIT: Final = 1 << (_HASH_BITS - 1)
 _UNITS_AT_ONCE: Final = 256
 _POWERS: Final = tuple(pow(31, exponent, 1 << _HASH_BITS) for exponent in range(_UNITS_AT_ONCE - 1, -1, -1))
-"""31²⁵⁵ … 31⁰: what each unit of a block counts for."""
+"""31²⁵⁵ … 31⁰: the factor of each unit in a block."""
 _BLOCK_FACTOR: Final = pow(31, _UNITS_AT_ONCE, 1 << _HASH_BITS)
 _NATIVE_UTF_16: Final = "utf-16-le" if sys.byteorder == "little" else "utf-16-be"
 

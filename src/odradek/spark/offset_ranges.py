@@ -1,4 +1,4 @@
-"""Parses the options of a read and plans its offset ranges. It must not open connections.
+"""Parses the options of a read and plans its offset ranges. This module must not open connections.
 
 Options are those of Spark's Kafka source, by the same names:
 
@@ -21,7 +21,7 @@ from odradek.base.errors import SettingError
 from odradek.base.ids import TopicPartition
 from odradek.client.cluster import EARLIEST, LATEST, Offsets
 
-# One read is planned over at most so many partitions; more is a mistake in a pattern.
+# The maximum number of partitions of one read; more is taken for a mistake in a pattern.
 PARTITIONS_MAX = 100_000
 
 
@@ -135,7 +135,7 @@ def plan(starts: Offsets, ends: Offsets, partitions_min: int = 0) -> list[Offset
 
 
 def resolve(wanted: Offsets, lookup: Callable[[int, list[TopicPartition]], Offsets]) -> Offsets:
-    """Replace EARLIEST and LATEST by what `lookup(timestamp, partitions)` says they are."""
+    """Replace EARLIEST and LATEST by the offsets that `lookup(timestamp, partitions)` returns."""
     resolved = dict(wanted)
     for word in (EARLIEST, LATEST):
         asked = [partition for partition, offset in wanted.items() if offset == word]

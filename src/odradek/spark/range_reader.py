@@ -1,6 +1,6 @@
 """Reads one offset range from its leader as Arrow record batches.
 
-The next fetch is under way while an answer is decoded.
+It sends the next fetch before it decodes an answer.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ FETCH_BYTES_MAX = 8 << 20
 FETCH_WAIT_MAX_MS = 500
 # The most that a batch may decompress to; one that takes more is refused as a decompression bomb.
 DECOMPRESSED_BYTES_MAX = 1 << 30
-# How often in a row a range may fail to be fetched before the task fails and Spark retries it.
+# How many consecutive fetches of a range may fail before the task fails and Spark retries it.
 ATTEMPTS_MAX = 5
 
 _RETRIABLE = {
@@ -53,7 +53,7 @@ _RETRIABLE = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How ranges are read; travels to the executors with each of them."""
+    """How ranges are read; sent to the executors with each range."""
 
     bootstrap: tuple[Address, ...]
     isolation: str = "read_uncommitted"
@@ -94,7 +94,7 @@ def read_range(wanted: OffsetRange, options: ReadOptions) -> Iterator[Any]:
 
 
 class _Retry(OdradekError):
-    """The leader moved or is not ready: ask for it again."""
+    """The leader moved or is not ready: look it up again."""
 
 
 def _connect_to_leader(wanted: OffsetRange, options: ReadOptions) -> BrokerConnection:
@@ -189,7 +189,7 @@ def _decode(
     aborted: AbortedTransactions,
     options: ReadOptions,
 ) -> RecordColumns | None:
-    """Decode the batches that are to be seen; compressed ones are laid out uncompressed first."""
+    """Decode the visible batches; compressed ones are first decompressed into one buffer."""
     pieces: list[Buffer] = []
     sections: list[Section] = []
     size = 0

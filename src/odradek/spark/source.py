@@ -87,7 +87,7 @@ class OdradekDataSource(DataSource):
         raise OdradekError(f"the source odradek writes no topics: {_INSTEAD}")
 
     def streamReader(self, schema: StructType) -> "NoStream":  # noqa: N802 - Spark's name
-        """A reader that only refuses: what is raised here, Spark hides behind an error of its own."""
+        """A reader that only refuses: Spark would replace an exception raised here by another error."""
         return NoStream()
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:  # noqa: N802
@@ -151,7 +151,7 @@ class OdradekReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one range, on an executor."""
         if not isinstance(partition, RangePartition):
-            return iter(())  # Spark asks once, with nothing, when there is no range at all.
+            return iter(())  # Spark calls once without a partition when there are no ranges.
         return read_range(partition.wanted, self._read_options)
 
     def _topics(self) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""For tests: brokers, a clock that can be moved, fixtures, simulated nodes. Most begin with `Broker`."""
+"""Test helpers: brokers, a clock that a test can move, fixtures, simulated nodes. Start with `Broker`."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import on first use: pytest loads this package for its plugin, also where no test wants a broker."""
+    """Import on first use: pytest loads this package for its plugin, even where no test needs a broker."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

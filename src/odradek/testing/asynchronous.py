@@ -1,4 +1,4 @@
-"""The verbs of a broker for tests that are coroutines: they wait on another thread, the test's loop goes on.
+"""The methods of `Broker` for coroutine tests: each call waits on another thread, so the test's loop runs on.
 
     await broker.aio.wait_for("orders", 3)
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def _twin(method: Callable[Concatenate[Broker, P], R]) -> Callable[Concatenate[AsyncVerbs, P], Awaitable[R]]:
-    """The method as a coroutine function; a subclass's own one is called if there is one."""
+    """Returns the method as a coroutine function; it calls a subclass's override where there is one."""
     name = method.__name__
 
     async def twin(self: AsyncVerbs, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -36,7 +36,7 @@ def _twin(method: Callable[Concatenate[Broker, P], R]) -> Callable[Concatenate[A
 
 
 class AsyncVerbs:
-    """What a `Broker` can do, to be awaited."""
+    """The methods of a `Broker`, as coroutines."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -60,7 +60,7 @@ class AsyncVerbs:
 
 
 async def on_another_thread(call: Callable[[], R]) -> R:
-    """What `call` returns, run where it holds up neither asyncio nor trio."""
+    """Returns the result of `call`, run on another thread so that asyncio's or trio's loop is not blocked."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -4,8 +4,8 @@
         Producer({"bootstrap.servers": broker.bootstrap_servers})
         broker.clock.advance(days=8)
 
-By default it lives in this process on a thread of its own, and its clock can be moved. With `process=True` it
-runs as users run it, in a process of its own and on real time. Everything else is the same for both.
+By default the broker runs on its own thread in this process, and the test can move its clock. With
+`process=True` it runs as users run it: in a separate process, on real time. Everything else is the same.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from odradek.testing.thread_host import ThreadHost
 from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
-if TYPE_CHECKING:  # loaded when a test first needs them, to be up sooner
+if TYPE_CHECKING:  # imported when a test first needs them: a broker starts sooner
     from odradek.client.admin import Admin
     from odradek.client.group_admin import Lag
     from odradek.client.group_description import GroupDescription
@@ -44,26 +44,26 @@ if TYPE_CHECKING:  # loaded when a test first needs them, to be up sooner
 
 Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
 WAIT_S: Final = 10.0
-"""How long a verb waits that waits for the application."""
+"""Default timeout, in seconds, of the methods that wait for the application."""
 
 TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
     "group.initial.rebalance.delay.ms": 0,
-    # A loop that polls would take turns on Python's lock with the test.
+    # A polling loop would compete with the test for Python's lock.
     "odradek.loop.spin.max.us": 0,
     "offsets.topic.num.partitions": 1,
     "transaction.state.log.num.partitions": 1,
 }
-"""What differs from Kafka's defaults unless the test says otherwise: nothing that a client can tell, but for
-the three seconds that a new group waits."""
+"""The defaults that differ from Kafka's. The only difference that a client can notice: a new group does not
+wait three seconds before its first rebalance."""
 
 _ON_REAL_TIME: Final = "a broker in a process of its own runs on real time"
 
 WITH_LOGS: Final[WeakSet[Broker]] = WeakSet()
-"""Brokers that were started in processes of their own, for reports of tests that fail."""
+"""Brokers that run in separate processes; the report of a failed test shows their logs."""
 
 
 class Broker:
-    """One broker, started with `with` and removed at its end; or with `start` and `close`.
+    """One broker: a `with` block starts it and removes it at the end; or call `start` and `close`.
 
     Invariant: the port and the data stay the same from the first `start` to `close`.
     """
@@ -78,30 +78,30 @@ class Broker:
         clock: VirtualClock | None = None,
         follow_patched_time: bool = False,
     ) -> None:
-        """`settings` are Kafka's broker settings by name; a `data_dir` that is given is kept.
+        """`settings` are Kafka's broker settings by name. `close` keeps a `data_dir` passed here.
 
-        `follow_patched_time` lets freezegun or time-machine decide what the broker takes for the time of day.
-        Raises SettingError for a setting that does not exist, and for a value that it cannot take, and
-        OdradekError for `process` with a clock: a process of its own runs on real time.
+        With `follow_patched_time` the broker takes the time of day that freezegun or time-machine has set.
+        Raises SettingError for an unknown setting and for an invalid value. Raises OdradekError for `process`
+        together with a clock: a separate process runs on real time.
         """
         if process and (clock or follow_patched_time):
             raise OdradekError(
                 f"{_ON_REAL_TIME}: process=True goes with neither clock nor follow_patched_time"
             )
         self.settings: Mapping[str, str] = {**setting_texts({**TEST_SETTINGS, **(settings or {})})}
-        """What it was given, in the text of a settings file."""
+        """The settings that were passed, as a settings file spells them."""
         broker_layers(self.settings)
         self._in_process = not process
         self._given_data_dir = data_dir
         self._clock = clock or VirtualClock(MachineClock(follows_patched_time=follow_patched_time))
-        # Where it lives, and what else it keeps on disk; None before the first start and after `close`.
+        # Where the broker runs, and its other files on disk; None before the first start and after `close`.
         self._host: Host | None = None
-        # The same while it is a process of its own.
+        # The same host while the broker runs in a separate process.
         self._process_host: ProcessHost | None = None
         self._scratch: _Scratch | None = None
         # Whether faults were set since they were last cleared.
         self._has_had_faults = False
-        # What was last seen of its log; stays after `close`.
+        # The broker's log as last read; kept after `close`.
         self._log_text = ""
 
     # --- where it is
@@ -109,26 +109,26 @@ class Broker:
     @property
     @ends_at_caller
     def bootstrap_servers(self) -> str:
-        """host:port for clients, from the first start on, also while it is stopped. BrokerNotRunning."""
+        """host:port for clients, also while stopped. Raises BrokerNotRunning before the first start."""
         return self._started.bootstrap_servers
 
     @property
     @ends_at_caller
     def admin_address(self) -> str | None:
-        """host:port of the admin listener: a broker in a process of its own has one; None without."""
+        """host:port of the admin listener, which a broker in a separate process has; None without one."""
         return self._started.admin_address
 
     @property
     @ends_at_caller
     def clock(self) -> VirtualClock:
-        """The clock of a broker in this process. Raises OdradekError for one in a process of its own."""
+        """The clock of a broker in this process. Raises OdradekError for one in a separate process."""
         if not self._in_process:
             raise OdradekError(f"{_ON_REAL_TIME}: its clock cannot be moved; start it without process=True")
         return self._clock
 
     @property
     def is_running(self) -> bool:
-        """Whether it lives: started, and since then neither stopped nor killed nor failed."""
+        """Whether the broker runs: it was started, and has not been stopped or killed and has not failed."""
         return self._host is not None and self._host.is_running
 
     @property
@@ -140,7 +140,7 @@ class Broker:
         return self._process_host.process
 
     def log_text(self) -> str:
-        """What a broker in a process of its own has logged; others log through `logging` in this one."""
+        """The log of a broker in a separate process; a broker in this process logs through `logging`."""
         scratch = self._scratch
         if not self._in_process and scratch is not None and scratch.log_path.exists():
             self._log_text = scratch.log_path.read_text(encoding="utf-8", errors="replace")
@@ -158,9 +158,9 @@ class Broker:
 
     @ends_at_caller
     def start(self) -> None:
-        """Start it, or start it again after `stop` or `kill`; return when clients may connect.
+        """Start the broker, or start it again after `stop` or `kill`; returns when clients can connect.
 
-        Raises DataDirectoryError or OdradekError when it cannot start. Without effect while it runs.
+        Does nothing while the broker runs. Raises DataDirectoryError or OdradekError if it cannot start.
         """
         if self.is_running:
             return
@@ -175,7 +175,7 @@ class Broker:
 
     @ends_at_caller
     def stop(self) -> None:
-        """Stop it in good order; clients find its port closed until `start`. Without effect while stopped."""
+        """Stop the broker cleanly; its port is closed until `start`. Does nothing while it is stopped."""
         if self.is_running:
             self._started.stop()
 
@@ -187,27 +187,27 @@ class Broker:
 
     @ends_at_caller
     def kill(self) -> None:
-        """End it as `kill -9` does: what clients wait for is never answered; logs are verified by `start`."""
+        """End the broker as `kill -9` does: pending requests get no answer; `start` recovers the logs."""
         self._running.kill()
 
     @ends_at_caller
     def pause(self) -> None:
-        """Let it stand still as by SIGSTOP: connections stay, nothing is answered, until `resume`."""
+        """Suspend the broker as SIGSTOP does: until `resume` connections stay, nothing is answered."""
         self._running.pause()
 
     @ends_at_caller
     def resume(self) -> None:
-        """Let it go on after `pause`."""
+        """Continue after `pause`."""
         self._running.resume()
 
     def close(self) -> None:
-        """End it for good; what it kept in temporary files is removed."""
+        """Stop the broker for good and remove its temporary files."""
         host, scratch = self._host, self._scratch
         self.log_text()
         self._host = self._process_host = self._scratch = None
         try:
             if host is not None and host.is_running:
-                # Nobody looks at files that are removed at once.
+                # Its files are removed next, so a clean stop is not needed.
                 host.kill() if self._given_data_dir is None else host.stop()
         finally:
             if scratch is not None:
@@ -233,7 +233,7 @@ class Broker:
         partitions: int = 1,
         configs: Mapping[str, SettingValue] | None = None,
     ) -> str:
-        """Make a topic, by default with a fresh name, and return its name when it can be used."""
+        """Create a topic, by default under a new name; returns the name as soon as the topic is usable."""
         topic = name or f"topic-{uuid.uuid4().hex[:12]}"
         with self._admin() as admin:
             admin.create_topic(topic, partitions=partitions, configs=setting_texts(configs or {}))
@@ -247,7 +247,7 @@ class Broker:
 
     @ends_at_caller
     def discard_topic(self, name: str) -> None:
-        """Delete a topic if it is there; nothing happens if the broker is not running."""
+        """Delete a topic if it exists; does nothing while the broker is not running."""
         if not self.is_running:
             return
         self.resume()
@@ -260,13 +260,13 @@ class Broker:
 
     @ends_at_caller
     def topics(self) -> list[str]:
-        """The names of all topics but the broker's own."""
+        """The names of all topics except internal ones."""
         with self._admin() as admin:
             return [topic.name for topic in admin.list_topics() if not topic.internal]
 
     @ends_at_caller
     def describe(self, subject: str) -> list[dict[str, Any]]:
-        """What is shown under /describe: "purgatories", "groups", "partitions", "connections", ..."""
+        """The rows of one subject of /describe: "purgatories", "groups", "partitions", "connections", ..."""
         return self._running.describe(subject)
 
     # --- records
@@ -281,11 +281,11 @@ class Broker:
         partition: int | None = None,
         timestamp: datetime | None = None,
     ) -> list[TestRecord]:
-        """Append records, acknowledged by the log; returns them with their offsets. A value of None is a
-        tombstone.
+        """Append records; returns them with their offsets when the log has acknowledged them. A value of None
+        is a tombstone.
 
-        Without `partition` the key decides as in Kafka's own client; without a key they go to partition 0, 1,
-        ... in turn. Raises ApiError when the broker refuses.
+        Without `partition` the key decides, as in Kafka's own client; records without a key go to partitions
+        0, 1, ... in turn. Raises ApiError if the broker refuses.
         """
         at_ms = self._now_ms() if timestamp is None else round(timestamp.timestamp() * 1000)
         return self._topics().produce(
@@ -296,7 +296,7 @@ class Broker:
     def records(
         self, topic: str, *, partition: int | None = None, isolation: Isolation = "read_committed"
     ) -> list[TestRecord]:
-        """Everything that a topic holds now, partition by partition. Raises ApiError where there is none."""
+        """Returns all records of a topic, partition by partition. Raises ApiError for an unknown topic."""
         return self._topics().records(topic, partition=partition, isolation=isolation)
 
     @ends_at_caller
@@ -310,9 +310,9 @@ class Broker:
         isolation: Isolation = "read_committed",
         timeout: float = WAIT_S,
     ) -> list[TestRecord]:
-        """The records of a topic that `where` accepts, as soon as there are `n` or more.
+        """Returns the records of a topic that `where` accepts, as soon as there are `n` or more.
 
-        Raises WaitTimeout, which says what was there, after `timeout` seconds. The topic need not exist yet.
+        The topic need not exist yet. Raises WaitTimeout, which shows what was found, after `timeout` seconds.
         """
         return self._topics().wait_for(
             topic, n, where=where, partition=partition, isolation=isolation, timeout_s=timeout
@@ -324,38 +324,38 @@ class Broker:
     def wait_group_at_rest(
         self, group: str, *, members: int | None = None, timeout: float = WAIT_S
     ) -> GroupDescription:
-        """The group, as soon as it has `members` members (None: some) and no rebalance is under way.
+        """Returns the group once it has `members` members (None: at least one) and no rebalance is under way.
 
-        Raises WaitTimeout, which says how it stands.
+        Raises WaitTimeout, which says what state the group is in.
         """
         return self._groups().at_rest(group, members=members, timeout_s=timeout)
 
     @ends_at_caller
     def wait_lag_zero(self, group: str, topic: str | None = None, *, timeout: float = WAIT_S) -> list[Lag]:
-        """Returns the group's partitions when it has committed everything that is in them.
+        """Returns the group's partitions when its committed offsets have reached the end of each.
 
-        With `topic` all partitions of that topic count, else those that it has committed or been given.
-        Raises WaitTimeout, which says where it is behind.
+        With `topic` all partitions of that topic count, else those with a committed offset or a member.
+        Raises WaitTimeout, which names the partitions with lag.
         """
         return self._groups().without_lag(group, topic, timeout_s=timeout)
 
-    # --- other ways to ask
+    # --- faults and coroutines
 
     @property
     def faults(self) -> Faults:
-        """What can be done to it: see `Faults`."""
+        """The faults that a test can set on this broker; see `Faults`."""
         return Faults(self._fault)
 
     @ends_at_caller
     def clear_faults(self) -> None:
-        """End all faults; a broker that is not running has none."""
+        """Remove all faults; a broker that is not running has none."""
         if self._has_had_faults and self.is_running:
             self.faults.clear()
         self._has_had_faults = False
 
     @property
     def aio(self) -> AsyncVerbs:
-        """The same verbs for coroutines."""
+        """The same methods, as coroutines."""
         from odradek.testing.asynchronous import AsyncVerbs
 
         return AsyncVerbs(self)
@@ -379,11 +379,11 @@ class Broker:
     def _admin(self) -> Admin:
         from odradek.client.admin import Admin
 
-        self._running  # noqa: B018 - says that it is not running, where a connection would only be refused
+        self._running  # noqa: B018 - raises BrokerNotRunning; a connection would only be refused
         return Admin(self.bootstrap_servers)
 
     def _topics(self) -> TopicAccess:
-        from odradek.testing.topic_access import TopicAccess  # with the codecs, which a start need not load
+        from odradek.testing.topic_access import TopicAccess  # imports the codecs: a start needs none
 
         self._running  # noqa: B018
         return TopicAccess(lambda: self.bootstrap_servers)

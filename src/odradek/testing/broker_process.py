@@ -1,6 +1,6 @@
-"""A broker in a process of its own, started by exec with the command that users type, and ended by its id.
+"""A broker in a separate process, started with the command that users type; signals go to its process id.
 
-It stops when the process that started it ends, however that ends: it sees the end of its standard input.
+It stops whenever the process that started it ends, also by a crash: its standard input ends then.
 """
 
 import os
@@ -21,7 +21,7 @@ _ADMIN = re.compile(r"admin on ([^\s,]+:\d+)")
 
 
 class BrokerProcess:
-    """One `odradek serve`; its output goes to `log_path`. Raises OdradekError when it does not start."""
+    """One `odradek serve`; its output goes to `log_path`. Raises OdradekError if it does not start."""
 
     def __init__(
         self,
@@ -64,17 +64,17 @@ class BrokerProcess:
 
     @property
     def pid(self) -> int:
-        """The process's id; the broker must run."""
+        """The process id; the broker must be running."""
         assert self._process is not None, "the broker is not running"
         return self._process.pid
 
     @property
     def is_running(self) -> bool:
-        """Whether it was started and not ended since."""
+        """Whether the process was started and has not ended."""
         return self._process is not None
 
     def exit_code(self) -> int | None:
-        """The code with which it ended of its own accord; None while it runs, and after `stop` or `kill`."""
+        """The exit code, if the process ended by itself; None while it runs, and after `stop` or `kill`."""
         return None if self._process is None else self._process.poll()
 
     @property
@@ -83,7 +83,7 @@ class BrokerProcess:
         return f"{self.host}:{self.port}"
 
     def start(self) -> None:
-        """Start it and return when it takes connections; the port stays the same from the first start on."""
+        """Start it; returns when it accepts connections. Later starts use the port of the first."""
         with self.log_path.open("ab") as errors:
             process = self._process = subprocess.Popen(
                 self._command,
@@ -94,7 +94,7 @@ class BrokerProcess:
                 env=dict(os.environ),
             )
         assert process.stdout is not None
-        # The line that says where it listens is the last of its start; an early end closes the pipe.
+        # A start ends with the line that names its listeners; if the process ends early, the pipe closes.
         for line in process.stdout:
             found = _READY.search(line)
             if found:
@@ -118,7 +118,7 @@ class BrokerProcess:
         self._end(signal.SIGKILL)
 
     def wait(self, timeout_s: float) -> int:
-        """Wait until it ends of its own accord; returns its exit code. Raises TimeoutError."""
+        """Wait until the process ends by itself; returns its exit code. Raises TimeoutError."""
         process = self._process
         assert process is not None, "the broker is not running"
         try:

@@ -1,11 +1,11 @@
-"""How long a helper waits for what an application does: by the machine's clock, whatever a test patches."""
+"""Timeouts of helpers that wait for an application, by the machine's clock even where a test patches time."""
 
 from odradek.base.errors import OdradekError
 from odradek.testing.machine_clock import MachineClock
 
 
 class WaitTimeout(OdradekError, TimeoutError):
-    """What was waited for did not come in time; the message says what was there instead."""
+    """The timeout passed before the condition held; the message says what was found instead."""
 
 
 class Deadline:

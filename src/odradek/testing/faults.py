@@ -5,8 +5,8 @@
         ...                                   gone at the end of the block
     broker.faults.expire_member("billing", "consumer-1")
 
-Each call is one document of JSON, carried out on the broker's thread, or sent to the admin listener of a
-broker in a process of its own. A broker that is started again has no faults.
+Each call is one JSON document. A broker in this process carries it out on its thread; a broker in a separate
+process receives it on its admin listener. A restarted broker has no faults.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from odradek.testing.deadline import Deadline, WaitTimeout
 from odradek.testing.tracebacks import ends_at_caller
 
 Carry: TypeAlias = Callable[[Mapping[str, Any]], Any]
-"""Carries out a document, and returns the answer's."""
+"""Carries out a request document; returns the response document."""
 When: TypeAlias = Literal["before_request", "before_answer", "after_answer"]
 
 Await: TypeAlias = Callable[[Callable[[], bool], float], bool]
-"""Lets time pass until a condition holds, or for so many seconds at most; whether it holds."""
+"""Waits until a condition holds, for at most the given number of seconds; returns whether it holds."""
 Asker: TypeAlias = Literal["clients", "brokers"]
 
 _LOOK_EVERY_S = 0.005
 
 
 def await_in_real_time(is_so: Callable[[], bool], timeout: float) -> bool:
-    """See `Await`; for brokers that live in real time, whatever their clock says."""
+    """See `Await`; waits in real time, whatever the broker's clock says."""
     deadline = Deadline(timeout)
     while not is_so():
         if deadline.is_over():
@@ -42,7 +42,7 @@ def await_in_real_time(is_so: Callable[[], bool], timeout: float) -> bool:
 
 
 class Fault:
-    """A fault that holds until it is removed, spent, or the broker ends; or to the end of a `with` block."""
+    """A fault. It ends when removed, after `times` requests, or when its `with` block or the broker ends."""
 
     def __init__(self, carry: Carry, number: int, wait: Await = await_in_real_time) -> None:
         self._carry = carry
@@ -52,7 +52,7 @@ class Fault:
     @property
     @ends_at_caller
     def hits(self) -> int:
-        """How many requests it has met."""
+        """How many requests the fault was applied to."""
         described = next((one for one in self._carry({"fault": "list"}) if one["id"] == self._number), None)
         if described is not None:
             self._hits = int(described.get("hits", 0))
@@ -62,13 +62,13 @@ class Fault:
 
     @ends_at_caller
     def remove(self) -> None:
-        """Let it hold no longer; without effect when it is gone already."""
+        """Remove the fault; does nothing if it is already gone."""
         _ = self.hits
         self._carry({"fault": "remove", "id": self._number})
 
     @ends_at_caller
     def wait_hit(self, times: int = 1, *, timeout: float = 10.0) -> None:
-        """Return when it has met so many requests. Raises WaitTimeout."""
+        """Returns when the fault was applied to `times` requests. Raises WaitTimeout."""
         if not self._wait(lambda: self.hits >= times, timeout):
             raise WaitTimeout(f"the fault has met {self.hits} of {times} requests after {timeout:g} s")
 
@@ -82,11 +82,11 @@ class Fault:
 
 
 class Faults:
-    """What can be done to one broker. `api` is a name of Kafka's protocol, as Fetch, or None for all.
+    """The faults of one broker. `api` is an API name of Kafka's protocol, such as Fetch, or None for all.
 
-    `client` is a client id, `topic` a topic that the request names, `times` how many requests are met.
-    `asker` is whose requests are meant: those of "brokers" come only to brokers of a cluster. What cannot be
-    set raises FaultRefused.
+    `client` is a client id, `topic` a topic that the request names, `times` the number of requests affected.
+    `asker` selects by sender; only brokers of a cluster receive requests from "brokers".
+    Raises FaultRefused if the fault cannot be set.
     """
 
     def __init__(self, carry: Carry, wait: Await = await_in_real_time) -> None:
@@ -137,7 +137,7 @@ class Faults:
 
     @ends_at_caller
     def drop_connections(self) -> int:
-        """Close all connections now; how many there were."""
+        """Close all connections now; returns how many there were."""
         return int(self._carry({"fault": "drop_connections"})["dropped"])
 
     @ends_at_caller
@@ -147,23 +147,23 @@ class Faults:
 
     @ends_at_caller
     def full_disk(self) -> Fault:
-        """Refuse what needs room on the disk (ENOSPC)."""
+        """Fail everything that needs disk space, with ENOSPC."""
         return self._set("full_disk")
 
     @ends_at_caller
     def slow_disk(self, by: timedelta | float) -> Fault:
-        """Let each write and each sync take longer, by seconds or a timedelta."""
+        """Delay each write and each sync, by seconds or a timedelta."""
         return self._set("slow_disk", ms=_ms(by))
 
     @ends_at_caller
     def expire_member(self, group: str, member: str) -> list[str]:
-        """End the session of a member by its id, instance id or client id; the ids of those that expired."""
+        """End the session of a member by its id, instance id or client id; returns the expired member ids."""
         answer = self._carry({"fault": "expire_member", "group": group, "member": member})
         return list(answer["expired"])
 
     @ends_at_caller
     def lose_producer_id(self, producer_id: int) -> list[str]:
-        """Let the logs forget an idempotent producer; the partitions that knew it."""
+        """Remove an idempotent producer from the logs' producer state; returns the partitions that had it."""
         answer = self._carry({"fault": "lose_producer_id", "producer_id": producer_id})
         return list(answer["partitions"])
 
@@ -174,7 +174,7 @@ class Faults:
 
     @ends_at_caller
     def rules(self) -> list[dict[str, Any]]:
-        """The faults that were set and not removed, with how often each has been met."""
+        """The faults in force, each with the number of requests it was applied to."""
         return [dict(one) for one in self._carry({"fault": "list"})]
 
     def _set(self, name: str, **given: object) -> Fault:

@@ -1,4 +1,4 @@
-"""Waits for consumer groups of a broker: until no rebalance is under way, until they have read everything."""
+"""Waits for a broker's consumer groups: until no rebalance is under way, or until their lag is zero."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -29,13 +29,13 @@ T = TypeVar("T")
 
 
 class GroupWaits:
-    """Groups of the broker at an address."""
+    """The groups of the broker at one address."""
 
     def __init__(self, bootstrap_servers: Callable[[], str]) -> None:
         self._bootstrap_servers = bootstrap_servers
 
     def at_rest(self, group: str, *, members: int | None, timeout_s: float) -> GroupDescription:
-        """The group, as soon as it has so many members (any number but 0 for None) and no rebalance."""
+        """Returns the group once it has `members` members (None: at least one) and no rebalance."""
 
         def look(admin: GroupAdmin) -> tuple[GroupDescription | None, str]:
             found = admin.describe(group)
@@ -49,9 +49,9 @@ class GroupWaits:
         return self._until(look, f"{wanted} at rest", timeout_s)
 
     def without_lag(self, group: str, topic: str | None, *, timeout_s: float) -> list[Lag]:
-        """The group's partitions, as soon as no record lies behind what it has committed.
+        """Returns the group's partitions as soon as no record follows a committed offset.
 
-        With `topic`, all partitions of that topic count, else those that it has committed or been given.
+        With `topic`, all partitions of that topic count, else those with a committed offset or a member.
         """
 
         def look(admin: GroupAdmin) -> tuple[list[Lag] | None, str]:
@@ -68,7 +68,7 @@ class GroupWaits:
         return self._until(look, "no lag", timeout_s)
 
     def _behind(self, rows: Sequence[Lag], topic: str | None) -> dict[TopicPartition, int]:
-        """How many records are behind what is committed; markers of transactions are none."""
+        """The records after each committed offset, by partition; transaction markers do not count."""
         access = TopicAccess(self._bootstrap_servers)
         committed = {row.partition: row.committed for row in rows}
         behind: dict[TopicPartition, int] = {}
@@ -88,7 +88,7 @@ class GroupWaits:
         return behind
 
     def _until(self, look: Callable[[GroupAdmin], tuple[T | None, str]], wanted: str, timeout_s: float) -> T:
-        """What `look` returns first that is not None; its words are for the error. Raises WaitTimeout."""
+        """Returns the first result of `look` that is not None. Raises WaitTimeout with `look`'s text."""
         deadline = Deadline(timeout_s)
         words = ""
         while True:

@@ -1,7 +1,7 @@
-"""Where a test's broker runs: on a thread of the test's process, or in a process of its own.
+"""Where a test's broker runs: on a thread of the test's process, or in a separate process.
 
-Both can do the same; `Broker` is the same to its user on either. Invariant: whatever ends or begins again
-keeps its port and its data.
+Both hosts offer the same methods, so `Broker` behaves the same on either. Invariant: a broker that is started
+again has the same port and the same data.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ class BrokerNotRunning(OdradekError):
 
 
 class Host(Protocol):
-    """One broker, which may live several times."""
+    """One broker, which can be started several times."""
 
     @property
     def is_running(self) -> bool:
-        """Whether it lives, paused or not."""
+        """Whether the broker runs; a paused broker does."""
 
     @property
     def bootstrap_servers(self) -> str:
@@ -30,22 +30,22 @@ class Host(Protocol):
         """host:port of the admin listener, None without one."""
 
     def start(self) -> None:
-        """Return when clients may connect. Raises SettingError, DataDirectoryError or OdradekError."""
+        """Returns when clients can connect. Raises SettingError, DataDirectoryError or OdradekError."""
 
     def stop(self) -> None:
-        """Stop in good order: clients are answered, logs are marked as closed. It must run."""
+        """Stop cleanly: requests are answered, logs are marked as closed. The broker must be running."""
 
     def kill(self) -> None:
-        """End at once, as in a crash: what was written is there, nothing more. It must run."""
+        """End at once, as in a crash: only what was already written is kept. The broker must be running."""
 
     def pause(self) -> None:
-        """Answer nobody any more, and keep all connections. It must run."""
+        """Stop answering, and keep all connections open. The broker must be running."""
 
     def resume(self) -> None:
-        """Go on after `pause`; without one it does nothing."""
+        """Continue after `pause`; otherwise does nothing."""
 
     def fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
-        """Carry out a request about faults; see `server.faults.documents`. It must run."""
+        """Carry out a request about faults; see `server.faults.documents`. The broker must be running."""
 
     def describe(self, subject: str) -> list[dict[str, Any]]:
-        """What is shown under /describe: "purgatories", "groups", "partitions", ... It must run."""
+        """The rows of one subject of /describe: "purgatories", "groups", ... The broker must be running."""

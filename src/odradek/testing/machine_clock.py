@@ -1,8 +1,8 @@
-"""The machine's clocks, also where a test has patched Python's with freezegun or time-machine.
+"""The machine's clocks, even where a test has patched Python's with freezegun or time-machine.
 
-A broker in the test's own process must not stand still because the application's `datetime.now()` does: its
-sessions, retries and fetches would wait for ever. freezegun does not patch `clock_gettime_ns`; time-machine
-does, and hands out the real one through its `escape_hatch`.
+A broker in the test's process must not stop when a test freezes `datetime.now()`: sessions, retries and
+fetches would wait for ever. freezegun does not patch `clock_gettime_ns`; time-machine does, and offers the
+real one through its `escape_hatch`.
 """
 
 import sys
@@ -10,7 +10,7 @@ import time
 
 
 class MachineClock:
-    """A `Clock` that no test library moves, except for the time of day if that is asked for."""
+    """A `Clock` that no test library moves; only the time of day follows one, if that is asked for."""
 
     def __init__(self, *, follows_patched_time: bool = False) -> None:
         """`follows_patched_time`: records get the time of day that the application sees."""
@@ -26,5 +26,5 @@ class MachineClock:
         return time.clock_gettime_ns(time.CLOCK_REALTIME) // 1_000_000
 
     def monotonic_ms(self) -> int:
-        """See `Clock.monotonic_ms`; both libraries leave this clock alone."""
+        """See `Clock.monotonic_ms`; neither library moves this clock."""
         return time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000_000

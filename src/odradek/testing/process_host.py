@@ -1,4 +1,4 @@
-"""A broker in a process of its own, as users run it, on real time."""
+"""A broker in a separate process, as users run it, on real time."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class ProcessHost:
     """See `Host`."""
 
     def __init__(self, data_dir: Path, settings: Mapping[str, str], log_path: Path) -> None:
-        """What the broker writes to its standard error goes to the file `log_path`."""
+        """The broker's standard error goes to the file `log_path`."""
         has_admin = not missing_extra("admin", "")
         self.process = BrokerProcess(
             data_dir,
@@ -93,7 +93,7 @@ class ProcessHost:
             raise BrokerNotRunning("the broker is not running")
 
     def _ask(self, path: str, content: bytes | None = None, absent: str = "") -> Any:  # noqa: ANN401 - JSON
-        """Raises OdradekError, with `absent` where the listener answers 404."""
+        """Ask the admin listener. Raises OdradekError, with `absent` if the listener answers 404."""
         self._check()
         if self.process.admin_address is None:
             wanted_by = f"asking a broker in another process for {path}"

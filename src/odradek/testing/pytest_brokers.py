@@ -1,4 +1,4 @@
-"""The brokers of one pytest run: the shared one, how others are made, and what they logged during a test."""
+"""The brokers of one pytest run: the shared broker, brokers made for a test, and their logs for reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Scope = Literal["function", "class", "module", "package", "session"]
 
 LOG_CHARACTERS_MAX: Final = 20_000
-"""How much of a broker's log a report shows: its end."""
+"""A report shows this much of the end of a broker's log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,24 @@ class Wanted:
 
     settings: tuple[tuple[str, SettingValue], ...] = ()
     process: bool | None = None
-    """None: as the ini option says."""
+    """None: the ini option decides."""
     scope: Scope = "function"
     follow_patched_time: bool = False
 
 
 class MarkerError(Exception):
-    """A marker that cannot be read, or could have no effect; the message begins with the test's id."""
+    """A marker that is malformed, or that could have no effect; the message begins with the test's id."""
 
 
 def wanted_without_marker() -> Wanted:
-    """What a test gets that says nothing."""
+    """The broker of a test without a marker."""
     return Wanted()
 
 
 def wanted_by(node: pytest.Item | pytest.Collector) -> Wanted | None:
-    """What the markers of a test, class or module ask for; the closest one wins, settings are put together.
+    """The broker that the markers of a test, class or module ask for: the closest wins, settings merge.
 
-    Raises MarkerError for a marker that cannot be read.
+    Raises MarkerError for a malformed marker.
     """
     markers = list(node.iter_markers("odradek"))  # the closest first
     if not markers:
@@ -85,19 +85,19 @@ def _check_names(node: pytest.Item | pytest.Collector, marker: pytest.Mark) -> N
 
 
 class Brokers:
-    """What one run has of brokers."""
+    """The brokers of one pytest run."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         # Started when a test first asks for it.
         self._shared: SharedBroker | None = None
-        # By its own value: pytest tells parameters apart by identity.
+        # Each value once: pytest compares parameters by identity.
         self._wanted: dict[Wanted, Wanted] = {}
-        # How long each broker's log was when the test at work began.
+        # The length of each broker's log when the current test began.
         self._logged: dict[Broker, int] = {}
 
     def shared(self) -> Broker:
-        """The broker that tests share, started when it is first wanted."""
+        """The shared broker, started on first use."""
         if self._shared is None:
             from odradek.testing.shared_broker import SharedBroker
 
@@ -109,11 +109,11 @@ class Brokers:
         return self._shared
 
     def same(self, wanted: Wanted) -> Wanted:
-        """The first of those that are equal."""
+        """Returns the first value that was passed and equals this one."""
         return self._wanted.setdefault(wanted, wanted)
 
     def make(self, wanted: Wanted) -> Broker:
-        """A broker that is not started yet; the test fails with a sentence where there can be none."""
+        """Returns a broker that is not started yet; if it cannot be made, the test fails with a sentence."""
         process = self._is_process() if wanted.process is None else wanted.process
         with _in_a_sentence():
             return self.make_with(
@@ -128,7 +128,7 @@ class Brokers:
         settings: Mapping[str, SettingValue] | None = None,
         **arguments: Any,  # noqa: ANN401
     ) -> Broker:
-        """The same by the arguments of `Broker`. Raises what `Broker` raises."""
+        """As `make`, with the arguments of `Broker`. Raises what `Broker` raises."""
         __tracebackhide__ = True
         from odradek.testing.broker import Broker
 
@@ -141,7 +141,7 @@ class Brokers:
             self._shared = None
 
     def clear_faults(self) -> None:
-        """End all faults on the shared broker; one that a full disk has ended starts again on its data."""
+        """Remove all faults from the shared broker; if a full disk ended it, restart it on its data."""
         if self._shared is not None:
             self._shared.clear_faults()
             self._shared.start()
@@ -149,11 +149,11 @@ class Brokers:
     # --- logs
 
     def note_logs(self) -> None:
-        """Remember how much brokers have logged."""
+        """Remember the length of each broker's log."""
         self._logged = {broker: len(broker.log_text()) for broker in _all_brokers()}
 
     def logged(self) -> list[tuple[str, str]]:
-        """Sections for a report: what each broker has logged since."""
+        """Sections for a report: what each broker has logged since `note_logs`."""
         sections = []
         for broker in _all_brokers():
             text = broker.log_text()[self._logged.get(broker, 0) :]
@@ -167,7 +167,7 @@ class Brokers:
         return bool(self._config.getini("odradek_process"))
 
     def _settings(self, given: Mapping[str, SettingValue]) -> dict[str, SettingValue]:
-        """The settings of the ini file, with others over them."""
+        """The settings of the ini file, overridden by `given`."""
         settings: dict[str, SettingValue] = {}
         for line in cast(list[str], self._config.getini("odradek_settings")):
             name, equals, text = line.partition("=")
@@ -179,7 +179,7 @@ class Brokers:
 
 @contextmanager
 def _in_a_sentence() -> Iterator[None]:
-    """Let a test fail with the sentence that says what is wrong with its settings, and no frames of ours."""
+    """Fail the test with one sentence about its settings, without Odradek's stack frames."""
     from odradek.base.errors import OdradekError
 
     try:
@@ -192,6 +192,6 @@ BROKERS: Final = pytest.StashKey[Brokers]()
 
 
 def _all_brokers() -> list[Broker]:
-    """Every broker of this process with a log of its own, also those that tests made by themselves."""
+    """Every broker that this process started with a log file, also those that tests made themselves."""
     module = sys.modules.get("odradek.testing.broker")
     return [] if module is None else sorted(module.WITH_LOGS, key=str)

@@ -1,13 +1,13 @@
 """The pytest plugin: fixtures that give a test a real broker.
 
-    odradek_broker             all tests of the run share it; a test marked `odradek` has one of its own
-    odradek_topic              a topic of its own for each test on that broker
-    odradek_module_broker      one for each module, class, test; its clock may be moved, it may be stopped
+    odradek_broker             shared by all tests of the run; a test marked `odradek` gets a separate one
+    odradek_topic              a new topic for each test, on that broker
+    odradek_module_broker      one for each module, class, test; the test may move its clock and stop it
     odradek_class_broker
     odradek_function_broker
     odradek_broker_factory     brokers made by calls
 
-Settings come from the ini option `odradek_settings`, and over them from the marker:
+Settings come from the ini option `odradek_settings`; those of the marker override them:
 
     @pytest.mark.odradek(settings={"num.partitions": 3}, process=True, scope="module")
     @pytest.mark.odradek_topic(partitions=3, configs={"cleanup.policy": "compact"})
@@ -68,7 +68,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, and keep what the run has of brokers."""
+    """Declare the markers, and create the `Brokers` of this run."""
     for marker in _MARKERS:
         config.addinivalue_line("markers", marker)
     brokers = config.stash[BROKERS] = Brokers(config)
@@ -76,9 +76,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a marked test a broker of its own as its `odradek_broker`, in the scope that the marker names.
+    """Give a marked test a separate broker as its `odradek_broker`, in the scope that the marker names.
 
-    What is wrong with a marker is said when its test is set up: the module's other tests run.
+    A bad marker is reported at the setup of its test, so the module's other tests run.
     """
     try:
         wanted = wanted_by(metafunc.definition)
@@ -93,7 +93,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note how much brokers have logged before the test; refuse a marker that could have no effect."""
+    """Remember the length of each broker's log before the test; refuse a marker that could have no effect."""
     try:
         _check_marker(item)
     except MarkerError as error:
@@ -102,7 +102,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Let no fault of the test reach those that come later, nor the end of its own fixtures."""
+    """Remove the test's faults before its fixtures end and before later tests begin."""
     item.config.stash[BROKERS].clear_faults()
 
 
@@ -110,7 +110,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what brokers in processes of their own logged during a test to the report of its failure."""
+    """Add the logs of brokers in separate processes to the report of a failed test."""
     report = yield
     if report.failed:
         report.sections += item.config.stash[BROKERS].logged()
@@ -119,7 +119,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def odradek_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """The broker that all tests of the run share; of a test marked `odradek`, one of its own."""
+    """The broker that all tests of the run share; a test marked `odradek` gets a separate one."""
     wanted: Wanted | None = getattr(request, "param", None)
     brokers = request.config.stash[BROKERS]
     if wanted is None:
@@ -131,7 +131,7 @@ def odradek_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture(scope="module")
 def odradek_module_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A broker for the tests of one module; what they do to it and to its clock stays there."""
+    """A broker for the tests of one module; other modules never see what these do to it and its clock."""
     with _marked(request) as broker:
         yield broker
 
@@ -152,7 +152,7 @@ def odradek_function_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 @pytest.fixture
 def odradek_topic(request: pytest.FixtureRequest, odradek_broker: Broker) -> Iterator[str]:
-    """The name of a fresh topic, deleted after the test if the test has not done so."""
+    """The name of a new topic; it is deleted after the test, unless the test has deleted it."""
     marker = request.node.get_closest_marker("odradek_topic")
     topic = odradek_broker.create_topic(**({} if marker is None else marker.kwargs))
     yield topic
@@ -161,7 +161,7 @@ def odradek_topic(request: pytest.FixtureRequest, odradek_broker: Broker) -> Ite
 
 @pytest.fixture
 def odradek_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[..., Broker]]:
-    """Call it with the arguments of `odradek.testing.Broker`; what it started is removed after the test."""
+    """Call it with the arguments of `odradek.testing.Broker`; the brokers are removed after the test."""
     brokers = request.config.stash[BROKERS]
     with ExitStack() as started:
 
@@ -173,7 +173,7 @@ def odradek_broker_factory(request: pytest.FixtureRequest) -> Iterator[Callable[
 
 
 def _check_marker(item: pytest.Item) -> None:
-    """Raises MarkerError for a test whose marker cannot be read, or could have no effect."""
+    """Raises MarkerError for a test whose marker is malformed or could have no effect."""
     taken = {"odradek_broker", "odradek_function_broker"} & set(getattr(item, "fixturenames", ()))
     is_marked_itself = any(marker.name == "odradek" for marker in item.own_markers)
     if not taken and not is_marked_itself:
@@ -200,6 +200,6 @@ def _check_marker(item: pytest.Item) -> None:
 
 
 def _marked(request: pytest.FixtureRequest) -> Broker:
-    """A broker as the marker of the test, class or module says."""
+    """The broker that the marker of the test, class or module asks for."""
     wanted = wanted_by(request.node) or wanted_without_marker()
     return request.config.stash[BROKERS].make(wanted)

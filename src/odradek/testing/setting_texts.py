@@ -17,7 +17,7 @@ from odradek.base.settings import SettingLayers
 from odradek.base.settings.broker import BROKER_SETTINGS
 
 SettingValue: TypeAlias = str | int | float | bool | timedelta | Path
-"""What a setting may be given as."""
+"""The types that a test may use for a setting's value."""
 
 _UNITS: Final = {
     ".ms": timedelta(milliseconds=1),
@@ -28,7 +28,7 @@ _UNITS: Final = {
 
 
 def setting_texts(settings: Mapping[str, SettingValue]) -> dict[str, str]:
-    """The texts of some settings. Raises SettingError for a value that has none."""
+    """Returns the settings as text. Raises SettingError for a value that cannot be written as text."""
     return {name: _text(name, value) for name, value in settings.items()}
 
 
@@ -54,7 +54,7 @@ def _text(name: str, value: object) -> str:
 
 
 def _count(name: str, value: timedelta) -> int:
-    """A time in the unit that ends the setting's name."""
+    """Returns a duration in the unit that the setting's name ends with."""
     for suffix, unit in _UNITS.items():
         if name.endswith(suffix):
             if value % unit:

@@ -1,7 +1,7 @@
-"""The broker that all tests of a run share: it refuses what would reach tests that come later.
+"""The broker that all tests of a run share: it refuses calls that would affect later tests.
 
-Its clock only goes forward, so after a jump of a week later tests lose their records; and a test that ends
-half-way would leave it paused or dead.
+Its clock only goes forward, so after a jump of a week later tests would lose their records; and a test that
+fails half-way would leave the broker paused or stopped.
 """
 
 from typing import Final, NoReturn
@@ -18,16 +18,16 @@ HINT: Final = (
 
 
 class SharedBrokerError(OdradekError):
-    """A test wants to do to the shared broker what would reach other tests."""
+    """A test called a method of the shared broker that would affect other tests."""
 
 
 class SharedBroker(Broker):
-    """A `Broker` that tests cannot stop, and whose clock they cannot move; `close` is its owner's."""
+    """A `Broker` that tests cannot stop, and whose clock they cannot move; only its owner calls `close`."""
 
     @property
     @ends_at_caller
     def clock(self) -> VirtualClock:
-        """A clock that can be read and not moved. Raises SharedBrokerError when it is to be moved."""
+        """A read-only clock: its `advance` raises SharedBrokerError."""
         return _ReadOnlyClock(super().clock)
 
     @ends_at_caller

@@ -1,4 +1,4 @@
-"""A broker on a thread of the test's own process, by a clock that the test may move."""
+"""A broker on a thread of the test's process, with a clock that the test can move."""
 
 import logging
 import sys
@@ -19,8 +19,8 @@ from odradek.testing.host import BrokerNotRunning
 from odradek.testing.setting_texts import broker_layers
 from odradek.testing.virtual_clock import VirtualClock
 
-# How long the test's own thread may compute while the broker's waits; Python's 5 ms would be most of a
-# round trip.
+# How long the test's thread may hold Python's lock while the broker's thread waits for it; Python's default
+# of 5 ms would be most of a round trip.
 SWITCH_INTERVAL_S: Final = 0.0002
 
 
@@ -30,7 +30,7 @@ class ThreadHost:
     def __init__(
         self, data_dir: Path, settings: Mapping[str, str], clock: VirtualClock, *, durable: bool
     ) -> None:
-        """Without `durable` nothing is forced to the disk, for a directory that does not last."""
+        """Without `durable` the broker never syncs its files: for a temporary directory."""
         _log_errors_only()
         self._settings = {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(data_dir), **settings}
         self._clock = clock
@@ -60,7 +60,7 @@ class ThreadHost:
 
     @property
     def thread(self) -> BrokerThread:
-        """The thread of the present life. Raises BrokerNotRunning."""
+        """The thread of the running broker. Raises BrokerNotRunning."""
         if self._thread is None or not self._thread.is_running:
             failure = "" if self._thread is None else self._thread.failure
             raise BrokerNotRunning(f"the broker is not running{failure and f': {failure}'}")
@@ -97,7 +97,7 @@ class ThreadHost:
         self._end(is_crash=True)
 
     def pause(self) -> None:
-        """See `Host.pause`: the broker's one thread waits."""
+        """See `Host.pause`: the broker's only thread blocks."""
         if self._resumed is not None:
             return
         thread, resumed, reached = self.thread, threading.Event(), threading.Event()
@@ -148,7 +148,7 @@ class ThreadHost:
 
 
 def _log_errors_only() -> None:
-    """Keep what a broker logs below ERROR from reports and standard error, unless a level was set."""
+    """Log only errors to reports and standard error, unless the test set a level."""
     log = logging.getLogger("odradek")
     if log.level == logging.NOTSET:
         log.setLevel(logging.ERROR)

@@ -1,8 +1,7 @@
-"""Reads and writes a broker's topics for a test, over the wire as any client does.
+"""Reads and writes a broker's topics for a test, with requests as any client sends.
 
-So it is the same for a broker in this process and for one in a process of its own, and it sees what a
-consumer would: nothing of aborted transactions, nothing beyond the last stable offset unless that is asked
-for.
+It works the same for a broker in this process and in a separate process, and returns what a consumer would
+see: no aborted transactions, and nothing beyond the last stable offset unless the test asks for it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from odradek.wire.messages.produce import (
 
 FETCH_BYTES_MAX: Final = 8 << 20
 FETCH_WAIT_MS: Final = 100
-"""How long a fetch waits for records; then the topic is looked at anew: it may have been deleted."""
+"""How long a fetch waits for records; after it the topic is described again: it may have been deleted."""
 BATCH_BYTES_MAX: Final = 512 << 10
 PRODUCE_TIMEOUT_MS: Final = 30_000
 SHOWN_MAX: Final = 5
@@ -62,7 +61,7 @@ _NOT_YET: Final = frozenset(
         ErrorCode.OFFSET_OUT_OF_RANGE,
     }
 )
-"""What may be otherwise in a moment: a topic that the application is about to make."""
+"""Errors that may go away soon: the application is about to create the topic."""
 
 
 class Reader:
@@ -71,7 +70,7 @@ class Reader:
     def __init__(
         self, connection: BrokerConnection, topic: str, isolation: str, partition: int | None
     ) -> None:
-        """Raises ApiError when there is no such topic or partition."""
+        """Raises ApiError if there is no such topic or partition."""
         if isolation not in ISOLATION_LEVELS:
             raise ValueError(f"isolation is one of {', '.join(ISOLATION_LEVELS)}, not {isolation!r}")
         self._connection = connection
@@ -87,18 +86,18 @@ class Reader:
         self._positions: Offsets = list_offsets_of_leader(connection, EARLIEST, self.partitions, isolation)
         self._aborted = {one: AbortedTransactions() for one in self.partitions}
         self.records: dict[TopicPartition, list[TestRecord]] = {one: [] for one in self.partitions}
-        """What was read, by partition."""
+        """The records read so far, by partition."""
 
     def skip_to(self, offset: int) -> None:
         """Begin at an offset instead."""
         self._positions = {one: max(offset, start) for one, start in self._positions.items()}
 
     def all(self) -> list[TestRecord]:
-        """What was read: partition by partition, in the order of offsets."""
+        """All records read so far: partition by partition, in offset order."""
         return [record for records in self.records.values() for record in records]
 
     def read_to_end(self) -> None:
-        """Read what is there now."""
+        """Read up to the current end of each partition."""
         ends = list_offsets_of_leader(self._connection, LATEST, self.partitions, self._isolation)
         while behind := [one for one in self.partitions if self._positions[one] < ends[one]]:
             self.read_some(behind, wait_ms=0)
@@ -156,7 +155,7 @@ class TopicAccess:
         return connect_any(parse_bootstrap_servers(self._bootstrap_servers()))
 
     def records(self, topic: str, *, partition: int | None, isolation: str) -> list[TestRecord]:
-        """What is in a topic now. Raises ApiError when there is no such topic."""
+        """The records that a topic holds now. Raises ApiError if there is no such topic."""
         with self.connect() as connection:
             reader = Reader(connection, topic, isolation, partition)
             reader.read_to_end()
@@ -172,7 +171,7 @@ class TopicAccess:
         isolation: str,
         timeout_s: float,
     ) -> list[TestRecord]:
-        """The records of a topic that `where` accepts, as soon as there are `count`. Raises WaitTimeout."""
+        """Returns the records of a topic that `where` accepts, once there are `count`. Raises WaitTimeout."""
         deadline = Deadline(timeout_s)
         found: list[TestRecord] = []
         fault = ""
@@ -230,9 +229,9 @@ class TopicAccess:
 
 
 def partition_count(connection: BrokerConnection, topic: str, *, make: bool = False) -> int:
-    """How many partitions a topic has. `make`: made if it is missing, and the broker makes topics by itself.
+    """Returns a topic's number of partitions. With `make` a broker that auto-creates topics may create it.
 
-    Raises ApiError when there is no such topic.
+    Raises ApiError if there is no such topic.
     """
     deadline = Deadline(PRODUCE_TIMEOUT_MS / 1000)
     while True:
@@ -250,7 +249,7 @@ def _batches(
     headers: tuple[tuple[bytes, bytes | None], ...],
     timestamp_ms: int,
 ) -> Iterator[bytes]:
-    """The values as batches of a size that every broker takes; a larger record has one of its own."""
+    """Returns the values as batches that every broker accepts; a larger record gets a separate batch."""
     builder = BatchBuilder()
     for value in values:
         if builder.record_count and builder.size_bytes + len(value or b"") > BATCH_BYTES_MAX:
@@ -262,7 +261,7 @@ def _batches(
 
 
 def _append(connection: BrokerConnection, partition: TopicPartition, batch: bytes) -> int:
-    """Append a batch; the offset of its first record."""
+    """Append a batch; returns the offset of its first record."""
     data = TopicProduceData(
         partition.topic, partition_data=[PartitionProduceData(partition.partition, batch)]
     )
@@ -274,7 +273,7 @@ def _append(connection: BrokerConnection, partition: TopicPartition, batch: byte
 
 
 def _too_few(topic: str, count: int, found: Sequence[TestRecord], seen: int, timeout_s: float) -> str:
-    """What a failed wait says."""
+    """The message of a wait that timed out."""
     others = f" ({seen} with those that were not meant)" if seen > len(found) else ""
     shown = "".join(f"\n    {record}" for record in found[-SHOWN_MAX:])
     return f"{topic} has {len(found)} of {count} records{others} after {timeout_s:g} s{shown}"

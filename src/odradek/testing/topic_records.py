@@ -1,4 +1,4 @@
-"""Records as a test writes and reads them, and which partition a key belongs to."""
+"""Records as a test writes and reads them, and the default partitioner."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from odradek.records.framing import Record
 
 Content: TypeAlias = bytes | str | None
-"""A key or a value as a test gives it; str becomes UTF-8."""
+"""A key or a value as a test passes it; str is encoded as UTF-8."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SEED: Final = 0x9747B28C
@@ -45,7 +45,7 @@ class TestRecord:
 
 
 def of_log(topic: str, partition: int, record: Record) -> TestRecord:
-    """A record as it was read from a batch."""
+    """Returns a record that was read from a batch."""
     return TestRecord(
         topic,
         partition,
@@ -58,7 +58,7 @@ def of_log(topic: str, partition: int, record: Record) -> TestRecord:
 
 
 def as_bytes(content: Content) -> bytes | None:
-    """A key or a value as it is sent. Raises TypeError for anything but bytes, str and None."""
+    """Encode a key or a value. Raises TypeError for anything but bytes, str and None."""
     if content is None or isinstance(content, bytes):
         return content
     if isinstance(content, str):
@@ -77,7 +77,7 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 
 def murmur2(data: bytes) -> int:
-    """The hash of that name, 32 bits, with Kafka's seed; as an unsigned number."""
+    """The 32-bit murmur2 hash with Kafka's seed, unsigned."""
     mixed = _SEED ^ len(data)
     whole = len(data) & ~3
     for at in range(0, whole, 4):

@@ -1,4 +1,4 @@
-"""Tracebacks that end in the test: what a user did wrong is said at the line where he did it."""
+"""Tracebacks that end in the test: an error points to the test's line, not to a line inside Odradek."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,10 +11,10 @@ R = TypeVar("R")
 
 
 def ends_at_caller(verb: Callable[P, R]) -> Callable[P, R]:
-    """The same verb, whose errors have no frames of Odradek's, nor of the threads that it waits for.
+    """Returns the method, wrapped so that its errors carry no stack frames of Odradek or its threads.
 
-    An OdradekError says in its message all that a user needs. Anything else is our own mistake and keeps its
-    frames.
+    The message of an OdradekError has all that a user needs. Any other exception is a bug in Odradek and
+    keeps its frames.
     """
 
     @wraps(verb)

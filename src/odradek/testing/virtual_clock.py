@@ -1,12 +1,12 @@
 """A clock that a test moves while everything else goes on as in production.
 
-It is real time plus an offset, so clients that know nothing of it never hang; `advance` moves the offset and
-returns when everything that fell due has run on the broker's thread, in the order of the deadlines:
+It is real time plus an offset, so clients on real time never hang. `advance` moves the offset and returns
+when every task that became due has run on the broker's thread, in the order of the deadlines:
 
     broker.clock.advance(seconds=45)         a session of 45 s without a heartbeat is over now
 
-Time moves in steps, from one deadline to the next, so that what a task starts anew falls due in its turn; a
-long jump takes at most STEPS_MAX of them, each then covering all that falls due within it.
+Time moves in steps, from one deadline to the next, so a task that another task schedules also runs in order.
+A long jump takes at most STEPS_MAX steps; each step then runs every task that is due within it.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 class Timed(Protocol):
-    """What the clock drives: the part of `odradek.timer.Timer` that it needs."""
+    """The part of `odradek.timer.Timer` that the clock calls."""
 
     def next_expiration_ms(self) -> int | None:
-        """When something falls due next, or None."""
+        """The next deadline, or None."""
 
     def advance(self) -> int:
-        """Run what is due at the clock's time."""
+        """Run every task that is due at the clock's time."""
 
 
 class VirtualClock:
@@ -38,7 +38,7 @@ class VirtualClock:
         self._real: Clock = real or MachineClock()
         # How far this clock is ahead of real time, never less than before.
         self._offset_ms = 0
-        # The timer to run, and how to run something on the thread that owns it; None while nothing is driven.
+        # The timer to run, and a function that runs a call on its owner's thread; None without a timer.
         self._timer: Timed | None = None
         self._on_its_thread: Callable[[Callable[[], None]], None] = _at_once
 
@@ -51,12 +51,12 @@ class VirtualClock:
         return self._real.monotonic_ms() + self._offset_ms
 
     def drive(self, timer: Timed, on_its_thread: Callable[[Callable[[], None]], None]) -> None:
-        """From now on run `timer` when time is moved; `on_its_thread` runs a call there and waits for it."""
+        """From now on `advance` runs `timer`; `on_its_thread` runs a call on its thread and waits for it."""
         self._timer = timer
         self._on_its_thread = on_its_thread
 
     def release(self) -> None:
-        """Drive nothing any more."""
+        """Stop running the timer."""
         self._timer = None
         self._on_its_thread = _at_once
 
@@ -70,9 +70,9 @@ class VirtualClock:
         seconds: float = 0,
         milliseconds: float = 0,
     ) -> None:
-        """Move time forward by the sum; returns when all that fell due has run.
+        """Move time forward by the sum; returns when every task that became due has run.
 
-        Raises ValueError for going back.
+        Raises ValueError for a negative sum.
         """
         __tracebackhide__ = True
         by += timedelta(days, seconds, hours=hours, minutes=minutes, milliseconds=milliseconds)
@@ -88,7 +88,7 @@ class VirtualClock:
         if timer is None:
             self._move_to(target_ms)
             return
-        # A task may put itself back for at once, for ever: therefore a bound on the rounds as well.
+        # A task may reschedule itself for the same moment for ever, so the rounds are bounded, too.
         for _ in range(4 * STEPS_MAX):
             due_ms = timer.next_expiration_ms()
             if due_ms is None or due_ms > target_ms:

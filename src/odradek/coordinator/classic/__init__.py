@@ -1,13 +1,13 @@
 """The classic group protocol: members join, their leader assigns, all sync, then send heartbeats.
 
-states              the one table: five states, what may happen, what comes of it
+states              one table: five states, the events, and the outcome of each
 member, classic_membership
-                    what is known of a member, and of a group's members together
+                    the state of a member, and of a group's members together
 joining, syncing, leaving, heartbeats
                     one part of the protocol each: a request or a deadline in, effects out
-effects             what must happen next: answers, deadlines, writes
-delayed_*           what waits in a purgatory, and for what
-answers             what members are answered
+effects             what a step must cause: answers, deadlines, writes
+delayed_*           the delayed operations in the purgatories
+answers             the answers to members
 classic_protocol    the protocol as one group runs it: takes requests and deadlines, carries the effects out
 classic_words       what a group waits for, in words
 """

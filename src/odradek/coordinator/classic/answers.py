@@ -1,4 +1,4 @@
-"""The answers to members of classic groups, and what leaves instead where the log may not keep a record."""
+"""The answers to members of classic groups, and the errors sent instead when a record may be lost."""
 
 from collections.abc import Callable
 

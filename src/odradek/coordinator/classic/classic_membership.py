@@ -1,4 +1,4 @@
-"""What is known of one classic group, and the changes that keep it whole.
+"""The state of one classic group, and the changes that keep it consistent.
 
 Pure state: no answers are sent and no timers are set here; the other files of this folder return those as
 effects. Invariant: every change of state goes through `take`, and so through the table of `states`.
@@ -49,7 +49,7 @@ class GroupSnapshot:
 
 @dataclass(slots=True)
 class ClassicMembership:
-    """A group of the classic protocol."""
+    """The members and the generation of a group of the classic protocol."""
 
     group_id: str
     clock: Clock
@@ -57,7 +57,7 @@ class ClassicMembership:
     state_since_ms: int = -1
     """When `state` was entered, by the wall clock; -1 while that is not known."""
     protocol_type: str | None = None
-    """What its members have in common, "consumer" mostly; None until the first one joins."""
+    """The protocol type of all members, usually "consumer"; None until the first one joins."""
     protocol_name: str | None = None
     """The strategy that was chosen for this generation; None exactly while there is no generation to sync."""
     generation: int = 0
@@ -86,12 +86,12 @@ class ClassicMembership:
     # --- the state
 
     def may(self, event: GroupEvent) -> ErrorCode:
-        """NONE when the event may take place now, else why not."""
+        """NONE if the event is allowed in the current state, else the error."""
         found = outcome(self.state, event)
         return found if isinstance(found, ErrorCode) else ErrorCode.NONE
 
     def take(self, event: GroupEvent) -> None:
-        """Let an event take place that may."""
+        """Apply an event that `may` allows: the group enters the next state."""
         found = outcome(self.state, event)
         assert isinstance(found, GroupState), f"it was not asked whether {event.value}: {found.name}"
         if found is not self.state:
@@ -100,12 +100,12 @@ class ClassicMembership:
 
     @property
     def is_rebalancing(self) -> bool:
-        """Whether members are being waited for to join."""
+        """Whether the group waits for members to join."""
         return self.state is GroupState.PREPARING_REBALANCE
 
     @property
     def has_all_joined(self) -> bool:
-        """G1: whether every member has asked to join, and every member id handed out is used."""
+        """G1: whether every member has sent a JoinGroup, and every member id handed out is used."""
         return self.joined_count == len(self.members) and not self.pending_members
 
     # --- members
@@ -121,7 +121,7 @@ class ClassicMembership:
         return self.members.get(member_id, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def add(self, member: Member, protocol_type: str) -> None:
-        """Take in a member; the first one leads and says what kind of group this is."""
+        """Add a member; the first one becomes the leader and sets the group's protocol type."""
         assert member.member_id not in self.members, f"{member.member_id} has joined before"
         if not self.members:
             self.protocol_type = protocol_type
@@ -135,7 +135,7 @@ class ClassicMembership:
         self._count_supporters(member.protocols, 1)
 
     def remove(self, member: Member) -> None:
-        """Forget a member; another one leads if it did. Its parked requests are the caller's to answer."""
+        """Remove a member; another becomes leader if it led. The caller answers its parked requests."""
         del self.members[member.member_id]
         if member.instance_id is not None:
             del self.static_members[member.instance_id]
@@ -147,7 +147,7 @@ class ClassicMembership:
             self.leader_id = next(iter(self.members), None)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a static member that came back its new id, its place in the group unchanged (KIP-345)."""
+        """Give a static member that came back its new id; its place in the group stays (KIP-345)."""
         assert member.instance_id is not None, f"{member.member_id} is not static"
         assert not member.is_waiting, f"{member.member_id} still waits under its old id"
         old_id = member.member_id
@@ -155,7 +155,7 @@ class ClassicMembership:
             (member_id if known is member else known.member_id): known for known in self.members.values()
         }
         member.member_id = member_id
-        member.watched_until_ms = None  # what watches it knows it by its old id
+        member.watched_until_ms = None  # its delayed heartbeat has the old id
         self.static_members[member.instance_id] = member_id
         if self.leader_id == old_id:
             self.leader_id = member_id
@@ -164,13 +164,13 @@ class ClassicMembership:
             self.unsynced[member_id] = None
 
     def offer(self, member: Member, protocols: Protocols) -> None:
-        """Take what a member offers from now on."""
+        """Replace the protocols that a member offers."""
         self._count_supporters(member.protocols, -1)
         member.protocols = protocols
         self._count_supporters(protocols, 1)
 
     def elect_joined_leader(self) -> bool:
-        """See to it that a member leads that has joined; False when none has."""
+        """Make a member that has joined the leader; returns False if none has."""
         leader = None if self.leader_id is None else self.members[self.leader_id]
         if leader is None or leader.awaiting_join is None:
             joined = (one.member_id for one in self.members.values() if one.awaiting_join is not None)
@@ -182,13 +182,13 @@ class ClassicMembership:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long the slowest member may take to join again."""
+        """The largest rebalance timeout of all members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     # --- protocols
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member that offers these could be in the group, with those who are."""
+        """Whether a member that offers these protocols shares one with all current members."""
         if not protocol_type or not protocols:
             return False
         if not self.members:
@@ -198,7 +198,7 @@ class ClassicMembership:
         )
 
     def choose_protocol(self) -> str:
-        """The protocol that most members like best, of those that all of them offer."""
+        """The protocol that most members prefer, of those that all members offer."""
         candidates = frozenset(name for name, count in self._supporters.items() if count == len(self.members))
         assert candidates, f"the members of {self.group_id} have no protocol in common"
         votes: dict[str, int] = {}
@@ -208,7 +208,7 @@ class ClassicMembership:
         return max(votes, key=votes.__getitem__)
 
     def begin_generation(self) -> None:
-        """End the join phase: there are members, and a protocol for them; or none are left."""
+        """End the join phase: begin a generation with a protocol, or without members become empty."""
         self.generation += 1
         self.has_newcomers = False
         if self.members:
@@ -273,7 +273,7 @@ class ClassicMembership:
         )
 
     def restore(self, snapshot: GroupSnapshot) -> None:
-        """Be what was read from the log: stable with its members, or empty."""
+        """Take the state that was read from the log: stable with its members, or empty."""
         assert not self.members, f"{self.group_id} is in use"
         self.generation = snapshot.generation
         self.protocol_type = snapshot.protocol_type or None

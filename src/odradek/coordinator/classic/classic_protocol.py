@@ -1,7 +1,7 @@
 """The classic protocol as one group runs it: requests and deadlines in, effects carried out.
 
 It decides nothing about groups; `joining`, `syncing`, `rebalancing`, `heartbeats` and `leaving` do.
-Everything here happens within a step of the coordinator (`runtime.trampoline`); a deadline begins its own.
+Everything here runs within a step of the coordinator (`runtime.trampoline`); a deadline begins a new step.
 
     JoinGroup of A       → A is parked; effects: its session begins, joins are awaited (join purgatory)
     every event          → the join and sync purgatories try the group again
@@ -46,7 +46,7 @@ class Persistence(Protocol):
     """Writes a group to the log of its partition, and answers its members."""
 
     def persist(self, group_id: str, snapshot: GroupSnapshot) -> ErrorCode:
-        """Append; NONE, or the log's error: then nothing was written."""
+        """Append the snapshot; returns NONE, or the log's error if nothing was written."""
 
     def answer(self, answer: AnyHeldAnswer) -> None:
         """Answer when all that was appended so far is replicated."""
@@ -97,23 +97,23 @@ class ClassicProtocol:
             effects += more
             gone += [member_id] if code is ErrorCode.NONE else []
         self._carry_out_all(effects)
-        for member_id in gone:  # Nobody waits for their heartbeats any more.
+        for member_id in gone:  # Ends their delayed heartbeats.
             self._purgatories.heartbeats.check_and_complete(MemberKey(group.group_id, member_id))
         return codes
 
     # --- the group's life
 
     def resume(self) -> None:
-        """A group was loaded: the sessions of its members begin."""
+        """Called when the group was loaded: begin the sessions of its members."""
         members = self.membership.members.values()
         self._carry_out_all([StartSession(member.member_id, member.session_timeout_ms) for member in members])
 
     def rebalance(self) -> None:
-        """Members left before this group was theirs alone: the others are to share anew."""
+        """Called when members of the other protocol have left the group: the rest rebalance."""
         self._carry_out_all(rebalance(self.membership, GroupEvent.MEMBER_GONE))
 
     def close(self, code: ErrorCode) -> None:
-        """Be no longer this group's coordinator; requests that wait are answered with the reason (D8)."""
+        """Called when this broker stops coordinating the group: answer waiting requests `code` (D8)."""
         self._carry_out_all(self._closed(code))
 
     def _closed(self, code: ErrorCode) -> ClassicEffects:
@@ -134,7 +134,7 @@ class ClassicProtocol:
     # --- effects
 
     def _take(self, step: Callable[[], ClassicEffects]) -> None:
-        """A deadline is over: what comes of that is a step of its own."""
+        """Called at a deadline: run `step` as a new step."""
         self._persistence.run(lambda: self._carry_out_all(step()))
 
     def _carry_out_all(self, effects: ClassicEffects) -> None:
@@ -181,11 +181,10 @@ class ClassicProtocol:
             self._watch_member(member)
 
     def _watch_member(self, member: Member) -> None:
-        """Begin a delayed heartbeat, which takes the place of any other.
+        """Begin a delayed heartbeat, which replaces an earlier one.
 
-        A heartbeat leaves the one that there is alone: only at its deadline it matters whether another
-        request came meanwhile. So a member costs one delayed operation for a session timeout, however often
-        it is heard.
+        A heartbeat does not renew it: only its deadline checks whether a request came meanwhile. So a member
+        costs one delayed operation per session timeout, however often it sends requests.
         """
         until_ms = member.watched_until_ms = member.session_until_ms
         member.session += 1
@@ -211,7 +210,7 @@ class ClassicProtocol:
             self._hold_open(delay_ms, timeout_ms - delay_ms)
 
     def _hold_open(self, delay_ms: int, left_ms: int) -> None:
-        """G1: give others time to join a group that had no members."""
+        """G1: keep the first join phase open so that more members can join."""
         group = self.membership
         group.has_newcomers = False
         group.joins_until_ms = self._now_ms() + delay_ms
@@ -233,7 +232,7 @@ class ClassicProtocol:
         self._take(lambda: end_sync_phase(self.membership, generation))
 
     def _on_session_over(self, member_id: str) -> None:
-        """A delayed heartbeat has reached its deadline: go on with the session, or end it."""
+        """Called at the deadline of a delayed heartbeat: continue the session, or end it."""
         member = self.membership.members.get(member_id)
         if member is not None and member.session_until_ms > self._now_ms():
             self._watch_member(member)
@@ -241,7 +240,7 @@ class ClassicProtocol:
             self._take(lambda: end_session(self.membership, member_id))
 
     def expire(self, member_id: str) -> None:
-        """Let a member's session be over now; without effect on one that waits for us."""
+        """End a member's session now; does nothing if the member waits for an answer."""
         member = self.membership.members.get(member_id)
         if member is not None:
             member.session_until_ms = self._now_ms()

@@ -14,7 +14,7 @@ NAMED_MAX: Final = 5
 
 
 def waits_for(group: ClassicMembership) -> str:
-    """What has to happen next, and until when; "nothing" where the group is at rest."""
+    """What the group waits for, and until when; "nothing" if no rebalance is under way."""
     now_ms = group.clock.monotonic_ms()
     if group.state is GroupState.PREPARING_REBALANCE:
         late = [member_id for member_id, member in group.members.items() if member.awaiting_join is None]
@@ -53,5 +53,5 @@ def _named(group: ClassicMembership, member_ids: Sequence[str]) -> str:
 
 
 def _seconds(duration_ms: int) -> str:
-    """Whole seconds, rounded up: no wait is longer than is said."""
+    """Whole seconds, rounded up, so that no wait exceeds the number shown."""
     return f"{max(0, -(-duration_ms // 1000))} s"

@@ -14,7 +14,7 @@ from odradek.timer import DelayedOperation
 
 
 class MemberKey(NamedTuple):
-    """Under what a member's session is watched."""
+    """The key of a member's session in the purgatory."""
 
     group_id: str
     member_id: str
@@ -24,8 +24,8 @@ class MemberKey(NamedTuple):
 
 
 class DelayedHeartbeat(DelayedOperation):
-    """Satisfied when its member is watched by another one, waits for us, or is gone; else `expired` gets its
-    id, also when the member sent a request since (see `ClassicProtocol`)."""
+    """Complete when its member has a newer delayed heartbeat, waits for an answer, or is gone. Otherwise
+    `expired` is called with the member's id, even if it has sent a request since (see `ClassicProtocol`)."""
 
     __slots__ = ("_expired", "_group", "_member_id", "_session")
 
@@ -66,7 +66,7 @@ class DelayedHeartbeat(DelayedOperation):
 
 
 class DelayedFirstJoin(DelayedHeartbeat):
-    """Waits for a member id that was handed out to be used (KIP-394)."""
+    """Waits until a member id that was handed out is used (KIP-394)."""
 
     __slots__ = ()
 

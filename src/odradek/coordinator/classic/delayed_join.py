@@ -44,7 +44,7 @@ class DelayedJoin(DelayedOperation):
 
 
 class InitialDelayedJoin(DelayedJoin):
-    """Waits its time out, so that members that start together share one rebalance."""
+    """Always waits until its deadline, so that members that start together share one rebalance."""
 
     __slots__ = ()
 

@@ -9,7 +9,7 @@ from odradek.timer import DelayedOperation
 
 
 class DelayedSync(DelayedOperation):
-    """Ends when all members of a generation have synced, or with the generation; else `late` is called."""
+    """Complete when all members have synced or the generation has ended; at its deadline calls `late`."""
 
     __slots__ = ("_generation", "_group", "_late")
 

@@ -1,7 +1,7 @@
 """What must happen after a step of a classic group: values that are carried out in order.
 
-A step changes the group and returns these; nothing is answered and nothing written while the group is
-half-changed. An answer leaves when all that was appended by then is replicated (R19).
+A step changes the group and returns effects; nothing is answered or written before the change is complete.
+An answer is sent when everything that was appended before it is replicated (R19).
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class StartPendingSession:
 class AwaitJoins:
     """Members are to join: wait for them (G1)."""
 
-    # Whether the group had no members: then others are given time to come too.
+    # Whether the group had no members: then the join phase waits for more members.
     is_first: bool
 
 

@@ -14,7 +14,7 @@ class GroupPurgatories:
     syncs: Purgatory[str]
     heartbeats: Purgatory[MemberKey]
     members: Purgatory[MemberKey]
-    """What single members of consumer groups have to do: give back, join again, sync."""
+    """Members of consumer groups that must revoke partitions, join again or sync."""
 
     def all(self) -> tuple[Purgatory[str], Purgatory[str], Purgatory[MemberKey], Purgatory[MemberKey]]:
         """For metrics and listings."""

@@ -1,6 +1,6 @@
-"""Heartbeats and sessions: a member without a request for its session timeout is removed (G2).
+"""Heartbeats and sessions: a member that sends no request within its session timeout is removed (G2).
 
-A commit counts as a heartbeat. Whoever waits for us, in a join or a sync, needs to send none.
+A commit counts as a heartbeat. A member that waits for the answer to a JoinGroup or SyncGroup sends none.
 """
 
 from odradek.base.error_codes import ErrorCode
@@ -26,7 +26,7 @@ def hear(
 
 
 def is_session_kept(group: ClassicMembership, member_id: str, session: int) -> bool:
-    """G2: whether a delayed heartbeat has nothing left to watch: another does, or the member waits for us."""
+    """G2: whether a delayed heartbeat is obsolete: a newer one exists, or the member waits for an answer."""
     member = group.members.get(member_id)
     if member is None or member.session != session:
         return True

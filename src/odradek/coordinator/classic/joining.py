@@ -4,7 +4,7 @@
     no member id, before that         a new member
     no member id, a static member's   the member comes back under a new id; the old one is fenced (KIP-345)
     an id handed out                  a new member
-    a member's id                     it joins again: a rebalance, unless it is a follower without news
+    a member's id                     it joins again: a rebalance, unless it is a follower with no change
 
 A JoinGroup that takes part in a rebalance is parked in its member until the join phase ends (G1).
 """
@@ -71,7 +71,7 @@ def _refusal(
 
 
 def _has_room(group: ClassicMembership, member_id: str, size_max: int) -> bool:
-    """`group.max.size`: counted are those who joined, while members are being asked to."""
+    """Whether `group.max.size` allows another; during a join phase only members that have joined count."""
     member = group.members.get(member_id)
     if group.is_rebalancing:
         return (member is not None and member.awaiting_join is not None) or group.joined_count < size_max
@@ -103,7 +103,7 @@ def _admit(
     respond: RespondToJoin,
     member_id: str,
 ) -> ClassicEffects:
-    """A new member, and so a rebalance."""
+    """Add a new member, which begins a rebalance."""
     if group.is_rebalancing and group.generation == 0:
         group.has_newcomers = True
     member = Member(
@@ -127,7 +127,7 @@ def _admit(
 def _join_again(
     group: ClassicMembership, request: JoinGroupRequest, member: Member, respond: RespondToJoin
 ) -> ClassicEffects:
-    """A member that is known: it takes part in a rebalance, begins one, or gets the current generation."""
+    """A known member joins: it takes part in a rebalance, begins one, or gets the current generation."""
     has_news = member.protocols != _protocols(request)
     # A leader that joins a stable group wants to assign again: it has seen a topic change.
     assigns_anew = member.member_id == group.leader_id and group.state is GroupState.STABLE
@@ -174,7 +174,7 @@ def _replace(
 def _resumed(
     group: ClassicMembership, member: Member, leader_before: str, caller: Caller
 ) -> JoinGroupResponse:
-    """A static member in its old place: it must not assign; JoinGroup 9 has a field for that (KIP-814)."""
+    """The answer to a static member that has resumed: it must not assign; JoinGroup 9 says so (KIP-814)."""
     response = joined(group, member)
     if caller.can_skip_assignment:
         response.skip_assignment = member.member_id == group.leader_id
@@ -185,7 +185,7 @@ def _resumed(
 
 
 def _park(group: ClassicMembership, member: Member, respond: RespondToJoin) -> ClassicEffects:
-    """Let the member wait; an earlier request of it is answered, though its client no longer reads that."""
+    """Park a JoinGroup; an earlier one of the member is answered, though its client no longer reads that."""
     effects = dismiss(group, member, ErrorCode.REBALANCE_IN_PROGRESS)
     member.awaiting_join = respond
     group.joined_count += 1
@@ -203,5 +203,5 @@ def _protocols(request: JoinGroupRequest) -> Protocols:
 
 
 def _rebalance_timeout_ms(request: JoinGroupRequest) -> int:
-    """Version 0 knows but one timeout."""
+    """The request's rebalance timeout; version 0 has only the session timeout."""
     return request.session_timeout_ms if request.rebalance_timeout_ms < 0 else request.rebalance_timeout_ms

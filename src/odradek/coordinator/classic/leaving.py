@@ -12,7 +12,7 @@ from odradek.wire.messages.leave_group import MemberIdentity
 
 
 def leave(group: ClassicMembership, leaver: MemberIdentity) -> tuple[ErrorCode, ClassicEffects]:
-    """Let one member go: what to answer for it, and what comes of it."""
+    """Remove one member; returns its error code, and the effects."""
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
     member_id, instance_id = leaver.member_id, leaver.group_instance_id

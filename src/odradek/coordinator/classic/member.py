@@ -28,15 +28,15 @@ class Member:
     client_id: str
     client_host: str
     session_timeout_ms: int
-    """How long it may be silent."""
+    """The session timeout: it must send a request within this time."""
     rebalance_timeout_ms: int
     """How long it may take to join again once a rebalance has begun, and to sync."""
     protocols: Protocols
     """Never empty."""
     assignment: bytes = b""
-    """What the leader gave it in the current generation; empty until that is written."""
+    """Its assignment in the current generation; empty until that is written."""
     is_new: bool = False
-    """Whether its first join is not answered yet: then it expires although it waits (G2)."""
+    """Whether its first join is not answered yet: then it can expire while it waits (G2)."""
     awaiting_join: RespondToJoin | None = None
     """Its parked JoinGroup; None outside PreparingRebalance."""
     awaiting_sync: RespondToSync | None = None
@@ -46,7 +46,7 @@ class Member:
     session_until_ms: int = 0
     """When it is removed, unless a request comes before; on the monotonic clock."""
     session: int = 0
-    """The number of the delayed heartbeat that watches its session; those before have nothing to watch."""
+    """The number of the delayed heartbeat of its current session; earlier ones are obsolete."""
     watched_until_ms: int | None = None
     """The deadline of that delayed heartbeat, at most `session_until_ms`; None while there is none."""
 
@@ -57,7 +57,7 @@ class Member:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it waits for us, not we for it."""
+        """Whether it waits for an answer of the coordinator."""
         return self.awaiting_join is not None or self.awaiting_sync is not None
 
     def metadata(self, protocol: str) -> bytes:
@@ -65,13 +65,13 @@ class Member:
         return next((metadata for name, metadata in self.protocols if name == protocol), b"")
 
     def favourite(self, candidates: frozenset[str]) -> str:
-        """The protocol that it likes best among `candidates`, all of which it offers."""
+        """The protocol that it prefers among `candidates`, all of which it offers."""
         return next(name for name, _ in self.protocols if name in candidates)
 
 
 def new_member_id(caller_name: str, chance: Chance) -> str:
-    """An id for a member that has none: its instance or client id, so that people know it, and a UUID.
+    """Returns a new member id: the instance or client id, for readers, and a UUID.
 
-    Of a very long name the beginning: with the UUID it must fit into a record, in 32,767 bytes.
+    A very long name is cut, because name and UUID must fit into a record, in 32,767 bytes.
     """
     return f"{caller_name[:NAME_CHARACTERS_MAX]}-{chance.uuid()}"

@@ -1,4 +1,4 @@
-"""The course of a rebalance: it begins, members join or are late, a generation begins (G1).
+"""A rebalance from its begin to the next generation: members join, or are late (G1).
 
 rebalance            Stable, two members      → Preparing; members that wait to sync must join again
 join, join           both have joined         → the join phase ends
@@ -23,7 +23,7 @@ from odradek.wire.messages.sync_group import SyncGroupResponse
 
 
 def rebalance(group: ClassicMembership, event: GroupEvent) -> ClassicEffects:
-    """Let `event` take place, and ask all members to join again unless they are being asked already."""
+    """Apply `event`, and begin a join phase unless one is under way."""
     before = group.state
     group.take(event)
     assert group.is_rebalancing, f"{event} leads to {group.state}"
@@ -40,7 +40,7 @@ def rebalance(group: ClassicMembership, event: GroupEvent) -> ClassicEffects:
 
 
 def end_join_phase(group: ClassicMembership) -> ClassicEffects:
-    """All have joined, or time is up: go on with those that are there.
+    """Called when all have joined, or at the deadline: continue with the members that have joined.
 
     A dynamic member that is late is removed; a static one keeps its place, and the phase goes on if only
     such members are left.
@@ -57,7 +57,7 @@ def end_join_phase(group: ClassicMembership) -> ClassicEffects:
         return effects
     group.begin_generation()
     if not group.members:
-        # Kafka too goes on when this is not written: what was written before says more, not less.
+        # Kafka, too, continues when this write fails: the earlier record has more members, not fewer.
         effects.append(Persist(group.snapshot(), lambda error: []))
         return effects
     for member in group.members.values():
@@ -70,7 +70,7 @@ def end_join_phase(group: ClassicMembership) -> ClassicEffects:
 
 
 def end_sync_phase(group: ClassicMembership, generation: int) -> ClassicEffects:
-    """G4: time is up for that generation: members that have not synced are removed."""
+    """G4: called at the deadline of that generation: remove the members that have not synced."""
     if generation != group.generation or not group.unsynced:
         return []
     late = [group.members[member_id] for member_id in group.unsynced]
@@ -87,7 +87,7 @@ def drop(group: ClassicMembership, member: Member) -> ClassicEffects:
 
 
 def remove(group: ClassicMembership, member: Member) -> ClassicEffects:
-    """Forget a member; its parked requests are answered."""
+    """Remove a member, and answer its parked requests."""
     effects = dismiss(group, member, ErrorCode.UNKNOWN_MEMBER_ID)
     group.remove(member)
     return effects
@@ -128,7 +128,7 @@ def answer_syncs(group: ClassicMembership, code: ErrorCode) -> ClassicEffects:
 
 
 def joined(group: ClassicMembership, member: Member) -> JoinGroupResponse:
-    """A member's answer about its generation; the leader's holds all members."""
+    """The JoinGroup answer for the current generation; the leader's lists all members."""
     is_leader = member.member_id == group.leader_id
     return JoinGroupResponse(
         generation_id=group.generation,

@@ -1,7 +1,7 @@
 """The states of a classic group, and what may happen in each: one table.
 
-Invariant: `outcome` is called before anything is changed. A refusal changes nothing. A state means that the
-event takes place and leads to that state, perhaps the same one. A missing entry is our own mistake.
+Invariant: `outcome` is called before anything is changed. An error as outcome refuses the event: nothing
+changes. A state as outcome is the next state, perhaps the same one. A missing entry is a bug.
 
     Empty ─ joins ─► Preparing ─ all joined ─► Completing ─ assigned ─► Stable
       ▲               │    ▲                       │                      │
@@ -18,16 +18,16 @@ from odradek.base.error_codes import ErrorCode
 class GroupState(Enum):
     """Where a group stands; the values are what Kafka's APIs show."""
 
-    __hash__ = object.__hash__  # that of Enum is not in C
+    __hash__ = object.__hash__  # Enum's is written in Python, and slower
 
     EMPTY = "Empty"
     """No members; perhaps offsets."""
     PREPARING_REBALANCE = "PreparingRebalance"
     """Its members are asked to join again, or joined and wait for the others."""
     COMPLETING_REBALANCE = "CompletingRebalance"
-    """All have joined; the leader's assignment is waited for."""
+    """All have joined; the group waits for the leader's assignment."""
     STABLE = "Stable"
-    """Every member may know its assignment."""
+    """Every member can fetch its assignment."""
     DEAD = "Dead"
     """Deleted, or coordinated elsewhere: this object is no longer the group."""
 
@@ -51,7 +51,7 @@ class GroupEvent(Enum):
 
 
 NextGroupState: TypeAlias = GroupState | ErrorCode
-"""The next state, or why nothing happens."""
+"""The next state, or the error that refuses the event."""
 
 _STATES: Final = tuple(GroupState)
 _EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = _STATES

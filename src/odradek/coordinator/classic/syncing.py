@@ -1,8 +1,8 @@
-"""SyncGroup: the leader brings the assignment, it is written, and every member gets a share.
+"""SyncGroup: the leader sends the assignment, it is written, and every member gets its share.
 
 follower syncs     Completing    waits
 leader syncs       → Stable      the assignment is appended; both are answered when it is replicated
-another syncs      Stable        answered, not before that either
+another syncs      Stable        answered when the assignment is replicated
 """
 
 from odradek.base.error_codes import ErrorCode

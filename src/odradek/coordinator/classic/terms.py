@@ -1,4 +1,4 @@
-"""What a group is given by its surroundings, and what it is given of the client of a request."""
+"""What every group of a broker shares (`Terms`), and what a group knows of a request's client (`Caller`)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ def _no_overrides(group_id: str) -> Mapping[str, str]:
 
 
 def _not_said(group_id: str, generation: int, members: int) -> None:
-    """Nobody wants to know of rebalances."""
+    """The default callback for rebalances: does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Clock, chance and settings, the same for all groups of a broker."""
+    """Clock, random numbers and settings, the same for all groups of a broker."""
 
     clock: Clock
     chance: Chance
@@ -36,7 +36,7 @@ class Terms:
 
     @property
     def settings(self) -> BrokerSettings:
-        """What is in force now; not to be kept."""
+        """The settings now in force; do not keep the result."""
         return self.settings_in_force()
 
     def initial_rebalance_delay_ms(self) -> int:
@@ -49,7 +49,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request, and what the version that it speaks can do."""
+    """The client of a request, and what its request version supports."""
 
     client_id: str
     client_host: str

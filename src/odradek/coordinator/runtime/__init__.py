@@ -1,16 +1,16 @@
-"""What every coordinator stands on: classic groups, consumer groups and transactions.
+"""Shared by all coordinators: classic groups, consumer groups and transactions.
 
     event → a decision: records and effects → append → apply → effects → answers at HW
 
-A record that is appended counts at once: the next decision builds on it and does not wait. What leaves the
-broker (an answer, a marker) waits until every in-sync replica has all that it builds on (R19). A write whose
-outcome is not known is never treated as one that did not happen. A coordinator that loses its partition
-forgets everything; the next leader, the same one included, loads what the log kept.
+An appended record counts at once: the next decision uses it and does not wait. What is sent from the broker
+(an answer, a marker) waits until every in-sync replica has all records that it depends on (R19). A write with
+an unknown outcome is never treated as one that did not happen. A coordinator that loses its partition drops
+all its state; the next leader, which may be the same broker, loads what the log kept.
 
-steps           one step after another, answers when no step is under way: the one trampoline
-answers         an answer, and the error in its place where the log may not keep what it builds on
-log_errors      the error codes of clients where the log refuses
-bounds          how many of a kind a broker keeps
+steps           one step after another, answers between steps: the trampoline
+answers         an answer, and the error sent instead when its records may be lost
+log_errors      the error codes that clients get when the log refuses a write
+bounds          upper bounds on the number of groups, members and the like
 memory_log      the ports over memory, with a high watermark that may lag: for tests and the simulator
 partition_log   one led partition: appends, and what is held until they are replicated
 """

@@ -1,4 +1,4 @@
-"""Answers to requests, as values: the callback, the answer, and the error where the log did not keep it."""
+"""Answers to requests, as values: the callback, the answer, and the error sent instead if the log fails."""
 
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
@@ -14,13 +14,13 @@ class HeldAnswer(NamedTuple, Generic[R]):
     respond: Callable[[R], None]
     """Called once."""
     response: R
-    """What is answered when every in-sync replica has all that the answer builds on."""
+    """The answer once every in-sync replica has all records that it depends on."""
     refusal: Callable[[ErrorCode], R]
-    """What is answered when that is not known, or cannot be any more: made of the log's error."""
+    """Makes the answer from the log's error when those records may be lost or replication is unknown."""
 
 
 def final(respond: Callable[[R], None], response: R) -> HeldAnswer[R]:
-    """An answer that builds on no record, and so is never refused."""
+    """An answer that depends on no record, and so is never refused."""
     return HeldAnswer(respond, response, lambda error: response)
 
 

@@ -1,6 +1,6 @@
-"""How many of a kind a broker keeps: what Kafka bounds by nothing but memory has a bound of ours.
+"""Upper bounds on what a broker keeps, where Kafka is bounded only by memory.
 
-The log has one line in a minute at most for each bound, however many are refused.
+Each bound logs at most one line a minute, however many refusals there are.
 """
 
 import logging
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Bound:
-    """One setting that says how many there may be."""
+    """The bound that one setting sets."""
 
     __slots__ = ("_clock", "_kind", "_limit", "_logged_ms", "_setting")
 
@@ -29,7 +29,7 @@ class Bound:
         self._logged_ms: int | None = None
 
     def refusal(self, count: int) -> str | None:
-        """Why nothing may be added to `count`, in words; None when it may."""
+        """Why `count` may not grow, as a sentence; None if it may."""
         limit = self._limit()
         if count < limit:
             return None

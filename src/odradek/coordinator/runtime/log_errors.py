@@ -1,7 +1,7 @@
-"""The errors that clients get when the coordinator could not write: not the log's but their own protocol's.
+"""The errors that clients get when the coordinator could not write, mapped from the log's errors.
 
-A write that was refused, or whose fate is not known, is the coordinator's trouble: clients look for it again
-and repeat what they wanted.
+When a write was refused, or its outcome is unknown, clients look up the coordinator again and repeat the
+request.
 """
 
 from collections.abc import Mapping
@@ -42,5 +42,5 @@ CONSUMER_ERRORS: Final[Mapping[ErrorCode, ErrorCode]] = {
 
 
 def told(errors: Mapping[ErrorCode, ErrorCode], error: ErrorCode) -> ErrorCode:
-    """What stands for the log's error."""
+    """Returns the client's error code for the log's error."""
     return errors.get(error, error)

@@ -1,11 +1,11 @@
-"""The log of one led partition: appends, and what is held until they are replicated (R19).
+"""The log of one led partition: appends, and the answers held until they are replicated (R19).
 
 append(a), HW is there at once    hold(answer)      → it leaves
 append(b), followers are behind   hold(answer of b) → held at b
-a heartbeat, nothing to append    hold(its answer)  → held at b too: it was decided on what b says
+a heartbeat, nothing to append    hold(its answer)  → held at b too: the decision used b
 HW reaches b                      both leave, in that order
-or b's time is over               both are refused, and b still counts: HW may reach it yet
-or the leadership is over         both are refused, and what b says is forgotten with everything else
+or b times out                    both are refused, and b still counts: HW may reach it yet
+or the leadership ends            both are refused, and b is dropped with the rest of the state
 """
 
 from collections import deque
@@ -47,7 +47,7 @@ class _Held(Generic[E]):
 def answer_when_all(
     trampoline: Trampoline, logs: Iterable["PartitionLog[Any]"], answer: AnyHeldAnswer
 ) -> None:
-    """Let an answer leave when all that was appended to several logs so far is replicated."""
+    """Send an answer when everything appended to several logs so far is replicated."""
     behind = [log for log in logs if not log.is_replicated]
     if not behind:
         trampoline.answer(answer)
@@ -89,7 +89,7 @@ class PartitionLog(Generic[E]):
         self._held: deque[_Held[E]] = deque()
 
     def append(self, batch: Buffer) -> AppendResult:
-        """Append one batch; whatever is held after this waits for it, too."""
+        """Append one batch; every later answer waits for it, too."""
         if not self.is_open:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         held: _Held[E] = _Held()
@@ -104,7 +104,7 @@ class PartitionLog(Generic[E]):
         return AppendResult(appended.error, appended.base_offset)
 
     def await_replication(self, end_offset: Offset) -> None:
-        """What was loaded counts like what was appended: hold everything until it is replicated."""
+        """Hold all answers until the loaded records up to `end_offset` are replicated."""
         held: _Held[E] = _Held()
         outcome = self._writer.await_replication(
             self.topic_partition,
@@ -115,14 +115,14 @@ class PartitionLog(Generic[E]):
         self._wait_for(held, outcome)
 
     def answer(self, answer: AnyHeldAnswer) -> None:
-        """Let an answer leave when all that was appended so far is replicated."""
+        """Send an answer when everything appended so far is replicated."""
         if self._held:
             self._held[-1].answers.append(answer)
         else:
             self._trampoline.answer(answer)
 
     def carry_out(self, effect: E) -> None:
-        """Carry an effect out, in a step of its own, when all that was appended so far is replicated."""
+        """Carry out an effect, in a new step, when everything appended so far is replicated."""
         if self._held:
             self._held[-1].effects.append(effect)
         else:
@@ -134,7 +134,7 @@ class PartitionLog(Generic[E]):
         return not self._held
 
     def close(self) -> None:
-        """Lead no longer: refuse the answers that wait, and forget the effects."""
+        """Called when the leadership ends: refuse the waiting answers, and drop the effects."""
         self.is_open = False
         for held in self._held:
             self._refuse(held, ErrorCode.NOT_LEADER_OR_FOLLOWER)

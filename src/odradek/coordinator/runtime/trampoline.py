@@ -1,8 +1,8 @@
-"""One step after another, and answers in between: the one trampoline of a coordinator.
+"""The trampoline of a coordinator: runs one step after another, and sends answers between steps.
 
-A step decides, appends, applies and returns. What comes while one is under way (the end of a join phase, news
-of an earlier append, a request that another's answer made room for) becomes a step of its own after it, so
-that no step ever sees the half of another, and none recurses into another.
+A step decides, appends, applies and returns. What happens while a step runs (the end of a join phase, the
+outcome of an earlier append, a request that an answer made room for) becomes a new step after it. Invariant:
+no step sees another half done, and no step runs inside another.
 
     run(A)     A appends; that wakes a reader, whose connection brings request B: B waits
     A is done  B runs
@@ -30,14 +30,14 @@ class Trampoline:
         # Steps that are to run, oldest first; empty unless one is running.
         self._steps: deque[Step] = deque()
         self._is_running = False
-        # Answers that are to leave, each with the error that spoils it, oldest first.
+        # Answers to be sent, each with the error that replaces it or NONE, oldest first.
         self._answers: deque[tuple[AnyHeldAnswer, ErrorCode]] = deque()
         self._is_answering = False
 
     def run(self, step: Step) -> None:
-        """Run a step, now or after those that are under way; then let the answers leave.
+        """Run a step, now or after those that are under way; then send the answers.
 
-        A step that raises keeps no other from being run. Raises what it raised, when all are done.
+        If a step raises, the others still run; then `run` raises that exception.
         """
         if self._is_running:
             self._steps.append(step)
@@ -61,13 +61,13 @@ class Trampoline:
             raise errors[0] if len(errors) == 1 else ExceptionGroup("steps failed", errors)
 
     def ask(self, step: Callable[[Callable[[R], None]], None], later: Later[R]) -> R | None:
-        """Run a step that answers by what it is given; the result is that answer."""
+        """Run a step that answers through the callback it is passed; returns that answer."""
         asked = _Asked(later)
         self.run(lambda: step(asked.on_answer))
         return asked.returned()
 
     def answer(self, answer: AnyHeldAnswer, error: ErrorCode = ErrorCode.NONE) -> None:
-        """Let an answer leave when no step is under way; with an error its refusal leaves instead."""
+        """Send an answer when no step is under way; with an error, send its refusal instead."""
         self._answers.append((answer, error))
 
     def _send_answers(self, errors: list[Exception]) -> None:
@@ -77,14 +77,14 @@ class Trampoline:
                 answer, error = self._answers.popleft()
                 try:
                     answer.respond(answer.refusal(error) if error else answer.response)
-                except Exception as failure:  # our mistake in one answer is not the others'
+                except Exception as failure:  # a bug in one answer must not stop the others
                     errors.append(failure)
         finally:
             self._is_answering = False
 
 
 class _Asked(Generic[R]):
-    """The answer to one call of `ask`: returned by it, or an event after it."""
+    """The answer to one call of `ask`: returned at once, or delivered as a later event."""
 
     __slots__ = ("_early", "_has_returned", "_later")
 
