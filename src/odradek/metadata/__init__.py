@@ -9,8 +9,8 @@ The modules, from the bottom up:
 - `paths`, `codec`: Kafka's layout of the store, and the documents in it.
 - `image`: the cluster as a broker knows it, changed by `Change` values.
 - `messages`: the controller's messages to brokers.
-- `startup`: reading a store into an image.
-- `controller`: the decisions, and the core that takes one event after another.
+- `startup`: loads a store into an image.
+- `controller`: the decisions, and the core that handles one event after another.
 
 A server opens a session, hands `controller.Controller` its events and carries out the effects:
 

@@ -1,8 +1,8 @@
-"""What the metadata store's nodes hold: Kafka's JSON documents, to and from the image's values.
+"""The documents in the metadata store's nodes: Kafka's JSON, converted to and from the image's values.
 
 Field names, versions and the types of numbers (some are strings) are Kafka's; unknown fields are skipped,
-as Kafka skips Odradek's. A node's content is not trusted: anything unexpected raises MalformedNode, never
-another error.
+as Kafka skips Odradek's. A node's content is not trusted: anything unexpected raises MalformedNode and no
+other error.
 
     {"version":3,"topic_id":"AAAA...","partitions":{"0":[1,2]},"adding_replicas":{},"removing_replicas":{}}
     {"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2]}

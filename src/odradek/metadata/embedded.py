@@ -1,9 +1,9 @@
-"""The metadata store in one SQLite file of the cluster's own, outside every broker's log directories.
+"""The metadata store in one SQLite file, which belongs to the cluster, not to one broker.
 
-One process at a time may have the file open: it holds a `flock` on a file beside it, so all sessions of an
-earlier process are dead and end at once. When several processes come to share the file, that is what
-changes: `_end_stale_sessions` will judge each session by its lease and lock instead, `begin` is already a
-write transaction across processes, and watches will be fired from what other processes wrote.
+Only one process at a time has the file open: it holds a `flock` on a file beside it. So all sessions of an
+earlier process are dead, and end when the file is opened. If several processes ever share the file, two
+things change: `_end_stale_sessions` must check each session's lease and lock, and watches must fire for
+writes of other processes. `begin` is already a write transaction across processes.
 
 Every commit is on disk when `apply` returns (write-ahead log, synchronous=FULL), unless the engine is not
 `durable`: then it outlives the process, but not a power cut.

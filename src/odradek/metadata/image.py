@@ -1,8 +1,8 @@
 """The cluster as one broker knows it: brokers, topics, partitions, settings, the controller.
 
-It holds facts and answers lookups; it decides nothing and knows no store and no wire. Facts are frozen;
-the image changes only by `apply(change)`, at a cost that depends on the change and not on the cluster.
-A caller that needs the earlier state reads it before applying.
+It holds facts and answers lookups; it decides nothing and depends on no store and no wire format. Facts are
+frozen; only `apply(change)` changes the image, at a cost that depends on the change, not on the cluster.
+A caller that needs the earlier state reads it before `apply`.
 
     image.apply(TopicCreated("flights", topic_id, {0: partition}))
     image.apply(PartitionChanged("flights", 0, partition_with_another_leader))
@@ -45,7 +45,7 @@ class BrokerImage:
     log_dir_ids: tuple[UUID, ...] = ()
     # Whether its previous stop was clean (R15).
     clean_stop: bool = True
-    # Names the time since its machine was started (R15); empty where that does not vouch for its logs.
+    # The id of its machine's current boot (R15); empty if that says nothing about its logs.
     boot_id: str = ""
     # Log directories that it had before and now misses, as long as it misses logs, too.
     missing_dir_ids: tuple[UUID, ...] = ()
@@ -78,7 +78,7 @@ class PartitionImage:
 
     @property
     def preferred_leader(self) -> BrokerId:
-        """The broker that leads when all is well."""
+        """The first assigned replica, which leads whenever it can."""
         return self.replicas[0]
 
 
@@ -112,7 +112,7 @@ class ControllerChanged:
 
 @value
 class BrokerRegistered:
-    """A broker came, came again with a new epoch, or changed its endpoints."""
+    """A broker registered, registered again with a new epoch, or changed its endpoints."""
 
     broker: BrokerImage
 
@@ -144,21 +144,21 @@ class PartitionChanged:
 
 @value
 class TopicDeletionBegan:
-    """A topic is on its way out: brokers no longer see it, its name is not free yet."""
+    """A topic's deletion has begun: brokers no longer see it, but its name is not free yet."""
 
     name: str
 
 
 @value
 class TopicDeleted:
-    """A topic is gone, and its settings with it."""
+    """A topic and its settings are deleted."""
 
     name: str
 
 
 @value
 class TopicConfigChanged:
-    """The overrides of one topic, whole."""
+    """The complete overrides of one topic."""
 
     topic: str
     overrides: Mapping[str, str]
@@ -166,7 +166,7 @@ class TopicConfigChanged:
 
 @value
 class BrokerConfigChanged:
-    """The overrides of one broker, or of all of them (None), whole."""
+    """The complete overrides of one broker, or of all of them (None)."""
 
     broker_id: BrokerId | None
     overrides: Mapping[str, str]
@@ -174,7 +174,7 @@ class BrokerConfigChanged:
 
 @value
 class GroupConfigChanged:
-    """The overrides of one consumer group, whole."""
+    """The complete overrides of one consumer group."""
 
     group_id: str
     overrides: Mapping[str, str]
@@ -199,7 +199,7 @@ _NO_OVERRIDES: Mapping[str, str] = {}
 
 @dataclass(slots=True)
 class ClusterImage:
-    """What is known of the cluster. Read its fields freely; write only through `apply`."""
+    """The state of the cluster. Read its fields freely; write only through `apply`."""
 
     # The id that clients see; empty until it is known.
     cluster_id: str = ""

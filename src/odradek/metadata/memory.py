@@ -5,12 +5,12 @@
     session.submit(Create("/a"))            -> 0; nothing is executed before `deliver`
     store.deliver()                         on_event(StoreReplied(0, Created("/a")))
 
-Each session has two queues: what is on its way to the store, and the events that are on their way to its
-holder. A simulator takes a step of any of them; `deliver` takes them all, in the order of submission.
+Each session has two queues: requests in transit to the store, and events in transit to the session's holder.
+A simulator delivers from any of them step by step; `deliver` delivers all, in the order of submission.
 
     first.submit(Create("/a"))          to the store
     steps() -> [first's]                executed: first gets a result, second, which watches, an event
-    steps() -> [first's, second's]      either may come first; what a holder does then is a step of its own
+    steps() -> [first's, second's]      either may come first; what a holder then does is another step
 """
 
 from collections import deque

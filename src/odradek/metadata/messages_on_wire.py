@@ -1,9 +1,9 @@
 """The controller's messages as requests of the wire, and requests read back, both in steps.
 
 LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8: what brokers of Kafka 3.9 send each other under ZooKeeper.
-What these do not carry the receiver does not learn: of live brokers their epochs and log directories, of
-partitions in an UpdateMetadata what is being reassigned. A deleted topic is announced by a partition whose
-leader is -2.
+These formats lack some facts, so the receiver does not get them: the epochs and log directories of live
+brokers, and the reassignments of partitions in an UpdateMetadata. A deleted topic is announced by a partition
+whose leader is -2.
 
     request = yield from to_request(message)        a few microseconds per partition, a hundred in each step
     for part in parts_of(request):                  None, or a message for one partition, or for twenty topics

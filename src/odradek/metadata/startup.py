@@ -1,12 +1,12 @@
-"""How a broker joins or creates its cluster: processes that read the store into an image.
+"""How a broker joins or creates its cluster: processes that load the store into an image.
 
-Each is a generator of store operations (`store.StoreSteps`), so it neither waits nor knows what engine there
-is. In order: `found_cluster` makes what a fresh store lacks, `register_broker` announces the broker, and
-`load_image` reads everything, leaving watches where later changes will show. `read_at_start` is what comes
-before the logs are opened.
+Each is a generator of store operations (`store.StoreSteps`), so it never waits and works with any engine. In
+order: `found_cluster` creates the nodes that a new store lacks, `register_broker` registers the broker, and
+`load_image` reads everything and arms watches for later changes. `read_at_start` runs before the logs are
+opened.
 
-A topic without a whole set of partition states was not finished by its maker; it is loaded with the states
-that are there, and the controller makes the others.
+If a topic lacks some partition states, its creation was interrupted; it is loaded with the states that exist,
+and the controller creates the others.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """The metadata store's port: a small tree of versioned nodes that the cluster agrees on.
 
-It must not know topics or brokers (`paths` and `codec` do), and it never waits. What it
-offers is what ZooKeeper offers and Kafka uses:
+This module must not know topics or brokers (`paths` and `codec` do), and it never waits. It
+offers the features of ZooKeeper that Kafka uses:
 
 - nodes by path, each with bytes and a version that every write raises by one; the parent must exist;
 - writes that hold only if the version is still the expected one (compare and set);
@@ -9,16 +9,16 @@ offers is what ZooKeeper offers and Kafka uses:
 - ephemeral nodes, which vanish with the session that made them, and sequential ones, which get a number;
 - one-shot watches, armed by the very read whose answer they guard, so that no change falls between.
 
-Two shapes of one thing:
+The port has two forms:
 
     MetadataStore   what cores and servers hold: a session. `submit(operation)` returns the number of the
                     call; its result, what watches saw and the end of the session come as events
     StoreEngine     synchronous, what executes: `apply(session, operation)`. `store_host` makes sessions of it
 
-Errors are values. A `Failed` with CONNECTION_LOSS means that it is unknown whether the write was done.
-When the session has its connection back, the event `Reconnected` comes before the result of any later
-operation: watches armed before are gone then. When the session is over, the event `SessionEnded` comes, and
-`open` begins another one.
+Errors are values. A `Failed` with CONNECTION_LOSS means that it is unknown whether the write was done. When
+the session is reconnected, the event `Reconnected` comes before the result of any later operation: all
+watches armed before are gone. When the session has ended, the event `SessionEnded` comes, and `open` begins
+another one.
 
 Before an operation's result, a session gets every event of earlier operations, and the events that the
 operation itself fired.
@@ -260,7 +260,7 @@ class WatchFired:
 
 @value
 class StoreReplied:
-    """The result of the call of that number."""
+    """The result of the call with that number."""
 
     call_id: int
     result: Result
@@ -268,19 +268,19 @@ class StoreReplied:
 
 @value
 class SessionOpened:
-    """`open` led to a session; nodes that it makes say so by this number, see `NodeStat.owner`."""
+    """`open` began a session; its number is the `NodeStat.owner` of its ephemeral nodes."""
 
     session_id: int
 
 
 @value
 class Reconnected:
-    """The session lost its connection and has it back: no watch is armed, and what they saw may be lost."""
+    """The session was reconnected: no watch is armed, and events of earlier watches may be lost."""
 
 
 @value
 class SessionEnded:
-    """The session is over: ephemeral nodes and watches are gone, every operation will fail.
+    """The session has ended: ephemeral nodes and watches are gone, every operation will fail.
 
     Also the answer to an `open` that failed.
     """

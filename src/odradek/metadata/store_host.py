@@ -1,4 +1,4 @@
-"""Sessions over an engine: calls that may block run in a lane, what they led to comes back as events.
+"""Sessions over an engine: calls that may block run in a lane, and their results come back as events.
 
 Invariant: calls of all sessions run one at a time, in the order of submission; before each result come the
 events of everything earlier. It must not depend on the engine, nor decide anything for its users.
@@ -67,7 +67,7 @@ class StoreHost:
         self.lane.submit(lambda: self.engine.close_session(session_id), self.tell, _warn)
 
     def close(self) -> None:
-        """Let go of the engine's files when everything before is done."""
+        """Close the engine's files after all earlier calls."""
         self.lane.submit(self.engine.close, lambda done: None, _warn)
 
 

@@ -3,9 +3,9 @@
     plan_takeover(["/var/lib/kafka"])     reads everything, changes nothing
     take_over(["/var/lib/kafka"])         the same, and writes the metadata file
 
-Logs, checkpoints and `meta.properties` are Kafka's format here too and stay as they are, as does KRaft's own
-metadata log, so Kafka can be started on them again. The metadata file is made under another name and renamed
-when it is whole: a takeover that fails has changed nothing.
+Odradek uses Kafka's formats of logs, checkpoints and `meta.properties`, so a takeover leaves them unchanged,
+and KRaft's metadata log, too: Kafka can be started on them again. The metadata file is written under another
+name and renamed when it is complete, so a failed takeover has changed nothing.
 """
 
 import os
@@ -75,7 +75,7 @@ class TakenTopic:
 
 @dataclass(slots=True)
 class Takeover:
-    """What a takeover does, and what it cannot take along."""
+    """The plan of a takeover, and what it cannot take over."""
 
     directories: list[str]
     cluster_id: str
@@ -85,7 +85,7 @@ class Takeover:
     group_settings: dict[str, dict[str, str]] = field(default_factory=dict)
     next_producer_id: ProducerId = 0
     notes: list[str] = field(default_factory=list)
-    """Sentences about what is not as it was."""
+    """Sentences about differences from the Kafka broker."""
 
     @property
     def metadata_file(self) -> Path:
@@ -279,10 +279,10 @@ def _take_partition(
 
 
 def _producer_ids_from(disk: FileSystem, image: KraftImage, logs: Mapping[TopicPartition, str]) -> ProducerId:
-    """Where producer ids go on: so far on that Kafka, when it is back, does not give out the same ones.
+    """The first producer id to give out: high enough that Kafka, if started again, gives out no equal ones.
 
-    It would count on from its own last one, and a new producer be taken for one that the logs remember. What
-    an earlier takeover gave out is in the snapshots of the logs.
+    Kafka would continue from its own last id, and a new producer would be taken for one in the logs. The ids
+    given out after an earlier takeover are in the producer snapshots of the logs.
     """
     highest = image.next_producer_id - 1
     for path in logs.values():

@@ -112,7 +112,7 @@ class NodeTable(Protocol):
         """End a session; the caller removes its nodes."""
 
     def close(self) -> None:
-        """Let go of files and locks."""
+        """Close files and release locks."""
 
 
 class TreeEngine:

@@ -5,5 +5,5 @@
 `headers` the headers before them, `apis` the table of all APIs, `versioned` the form of stored messages,
 `stepwise` decodes large requests in steps, and `explain` describes what is wrong with malformed bytes.
 
-This package must not know what a request means, and does no I/O: bytes in, objects out, and back.
+This package must not know what a request means, and does no I/O: it converts bytes to objects and back.
 """

@@ -1,7 +1,7 @@
 """Every API by its key: its name, its messages, and the versions that are encoded and decoded.
 
-It must not know what a broker serves or advertises: the handlers declare that. Message modules are imported
-when they are first asked for, so that a broker that has just started has paid for none of them.
+It must not know what a broker serves or advertises: the handlers declare that. A message module is imported
+on first use, so a starting broker imports none of them.
 """
 
 import re

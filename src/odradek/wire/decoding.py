@@ -1,16 +1,16 @@
 """Reads values from a peer's bytes: the functions that the generated decoders call.
 
-Positions are passed in and out as plain ints; nothing here keeps state but the budget of array elements.
-Malicious bytes do no harm for three reasons:
+Positions are passed in and out as plain ints; the only state is the budget of array elements. Malicious
+bytes do no harm for three reasons:
 
-- A position only ever grows. A string or records field that reaches past the end comes out short and leaves
-  the position beyond the buffer; the next read fails there, at the latest `Message.decode` sees that it is
-  not the end.
-- A count is refused when that many elements, at their least size, do not fit into the bytes that are left,
-  and when all arrays of the message together would exceed its ElementBudget: memory is bounded before
-  anything is made.
-- Every failure is one of DECODING_ERRORS. `explain` describes what was wrong: it walks the bytes
-  again, so that decoding valid bytes pays nothing for the description.
+- A position only ever grows. A string or records field that reaches past the end is read short and leaves
+  the position beyond the buffer; the next read fails there, or at last `Message.decode`, which checks that
+  the position is the end.
+- A count is refused if that many elements, at their minimum size, do not fit into the remaining bytes, or if
+  all arrays of the message together would exceed its ElementBudget: memory is bounded before anything is
+  allocated.
+- Every failure is one of DECODING_ERRORS. `explain` describes it: it reads the bytes a second time, so that
+  decoding valid bytes costs nothing extra.
 """
 
 import struct

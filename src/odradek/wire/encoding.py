@@ -1,7 +1,7 @@
 """Writes values as bytes: the functions that the generated encoders call.
 
-All small values of a message go into one bytearray. Records that are too large to be worth a copy go into
-Payloads instead, with the place in the bytearray where they belong; `gather` cuts the bytearray there.
+All small values of a message go into one bytearray. Large records are not copied: they go into Payloads, with
+their place in the bytearray; `gather` cuts the bytearray there.
 """
 
 import struct

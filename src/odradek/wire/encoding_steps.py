@@ -1,8 +1,8 @@
 """Encodes wide messages in steps, between which the loop serves other connections; the mirror of `stepwise`.
 
-The generated writers do all of it. What has an array with too many elements is written with a hole in that
-array's place: the array's stand-in has its length, and no elements. The elements are then written into the
-hole, as many in each step as are worth one.
+The generated writers do the encoding. A structure with a very long array is written with a hole in its place:
+a placeholder that has the array's length but no elements. Then the elements are written into the hole, a
+limited number in each step.
 
     topics: 1 element, with a hole    partitions of it: 100,000 elements, 500 calls of the generated writer
 """

@@ -1,9 +1,9 @@
-"""Describes what is wrong with bytes that did not decode: which field, where, and why.
+"""Describes why bytes could not be decoded: which field, at which position, and the reason.
 
-A second reader of messages, slow and plain: it walks the field table value by value and keeps the path it is
-on. So the generated decoders need no error texts, and tests compare the two readers. It reads only until it
-finds the fault, and of a large message only the first elements: malformed bytes take no more of the broker's
-time than valid ones.
+It is a second, slow and simple reader of messages: it follows the field table value by value and records its
+path. So the generated decoders need no error texts, and tests compare the two readers. It stops at the first
+fault, and reads only the first elements of a large message: malformed bytes take no more of the broker's time
+than valid ones.
 """
 
 from functools import lru_cache

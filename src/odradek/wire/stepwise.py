@@ -1,9 +1,9 @@
 """Decodes large messages in steps, between which the loop serves other connections.
 
 A message of thousands of array elements takes tens of milliseconds to decode. This reader walks its field
-table and yields every ELEMENTS_PER_STEP elements. Where the elements of an array hold no arrays themselves,
-which is where nearly all of them are, it calls the generated reader of that array for as many at a time; it
-is slower only on the levels above. Tests compare the two readers.
+table and yields every ELEMENTS_PER_STEP elements. Nearly all elements are in arrays whose elements hold no
+arrays; for those it calls the array's generated reader, ELEMENTS_PER_STEP elements at a time. So it is slower
+only on the levels above. Tests compare the two readers.
 
     topics: 1 element, walked here   partitions of it: 100,000 elements, 500 calls of the generated reader
 """

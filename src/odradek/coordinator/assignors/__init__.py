@@ -1,11 +1,11 @@
 """Which member of a consumer group gets which partitions, decided by the broker (KIP-848).
 
-Functions of their arguments alone. Invariants: the same members, in any order, get the same partitions; no
-member gets a topic to which it does not subscribe; each partition of a topic with subscribers goes to exactly
-one of them; topics that no longer exist are left out.
+Pure functions. Invariants: the same members, in any order, get the same partitions; no member gets a topic to
+which it does not subscribe; each partition of a topic with subscribers goes to exactly one of them; topics
+that no longer exist are left out.
 
 model     what an assignor is given, and what it returns
-placing   partitions as numbers, and members with what they hold: what the uniform assignor works on
+placing   partitions as numbers, and members with their partitions: the input of the uniform assignor
 uniform   as even as the subscriptions allow, and as few moves as that takes
 leveling  the same where members subscribe to different topics
 range     ranges of each topic, the same ranges of topics of the same size
@@ -22,6 +22,6 @@ from odradek.coordinator.assignors.model import Assignment, Assignor, Subscriber
 ASSIGNORS: Final[Mapping[str, Assignor]] = MappingProxyType(
     {"uniform": uniform.assign, "range": range_assignor.assign}
 )
-"""By the names that members ask for; the first is meant where they do not ask."""
+"""The assignors by name; the first one applies to members that name none."""
 
 __all__ = ["ASSIGNORS", "Assignment", "Assignor", "Subscriber"]

@@ -7,12 +7,12 @@
 Two steps:
 
 1. Free partitions are dealt out topic by topic, the topic with the most partitions per subscriber first. The
-   subscribers with the least load get one each in turn, and a member with as little as they joins them.
+   subscribers with the least load get one each in turn; others take part once their load is the least, too.
 2. Topic by topic, in the same order, the subscribers with the most load give to those with the least, until
-   no two differ by more than one; again, until nothing moves (at most `ROUNDS_MAX` times).
+   no two differ by more than one. This repeats until nothing moves (at most `ROUNDS_MAX` times).
 
-The order among equals decides which member gets a partition. It is Kafka's, tried from outside: `compat`
-compares random histories of groups.
+The order among equals decides which member gets a partition. It is Kafka's order: `compat` compares the
+results with Kafka's over random histories of groups.
 """
 
 from bisect import insort
@@ -26,7 +26,7 @@ ROUNDS_MAX: Final = 16
 
 
 def level(placing: Placing) -> None:
-    """Share out what is free, and move what must move for the loads to be level."""
+    """Assign the free partitions, and move others until the loads are even."""
     shares = _Shares(placing)
     shares.place(placing.free)
     for _ in range(ROUNDS_MAX):
@@ -36,7 +36,7 @@ def level(placing: Placing) -> None:
 
 
 class _Shares:
-    """Members by their place, topics by their number."""
+    """Loads and partitions while leveling; members by their place, topics by their number."""
 
     def __init__(self, placing: Placing) -> None:
         self._holders: Final = placing.holders
@@ -75,7 +75,7 @@ class _Shares:
                 self._load[taker] += 1
 
     def balance(self) -> bool:
-        """Balance each topic once; whether anything moved."""
+        """Balance each topic once; returns whether anything moved."""
         moved = False
         for topic in self._order:
             if self._is_uneven(topic):
@@ -83,7 +83,7 @@ class _Shares:
         return moved
 
     def hand_back(self) -> None:
-        """Write into the members what they hold now."""
+        """Copy the result into the members."""
         now: list[set[int]] = [set() for _ in self._holders]
         for holders in self._held:
             for place, partitions in holders.items():

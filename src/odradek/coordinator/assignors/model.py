@@ -1,4 +1,4 @@
-"""What an assignor is given of a group, and what it returns."""
+"""The input and the output of assignors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
@@ -10,10 +10,10 @@ Assignment: TypeAlias = Mapping[TopicId, frozenset[int]]
 
 
 class Subscriber(NamedTuple):
-    """A member of a group, as far as assignors care."""
+    """A member of a group, with the fields that assignors use."""
 
     member_id: str
-    # What static members (KIP-345) keep over restarts; None for others.
+    # The instance id of a static member (KIP-345); None for others.
     instance_id: str | None
     # Those that it subscribed to, by name or by expression; may hold some that no longer exist.
     topics: frozenset[TopicId]
@@ -22,13 +22,13 @@ class Subscriber(NamedTuple):
 
 
 Assignor: TypeAlias = Callable[[Sequence[Subscriber], Mapping[TopicId, int]], dict[str, Assignment]]
-"""From the members and the number of partitions of each topic to everyone's assignment, by member id."""
+"""Takes the members and each topic's number of partitions; returns the assignments by member id."""
 
 
 def in_order(subscribers: Sequence[Subscriber]) -> list[Subscriber]:
     """The members as assignors count them: static ones by instance id, then the others by member id.
 
-    A static member that comes back with a new member id so keeps its place.
+    So a static member that comes back with a new member id keeps its place.
     """
     return sorted(
         subscribers,

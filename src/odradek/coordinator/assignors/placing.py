@@ -1,4 +1,4 @@
-"""Partitions as plain numbers, and members with what they hold: what the uniform assignor works on.
+"""Partitions as plain numbers, and members with their partitions: the input of the uniform assignor.
 
 A UUID costs a Python call whenever it is hashed or compared, and there may be ten thousand partitions. So
 topics are numbered in the order of their ids, and partitions one after the other through all topics:
@@ -6,8 +6,8 @@ topics are numbered in the order of their ids, and partitions one after the othe
     topic  a: 3 partitions   b: 2        number   0 1 2 3 4
                                          is       a a a b b
 
-And most members of a large group keep all that they have when another one joins: nothing is counted out for
-them, and what they get is the very assignment that they had.
+Most members of a large group keep all their partitions when another one joins: nothing is computed for them,
+and they get the same assignment object as before.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

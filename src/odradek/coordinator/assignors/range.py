@@ -1,8 +1,8 @@
 """The `range` assignor: each topic is cut into ranges, and the members get them in their order.
 
-Topics of the same size and the same subscribers are cut alike, so who reads partition 3 of one reads that of
-the other too, which joins rely on (co-partitioning). The first members get the ranges that are longer by one.
-Not sticky, as Kafka's is not: only the members' order decides.
+Topics with equal sizes and subscribers are cut alike: the member that reads partition 3 of one also reads
+partition 3 of the other, as joins need (co-partitioning). The first members get the ranges longer by one.
+Not sticky, like Kafka's: only the members' order decides.
 
     t0 and t1 of 5 partitions, members a, b, c  →  a: 0 1    b: 2 3    c: 4    of both
 """

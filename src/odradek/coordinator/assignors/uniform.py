@@ -1,14 +1,14 @@
-"""The `uniform` assignor: everyone gets as many partitions as everyone else, and as few as possible move.
+"""The `uniform` assignor: all members get equally many partitions, and as few as possible move.
 
-Where all members subscribe to the same topics, the answer is plain: of p partitions each of m members gets
-p // m, and p % m get one more. Members keep the first of what they have up to that; one that has more than
-p // m is the first to get one more, since that saves a move, then the last in order. What no member had, and
-then what members give up, goes to the members in their order, as much as each lacks. This is Kafka's outcome:
-`compat` compares random histories.
+If all members subscribe to the same topics, each of m members gets p // m of the p partitions, and p % m of
+them get one more. A member keeps its first partitions up to its share. The extra ones go first to members
+that have more than p // m, since that saves a move, then to the last members in order. Partitions without an
+owner, then those that members give up, fill the members' shares in order. The results are Kafka's: `compat`
+compares random histories.
 
     6 partitions; a had 0 1 2, b had 3 4 5, c is new  →  a: 0 1    b: 3 4    c: 2 5
 
-Members with different subscriptions are `leveling`'s.
+Members with different subscriptions are assigned by `leveling`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from odradek.coordinator.assignors.placing import Holder, Placing
 def assign(
     subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]
 ) -> dict[str, Assignment]:
-    """Everyone's share (KIP-848): within one of each other's, where they subscribe alike."""
+    """Returns all assignments (KIP-848); with equal subscriptions their sizes differ by one at most."""
     placing = Placing(subscribers, partition_counts)
     if len({holder.topics for holder in placing.holders}) <= 1:
         _share(placing)

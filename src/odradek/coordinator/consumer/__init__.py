@@ -1,21 +1,21 @@
 """The consumer group protocol (KIP-848): members send heartbeats, and the broker assigns.
 
-states                what a member and a group may be, and what comes of an event: tables
+states                the states of members and groups, and the outcome of each event: tables
 member, consumer_membership
-                      what is known of a member, and of a group's members together
-changes, draft        what a step would change, and the group as it will be when the log has it
+                      the state of a member, and of a group's members together
+changes, draft        the changes of a step, and the group as it will be once the log has them
 assignments           arithmetic of partitions by topic
-validating            what a heartbeat must hold
-subscribing           what a group reads: names, expressions, topics that come and go
+validating            the checks of a heartbeat's fields
+subscribing           what a group reads: names, expressions, topics created and deleted
 expression_lookup     the topics that expressions match, looked up once for all groups
 membership            the member that a request is for, and epochs that do not fit
 targeting             the target assignment: the partitions of each member, and its epoch
 reconciling           from a member's partitions to its target, without two owners at a time
 heartbeats, leaving   one request each
-classic_members       members that speak the classic protocol in the midst of it
-embedded              what those put into their protocol
-member_watch          heartbeats, revocations, joins and syncs that are waited for
-answers               what members are answered
+classic_members       members of such a group that speak the classic protocol
+embedded              the subscriptions and assignments in their requests
+member_watch          the deadlines of heartbeats, revocations, joins and syncs
+answers               the answers to members
 consumer_protocol     the protocol as one group runs it: takes requests and deadlines, carries effects out
 consumer_words        what a group waits for, in words
 """

@@ -1,4 +1,4 @@
-"""The answers to ConsumerGroupHeartbeat, and what leaves instead where the log may not keep a record."""
+"""The answers to ConsumerGroupHeartbeat, and the errors sent instead when a record may be lost."""
 
 from collections.abc import Callable
 from typing import TypeAlias

@@ -10,18 +10,18 @@ NOTHING: Final[Assignment] = {}
 
 
 def without(minuend: Assignment, subtrahend: Assignment) -> Assignment:
-    """What is in the first and not in the second."""
+    """The partitions in the first and not in the second."""
     left = {topic: parts - subtrahend.get(topic, frozenset()) for topic, parts in minuend.items()}
     return _filled(left)
 
 
 def in_both(one: Assignment, other: Assignment) -> Assignment:
-    """What is in both."""
+    """The partitions in both."""
     return _filled({topic: parts & other[topic] for topic, parts in one.items() if topic in other})
 
 
 def together(one: Assignment, other: Assignment) -> Assignment:
-    """What is in either."""
+    """The partitions in either."""
     union = dict(one)
     for topic, parts in other.items():
         union[topic] = union.get(topic, frozenset()) | parts
@@ -29,17 +29,17 @@ def together(one: Assignment, other: Assignment) -> Assignment:
 
 
 def overlap(one: Assignment, other: Assignment) -> bool:
-    """Whether anything is in both."""
+    """Whether a partition is in both."""
     return any(not parts.isdisjoint(other.get(topic, ())) for topic, parts in one.items())
 
 
 def is_within(part: Assignment, whole: Assignment) -> bool:
-    """Whether everything in the first is in the second."""
+    """Whether each partition of the first is in the second."""
     return all(parts <= whole.get(topic, frozenset()) for topic, parts in part.items())
 
 
 def assignment_of(told: Iterable[tuple[TopicId, Iterable[int]]]) -> Assignment:
-    """What a message lists; a topic that is listed twice counts once, with all its partitions."""
+    """The assignment that a message lists; a topic listed twice gets the partitions of both entries."""
     assignment: dict[TopicId, frozenset[int]] = {}
     for topic, parts in told:
         assignment[topic] = assignment.get(topic, frozenset()) | frozenset(parts)

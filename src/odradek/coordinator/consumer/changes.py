@@ -1,7 +1,7 @@
-"""What may change in a consumer group: each of these is one record of the log, which holds nothing else.
+"""The changes of a consumer group. Each change is one record of the log; a group's log has no other records.
 
-Plain values. Invariant: a group is the result of applying them in order, whether they were made now or are
-read back. None in place of a value deletes what stood there.
+Plain values. Invariant: a group is the result of applying its changes in order, whether new or read from the
+log. None as a value deletes the earlier value.
 """
 
 from typing import Final, NamedTuple, TypeAlias
@@ -15,7 +15,7 @@ class EpochChanged(NamedTuple):
 
     epoch: int | None
     topics_hash: int = 0
-    """Tells the topics that the group reads apart from what they were: ids and numbers of partitions."""
+    """A hash of the topics that the group reads (ids and numbers of partitions), to detect changes."""
 
 
 class MemberChanged(NamedTuple):
@@ -26,7 +26,7 @@ class MemberChanged(NamedTuple):
 
 
 class TargetEpochChanged(NamedTuple):
-    """The target is complete as of this epoch; None: there is none any more."""
+    """The target is complete as of this epoch; None: the group has no target any more."""
 
     epoch: int | None
 
@@ -39,7 +39,7 @@ class TargetChanged(NamedTuple):
 
 
 class ShareChanged(NamedTuple):
-    """What a member has; None: it is gone."""
+    """The share of a member; None: the member is gone."""
 
     member_id: str
     share: Share | None

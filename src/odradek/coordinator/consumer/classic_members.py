@@ -1,9 +1,9 @@
 """Members of the classic protocol in a consumer group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
-They are assigned like all others; what differs is how they learn of it. A member's generation is its epoch.
+They are assigned like all others, but learn of it differently. A member's generation is its epoch.
 
-    heartbeat   REBALANCE_IN_PROGRESS when its epoch is behind, it has to give back, or more is free for it
-    join        tells what it owns and subscribes to; answered at once, with no leader: the broker assigns
+    heartbeat   REBALANCE_IN_PROGRESS when its epoch is behind, it must revoke, or more is free for it
+    join        carries what it owns and subscribes to; answered at once, with no leader: the broker assigns
     sync        its assignment
 
 A member that is asked to join again must do so within its rebalance timeout, and sync within that again.
@@ -88,7 +88,7 @@ def join(
     )
     return [
         StartSession(member.member_id, request.session_timeout_ms),
-        # It has a join and a sync to make, each in its time; there is no third deadline.
+        # The rejoin and the sync have deadlines; the revocation needs no third one.
         *(effect for effect in effects if not isinstance(effect, AwaitRevocation)),
         Rejoined(member.member_id),
         AwaitSync(member.member_id, rebalance_timeout_ms),
@@ -158,7 +158,7 @@ def leave(
 
 
 def must_rejoin(group: ConsumerMembership, member: Member) -> bool:
-    """Whether a member of the classic protocol has something to learn, or to give back."""
+    """Whether a member of the classic protocol must join again: for a new assignment, or to revoke."""
     state = member.share.state
     is_free = state is MemberState.UNRELEASED_PARTITIONS and not waits_on_others(group, member)
     return group.epoch > member.share.epoch or state is MemberState.UNREVOKED_PARTITIONS or is_free
@@ -171,7 +171,7 @@ def _rejoin(member: Member) -> AwaitRejoin:
 def _joining(
     draft: Draft, surroundings: GroupSurroundings, request: JoinGroupRequest, caller: Caller
 ) -> Member:
-    """The member that joins: a known one, one in another's place, or a new one."""
+    """The member that joins: a known one, one that replaces a static member, or a new one."""
     group, member_id, instance_id = draft.group, request.member_id, request.group_instance_id
     if member_id and instance_id is not None:
         return find(group, member_id, instance_id)
@@ -184,7 +184,7 @@ def _joining(
 
 
 def _supports(group: ConsumerMembership, member_id: str, protocol_type: str, protocols: Protocols) -> bool:
-    """Whether a member that offers these has one in common with all others of the classic protocol."""
+    """Whether one of these protocols is offered by all other members of the classic protocol."""
     if protocol_type != CONSUMER_PROTOCOL_TYPE or not protocols:
         return False
     others = [

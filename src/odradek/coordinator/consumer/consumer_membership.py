@@ -1,7 +1,7 @@
-"""What is known of one consumer group, and how changes change it.
+"""The state of one consumer group, and how changes apply to it.
 
-Pure state. Invariant: only `apply` changes it; a step that tries something forks it first. The owner of a
-partition is derived from the members' shares, so that it can never disagree with them.
+Pure state. Invariant: only `apply` changes it; a step works on a fork. The owner of a partition is derived
+from the members' shares, so the two never disagree.
 
     apply(MemberChanged("a", …)), apply(ShareChanged("a", t: 0, 1))     owners t: {0: a, 1: a}
     apply(ShareChanged("a", t: 0, revoking t: 1))                       owners as before: a still reads t-1
@@ -29,7 +29,7 @@ from odradek.coordinator.consumer.member import NO_SHARE, Member, MemberMetadata
 from odradek.coordinator.consumer.states import GroupState
 
 _UNTOLD: Final = MemberMetadata()
-"""Of a member whose share was read before its metadata: compaction may turn them round."""
+"""Placeholder for a member whose share was read before its metadata: compaction may reverse their order."""
 
 
 @dataclass(slots=True)
@@ -50,14 +50,14 @@ class ConsumerMembership:
     target: dict[str, Assignment] = field(default_factory=dict)
     """What each member is to have; no partition twice."""
     owners: dict[TopicId, Mapping[int, str]] = field(default_factory=dict)
-    """Who has a partition, or has still to give it back; derived from `members`."""
+    """The owner of each partition, also while it must still revoke it; derived from `members`."""
     expressions: dict[str, ResolvedExpression] = field(default_factory=dict)
     """The regular expressions that members subscribe with."""
     is_stored: bool = False
-    """Whether the log holds records of it, which a deletion has to take back."""
+    """Whether the log holds records of it, for which a deletion writes tombstones."""
 
     def fork(self) -> "ConsumerMembership":
-        """A group that may change without this one; O(members)."""
+        """Returns a copy that can change without this one; O(members)."""
         return replace(
             self,
             members=dict(self.members),
@@ -71,7 +71,7 @@ class ConsumerMembership:
 
     @property
     def state(self) -> GroupState:
-        """Where the group stands."""
+        """The group's state."""
         if not self.members:
             return GroupState.EMPTY
         if self.epoch > self.target_epoch:
@@ -81,11 +81,11 @@ class ConsumerMembership:
         return GroupState.RECONCILING
 
     def target_of(self, member_id: str) -> Assignment:
-        """What a member is to have."""
+        """The target assignment of a member."""
         return self.target.get(member_id, NOTHING)
 
     def owner(self, topic: TopicId, partition: int) -> str | None:
-        """Who has a partition, or has still to give it back."""
+        """The owner of a partition, also while it must still revoke it."""
         return self.owners.get(topic, {}).get(partition)
 
     def static_member(self, instance_id: str) -> Member | None:
@@ -110,7 +110,7 @@ class ConsumerMembership:
     # --- changes
 
     def apply(self, change: GroupChange) -> None:
-        """Let a change be."""
+        """Apply a change."""
         match change:
             case EpochChanged(epoch, topics_hash):
                 self.epoch, self.topics_hash = epoch or 0, topics_hash
@@ -131,7 +131,7 @@ class ConsumerMembership:
                 self.expressions[expression] = resolved
 
     def end_replay(self) -> None:
-        """End a replay: what compaction left of members that are gone goes too."""
+        """End a replay: drop what compaction left of members that are gone."""
         for member_id, member in list(self.members.items()):
             if member.metadata is _UNTOLD:
                 self._change_share(member_id, None)
@@ -181,7 +181,7 @@ class ConsumerMembership:
                 self.owners.pop(topic, None)
 
     def tombstones(self) -> Iterator[GroupChange]:
-        """Everything that takes the group back, in Kafka's order: members first, the group last."""
+        """The tombstones that delete the group, in Kafka's order: members first, the group last."""
         for member_id in self.members:
             yield ShareChanged(member_id, None)
         for member_id in self.target:

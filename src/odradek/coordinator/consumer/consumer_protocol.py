@@ -1,8 +1,8 @@
 """The consumer protocol as one group runs it: requests and deadlines in, one step after another.
 
-It decides nothing about groups; the files beside it do. A step works on a draft. The draft's changes are
-appended as one batch, and then the draft is the group, and effects are carried out. The next step builds on
-that at once; answers wait until all of it is replicated (R19).
+It decides nothing about groups; the other modules of this package do. A step works on a draft. The draft's
+changes are appended as one batch; then the draft becomes the group, and the effects are carried out. The next
+step uses the new group at once; answers wait until all records are replicated (R19).
 
     heartbeat of A      draft: A joins, epoch 1, target of 1, A's share
     appended            the group is the draft; A's session begins
@@ -51,10 +51,10 @@ Step: TypeAlias = Callable[[Draft], ConsumerEffects]
 
 
 class ChangeLog(Protocol):
-    """Writes a group's changes to the log of its partition, answers its members, and knows its other life."""
+    """Writes a group's changes to its partition, answers its members, and converts it to a classic group."""
 
     def write_draft(self, draft: Draft) -> ErrorCode:
-        """Append all that a draft holds as one batch; NONE, or the log's error: then nothing was written."""
+        """Append a draft's changes as one batch; returns NONE, or the log's error if none was written."""
 
     def answer(self, answer: AnyHeldAnswer) -> None:
         """Answer when all that was appended so far is replicated."""
@@ -63,7 +63,7 @@ class ChangeLog(Protocol):
         """Run a step, now or after those that are under way."""
 
     def leave_to_classic(self, draft: Draft) -> BecomeClassic | None:
-        """Whether the draft's group is to be a classic one; then the draft ends it, and this is to follow."""
+        """If the group must become a classic one, add its end to the draft; returns the effect for that."""
 
     def become_classic(self, group_id: str, snapshot: GroupSnapshot) -> None:
         """Carry `BecomeClassic` out."""
@@ -85,13 +85,13 @@ class ConsumerProtocol:
         log: ChangeLog,
     ) -> None:
         self.membership = group
-        """What the log has; replaced as a whole by each step that changes it."""
+        """The group as the log has it; each step that changes it replaces it as a whole."""
         self.surroundings = surroundings
         self._log = log
         self._watch = MemberWatch(
             group.group_id, surroundings.terms.clock, purgatories, self._share_of, self._expel
         )
-        # The version of the topics at which a step looked last; after a start none has.
+        # The version of the topics that the last step saw; none after a start.
         self._topics_version = NEVER_LOOKED
 
     # --- requests
@@ -111,7 +111,7 @@ class ConsumerProtocol:
     # --- the group's life
 
     def resume(self) -> None:
-        """A group was loaded: the sessions of its members begin, and their time to give back."""
+        """Called when the group was loaded: begin its members' sessions and revocation deadlines."""
         for member_id, member in self.membership.members.items():
             timeout_ms = self._session_timeout_ms(member_id)
             self._carry_out(StartSession(member_id, timeout_ms))
@@ -120,7 +120,7 @@ class ConsumerProtocol:
                 self._carry_out(AwaitRevocation(member_id, member.share, timeout_ms))
 
     def close(self) -> None:
-        """Be no longer this group's coordinator: its members are waited for no more."""
+        """Called when this broker no longer coordinates the group: end all deadlines."""
         self._watch.close()
 
     def presence(self, member_id: str) -> Presence | None:
@@ -140,12 +140,12 @@ class ConsumerProtocol:
         return None if error is ErrorCode.NONE else ApiError(told(CONSUMER_ERRORS, error))
 
     def draft(self) -> Draft:
-        """What a step begins with."""
+        """Returns the draft of a new step."""
         is_stale = self._topics_version != self.surroundings.topics.version
         return Draft(self.membership, topics_changed=is_stale)
 
     def commit(self, draft: Draft, effects: Sequence[ConsumerEffect] = ()) -> ErrorCode:
-        """Append what a draft holds, let it be the group, and carry the effects out; the log's error."""
+        """Append a draft, make it the group, and carry the effects out; returns NONE or the log's error."""
         version = self.surroundings.topics.version
         if not draft.is_blank:
             classic = self._log.leave_to_classic(draft)
@@ -197,7 +197,7 @@ class ConsumerProtocol:
         return None if member is None else member.share
 
     def _expel(self, member_id: str, is_open: IsOpen) -> None:
-        """A member has not done in time what it had to, unless it does so before this step's turn."""
+        """Called when a member missed a deadline: remove it, unless it has acted before this step runs."""
 
         def expel(draft: Draft) -> ConsumerEffects:
             if is_open():
@@ -206,7 +206,7 @@ class ConsumerProtocol:
 
         def step() -> None:
             if self.take(expel) is not None and is_open():
-                # It could not be written that the member is gone: it has a session's time more.
+                # The removal could not be written: the member gets another session timeout.
                 self._watch.prolong(member_id, is_open, self._session_timeout_ms(member_id))
 
         self._log.run(step)

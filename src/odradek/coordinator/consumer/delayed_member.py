@@ -1,7 +1,7 @@
 """What a consumer group waits for a member to do, and by when: delayed operations, one kind for each.
 
-They decide nothing. `is_open` says whether the member still has to do it; `expired` is called when it has not
-done so in time.
+They decide nothing. `is_open` returns whether the member still has to act; `expired` is called at the
+deadline if it has not.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from odradek.timer import DelayedOperation
 
 
 class DelayedMember(DelayedOperation):
-    """Satisfied as soon as the condition is open no longer."""
+    """Complete as soon as `is_open` returns False."""
 
     __slots__ = ("_expired", "_is_open", "member_id")
 
@@ -44,7 +44,7 @@ class DelayedMember(DelayedOperation):
 
 
 class DelayedSession(DelayedMember):
-    """A heartbeat, or the member is gone."""
+    """Waits for a heartbeat, or until the member is gone."""
 
     __slots__ = ()
     kind: ClassVar[str] = "consumer-heartbeat"
@@ -52,7 +52,7 @@ class DelayedSession(DelayedMember):
 
 
 class DelayedRevocation(DelayedMember):
-    """The word that partitions are given back."""
+    """Waits for the confirmation that partitions are revoked."""
 
     __slots__ = ()
     kind: ClassVar[str] = "revocation"
@@ -60,7 +60,7 @@ class DelayedRevocation(DelayedMember):
 
 
 class DelayedRejoin(DelayedMember):
-    """The next JoinGroup of a member of the classic protocol."""
+    """Waits for the next JoinGroup of a member of the classic protocol."""
 
     __slots__ = ()
     kind: ClassVar[str] = "rejoin"
@@ -68,7 +68,7 @@ class DelayedRejoin(DelayedMember):
 
 
 class DelayedMemberSync(DelayedMember):
-    """The SyncGroup of a member of the classic protocol."""
+    """Waits for the SyncGroup of a member of the classic protocol."""
 
     __slots__ = ()
     kind: ClassVar[str] = "member-sync"
@@ -76,7 +76,7 @@ class DelayedMemberSync(DelayedMember):
 
 
 class DelayedExpulsion(DelayedMember):
-    """Whatever the member was late with, while the log refused to take note of that."""
+    """A second deadline for a late member whose removal the log refused."""
 
     __slots__ = ()
     kind: ClassVar[str] = "expulsion"

@@ -1,7 +1,7 @@
-"""A group as it will be when the log has what a step wants to change.
+"""A group as it will be when the log has the changes of a step.
 
-Invariant: the group itself stays as it is; only the step that makes a draft sees it. A step that changes
-nothing costs no copy.
+Invariant: a draft never changes the group itself; only its own step sees it. A step without changes copies
+nothing.
 """
 
 from collections.abc import Iterable
@@ -28,10 +28,10 @@ class Draft:
 
     def __init__(self, group: ConsumerMembership, *, topics_changed: bool = False) -> None:
         self.group = group
-        """Read it freely; it is a fork as soon as there are changes."""
+        """The group, for reading; a fork as soon as there are changes."""
         self._topics_changed = topics_changed
         self.has_looked = False
-        """Whether the step asked for `topics_changed`, and so took note of the topics."""
+        """Whether the step called `topics_changed`, and so saw the topics."""
         self.first_epoch = group.epoch
         """The group's epoch before this step."""
         self._is_forked = False
@@ -40,18 +40,18 @@ class Draft:
         self.before: list[tuple[bytes, bytes | None]] = []
         """Records of other kinds that are to be written in the same batch, before the changes."""
         self.after: list[tuple[bytes, bytes | None]] = []
-        """And those that are to stand behind them."""
+        """Records of other kinds in the same batch, after the changes."""
         self.log_offset = NO_OFFSET
-        """Where the log has the first of them; -1 until it has."""
+        """The offset of the first record in the log; -1 before the append."""
 
     @property
     def topics_changed(self) -> bool:
-        """Whether topics that the group may read have changed since a step looked."""
+        """Whether topics that the group may read have changed since a step last saw them."""
         self.has_looked = True
         return self._topics_changed
 
     def put(self, change: GroupChange) -> None:
-        """Let one change be."""
+        """Apply one change."""
         if not self._is_forked:
             self.group, self._is_forked = self.group.fork(), True
         self.group.apply(change)
@@ -63,6 +63,6 @@ class Draft:
         return not (self.before or self.changes or self.after)
 
     def put_all(self, changes: Iterable[GroupChange]) -> None:
-        """Let several be, in order."""
+        """Apply several changes, in order."""
         for change in list(changes):
             self.put(change)

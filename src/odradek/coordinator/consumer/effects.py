@@ -21,7 +21,7 @@ class StartSession:
 
 @value
 class AwaitRevocation:
-    """A member has to give partitions back: its share must be another than this one by then."""
+    """A member must revoke partitions: at the deadline its share must differ from this one."""
 
     member_id: str
     share: Share
@@ -38,7 +38,7 @@ class AwaitRejoin:
 
 @value
 class AwaitSync:
-    """A member of the classic protocol has joined: it has to ask for its assignment."""
+    """A member of the classic protocol has joined: it must send a SyncGroup."""
 
     member_id: str
     timeout_ms: int
@@ -46,26 +46,26 @@ class AwaitSync:
 
 @value
 class Rejoined:
-    """A member of the classic protocol did join again."""
+    """A member of the classic protocol has joined again."""
 
     member_id: str
 
 
 @value
 class Synced:
-    """A member of the classic protocol did ask for its assignment."""
+    """A member of the classic protocol has sent its SyncGroup."""
 
     member_id: str
 
 
 @value
 class EndClassic:
-    """The members of a classic group are members of this one now. The first effect of a step."""
+    """The members of a classic group have become members of this one. The first effect of a step."""
 
 
 @value
 class BecomeClassic:
-    """Only members of the classic protocol are left: the group is theirs again."""
+    """Only members of the classic protocol remain: the group becomes a classic one again."""
 
     snapshot: GroupSnapshot
 

@@ -1,6 +1,6 @@
-"""What classic members of consumer groups put into their protocol: bytes to values and back.
+"""Subscriptions and assignments of classic members in consumer groups: bytes to values and back.
 
-A subscription stands in JoinGroup's metadata, an assignment in SyncGroup's; both name topics by name.
+A JoinGroup carries a subscription, a SyncGroup an assignment; both name topics by name.
 """
 
 from odradek.coordinator.assignors.model import Assignment
@@ -15,12 +15,12 @@ from odradek.wire.versioned import decode_foreign, encode_versioned, version_of
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """What a member subscribed to. Raises MalformedRequest."""
+    """The subscription of a member. Raises MalformedRequest."""
     return decode_foreign(ConsumerProtocolSubscription, metadata)
 
 
 def read_assignment(assignment: bytes) -> ConsumerProtocolAssignment:
-    """What a leader gave a member; nothing at all where none has yet. Raises MalformedRequest."""
+    """The assignment of a member; empty if it has none yet. Raises MalformedRequest."""
     return (
         decode_foreign(ConsumerProtocolAssignment, assignment) if assignment else ConsumerProtocolAssignment()
     )

@@ -6,7 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 
 FIRST_WITH_EPOCHS: Final = 9
-"""OffsetCommit from this version on carries member epochs; before it knows generations."""
+"""From this version on OffsetCommit carries member epochs; older ones carry generations."""
 NO_EPOCH: Final = -1
 
 
@@ -20,7 +20,7 @@ def refuse_commit(
     if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if member.metadata.classic is not None or is_transactional:
-        # Neither knows of epochs; TxnOffsetCommit has but a generation to tell.
+        # Neither has an epoch field; TxnOffsetCommit carries only a generation.
         return ErrorCode.NONE if epoch == member.share.epoch else ErrorCode.ILLEGAL_GENERATION
     if version < FIRST_WITH_EPOCHS:
         return ErrorCode.UNSUPPORTED_VERSION

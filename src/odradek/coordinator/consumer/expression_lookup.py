@@ -1,13 +1,13 @@
 """The topics that regular expressions match, looked up once for all groups of a broker.
 
-Invariant: an expression looks at a topic's name once, however often other topics come and go, so that a
-cluster in which topics are made all the time does not cost ten thousand matches each time.
+Invariant: an expression is matched against a topic's name once, however often other topics are created or
+deleted, so frequent topic creation does not cost ten thousand matches each time.
 
     matching("t.*")     of t1, t2, u      looks at three names
     t3 is created       matching("t.*")   looks at one
 
-A name may cost a millisecond, and there may be many: `look_up` goes in steps, before the heartbeat that asks.
-What is then left for `matching` are topics that came since the last step.
+One match may take a millisecond, and there may be many names: `look_up` works in steps, before the heartbeat
+that needs the result. Then `matching` only has to match topics created since the last step.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,13 +19,13 @@ from odradek.base.execution import Steps, exhaust
 from odradek.coordinator.consumer.topics import Topics
 
 LOOKUPS_KEPT_MAX: Final = 32
-"""How many expressions are remembered, beside those of the heartbeat that is next."""
+"""How many expressions are cached, besides those of the next heartbeat."""
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class ExpressionLookup:
-    """What is known of expressions on one broker."""
+    """The cached matches of one broker's expressions."""
 
     __slots__ = ("_found", "_in_order", "_names", "_topics", "_version")
 
@@ -39,13 +39,13 @@ class ExpressionLookup:
         self._found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
 
     def is_due(self, expressions: Iterable[str]) -> bool:
-        """Whether any of them has names to look at."""
+        """Whether any of them has unmatched names."""
         self._take_names()
         found, names = self._found, self._names
         return any(found.get(expression, (None,))[0] is not names for expression in expressions)
 
     def look_up(self, expressions: Sequence[str]) -> Steps[None]:
-        """Look at the names that these have not looked at, in steps; what is no expression is left out."""
+        """Match these against the names that are new to them, in steps; invalid expressions are skipped."""
         for expression in expressions:
             try:
                 yield from self._look_up(expression, LOOKUPS_KEPT_MAX + len(expressions))
@@ -53,7 +53,7 @@ class ExpressionLookup:
                 continue
 
     def matching(self, expression: str) -> frozenset[str]:
-        """The names that match as a whole. Raises ApiError, INVALID_REGULAR_EXPRESSION."""
+        """The names that match as a whole. Raises ApiError(INVALID_REGULAR_EXPRESSION)."""
         return exhaust(self._look_up(expression, max(LOOKUPS_KEPT_MAX, len(self._found))))
 
     def _look_up(self, expression: str, kept_max: int) -> Steps[frozenset[str]]:

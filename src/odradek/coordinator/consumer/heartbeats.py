@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat: a member keeps its session, sends what has changed, and gets what it is to read.
+"""ConsumerGroupHeartbeat: a member keeps its session, sends its changes, and gets its assignment.
 
-One step does all that there is to do: the member, the topics behind its subscription, the group's epoch, the
-target, the member's share. A heartbeat without news, in a group without news, writes nothing.
+One step updates everything: the member, the topics of its subscription, the group's epoch, the target, the
+member's share. If neither the member nor the group has changed, a heartbeat writes nothing.
 
     request's epoch    0 joins; above 0 goes on; -1 and -2 leave (`leaving`)
     a field is None    unchanged since the last heartbeat
@@ -78,7 +78,7 @@ def advance(
     metadata: MemberMetadata,
     owned: Assignment | None,
 ) -> ConsumerEffects:
-    """Let a member be as it says now, and bring it and the group as far as that makes possible.
+    """Apply what a member sent, then advance it and the group as far as possible.
 
     The same for members of either protocol. Raises ApiError.
     """
@@ -114,7 +114,7 @@ def _member(
     request: ConsumerGroupHeartbeatRequest,
     owned: Assignment | None,
 ) -> Member:
-    """The member that sends this: a known one, one in another's place, or one that is new in the group."""
+    """The member that sends this: a known one, one that replaces a static member, or a new one."""
     group = draft.group
     if request.member_epoch != JOINING_EPOCH:
         member = find(group, request.member_id, request.instance_id)
@@ -130,7 +130,7 @@ def _member(
 
 
 def _told(request: ConsumerGroupHeartbeatRequest, before: MemberMetadata, caller: Caller) -> MemberMetadata:
-    """What is known of a member after this request."""
+    """The member's metadata after this request."""
     names, expression = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     return MemberMetadata(

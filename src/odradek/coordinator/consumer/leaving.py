@@ -1,9 +1,9 @@
 """How members leave: by request, for ever or for a while, or because their session ended.
 
 epoch -1            gone: its partitions are free for others
-epoch -2            a static member that will be back: everything stays as it is, for its session's time
-silence             as epoch -1
-nothing given back  as epoch -1, after the member's rebalance timeout
+epoch -2            a static member that will be back: everything stays as it is, for a session timeout
+no heartbeat        as epoch -1, after the member's session timeout
+nothing revoked     as epoch -1, after the member's rebalance timeout
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def leave(
     member = find(draft.group, request.member_id, request.instance_id)
     if request.member_epoch == AWAY_EPOCH:
         share = member.share
-        # It reads nothing meanwhile, and so has no partitions to revoke.
+        # While away it reads nothing, and so has no partitions to revoke.
         away = Share(AWAY_EPOCH, share.previous_epoch, assigned=share.assigned)
         draft.put(ShareChanged(member.member_id, away))
     else:
@@ -39,7 +39,7 @@ def leave(
 
 
 def remove(draft: Draft, topics: Topics, member_ids: Iterable[str]) -> None:
-    """Members are gone: the others share what they had."""
+    """Remove members that are gone; the others share their partitions."""
     for member_id in member_ids:
         forget(draft, member_id)
     drop_unused_expressions(draft)

@@ -1,4 +1,4 @@
-"""One member of a consumer group, as it is written and as it is known: values that never change."""
+"""One member of a consumer group, in the log and in memory: immutable values."""
 
 from typing import Final, NamedTuple
 
@@ -10,7 +10,7 @@ from odradek.coordinator.consumer.states import MemberState
 JOINING_EPOCH: Final = 0
 LEAVING_EPOCH: Final = -1
 AWAY_EPOCH: Final = -2
-"""Of a static member that left for a while (KIP-345): its place is kept for its session's time."""
+"""The epoch of a static member that left for a while (KIP-345): its place is kept for a session timeout."""
 
 
 class ClassicTerms(NamedTuple):
@@ -41,17 +41,17 @@ class MemberMetadata(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a member has, and where it is on its way to its target."""
+    """A member's partitions, and its progress towards its target."""
 
     epoch: int = JOINING_EPOCH
-    """The target assignment that it has reached; -2 for a static member that is away."""
+    """The epoch of the target assignment that it has reached; -2 for a static member that is away."""
     previous_epoch: int = JOINING_EPOCH
-    """The epoch before: a member that missed the last answer still sends that one."""
+    """The epoch before: a member that missed the last answer still sends it."""
     state: MemberState = MemberState.STABLE
     assigned: Assignment = NOTHING
     """What it may read now."""
     revoking: Assignment = NOTHING
-    """What it has to give back; empty except in UNREVOKED_PARTITIONS. It counts as the owner until then."""
+    """What it must revoke; empty except in UNREVOKED_PARTITIONS. Until then it counts as the owner."""
 
 
 NO_SHARE: Final = Share()

@@ -1,7 +1,7 @@
-"""What is waited for of a group's members: heartbeats, revocations, joins and syncs, each with its deadline.
+"""The deadlines of a group's members: for heartbeats, revocations, joins and syncs.
 
-It keeps time and decides nothing. `expel` is called with the member that is late, and with a function that
-says whether it still is when its turn has come.
+It keeps time and decides nothing. `expel` is called with the late member, and with a function that returns
+whether it is still late when the step runs.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ class MemberWatch:
         self._watch(DelayedRevocation(presence.revokes_until_ms, member_id, is_open, late))
 
     def await_rejoin(self, member_id: str, timeout_ms: int) -> None:
-        """A classic member was asked to join again; its time runs from the first time."""
+        """A classic member was asked to join again; its time runs from the first request to do so."""
         presence = self._presences[member_id]
         if presence.is_rejoin_due:
             return
@@ -99,7 +99,7 @@ class MemberWatch:
         self._watch(DelayedRejoin(self._clock.monotonic_ms() + timeout_ms, member_id, is_open, late))
 
     def await_sync(self, member_id: str, timeout_ms: int) -> None:
-        """A classic member has joined: it has to sync."""
+        """A classic member has joined: it must sync."""
         presence = self._presences[member_id]
         presence.joins += 1
         presence.is_sync_due = True
@@ -114,28 +114,28 @@ class MemberWatch:
         self._watch(DelayedMemberSync(self._clock.monotonic_ms() + timeout_ms, member_id, is_open, late))
 
     def prolong(self, member_id: str, is_open: IsOpen, by_ms: int) -> None:
-        """A member that was late has this long still."""
+        """Give a late member this much more time."""
         late = self._late(member_id, is_open)
         self._watch(DelayedExpulsion(self._clock.monotonic_ms() + by_ms, member_id, is_open, late))
 
     # --- what has happened
 
     def rejoined(self, member_id: str) -> None:
-        """A classic member did join again."""
+        """Called when a classic member has joined again."""
         presence = self._presences.get(member_id)
         if presence is not None:
             presence.is_rejoin_due = False
             self.look(member_id)
 
     def synced(self, member_id: str) -> None:
-        """A classic member did sync."""
+        """Called when a classic member has synced."""
         presence = self._presences.get(member_id)
         if presence is not None:
             presence.is_sync_due = False
             self.look(member_id)
 
     def look(self, member_id: str) -> None:
-        """A member has changed, or is gone: what it has done is waited for no longer."""
+        """Called when a member has changed or is gone: complete the deadlines that it has met."""
         key = MemberKey(self._group_id, member_id)
         if self._share_of(member_id) is None:
             self._presences.pop(member_id, None)

@@ -1,6 +1,6 @@
 """The member of a request: by id, static ones by instance id (KIP-345); and epochs that do not fit.
 
-FENCED_MEMBER_EPOCH     it is at another epoch than it says: it must give everything back and join again
+FENCED_MEMBER_EPOCH     its epoch is not the one that it sent: it must give up all partitions and join again
 UNRELEASED_INSTANCE_ID  it joins under an instance id whose member has not left
 FENCED_INSTANCE_ID      another member has taken its instance id
 UNKNOWN_MEMBER_ID       there is no such member
@@ -41,9 +41,9 @@ def find(group: ConsumerMembership, member_id: str, instance_id: str | None) -> 
 
 
 def check_epoch(member: Member, epoch: int, owned: Assignment | None) -> None:
-    """Whether a member is where it says. Raises ApiError.
+    """Check the epoch that a member sent. Raises ApiError.
 
-    The epoch before is good too, from a member that owns nothing that it may not: it missed our last answer.
+    The previous epoch is accepted, too, if the member owns nothing beyond its share: it missed our answer.
     """
     share = member.share
     if epoch == share.epoch:
@@ -58,11 +58,11 @@ def check_epoch(member: Member, epoch: int, owned: Assignment | None) -> None:
 
 
 def take_over(draft: Draft, released: Member, member_id: str, *, is_classic: bool = False) -> Member:
-    """A static member is back under another id: it gets the place and the partitions of the one before.
+    """Called when a static member is back under another id: it gets the old member's place and partitions.
 
-    Raises ApiError unless that one has left, where both speak the consumer protocol. A member of the classic
-    protocol cannot say that it leaves for a while: neither it nor the member that it follows is
-    asked (`is_classic`).
+    If both speak the consumer protocol, raises ApiError unless the old member has left. A classic member
+    cannot leave for a while, so this is not checked for it or for its predecessor
+    (`is_classic`).
     """
     metadata = released.metadata
     if not (released.is_away or is_classic or metadata.classic is not None):
@@ -79,7 +79,7 @@ def take_over(draft: Draft, released: Member, member_id: str, *, is_classic: boo
 
 
 def forget(draft: Draft, member_id: str) -> None:
-    """A member is gone: take back what the log says of it, in Kafka's order."""
+    """Called when a member is gone: delete its records, in Kafka's order."""
     draft.put(ShareChanged(member_id, None))
     draft.put(TargetChanged(member_id, None))
     draft.put(MemberChanged(member_id, None))

@@ -1,7 +1,7 @@
 """From a member's partitions to its target assignment, so that no partition ever has two owners.
 
-Pure functions: a member's next share follows from its share, the target, what it says that it owns, and what
-the other members own.
+Pure functions: a member's next share follows from its share, the target, the partitions that it reports as
+owned, and those of the other members.
 
 Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of epoch 2 gives it t-2 and t-3:
 
@@ -20,9 +20,9 @@ from odradek.coordinator.consumer.states import MemberEvent, MemberState, next_s
 
 
 def reconciled(group: ConsumerMembership, member: Member, owned: Assignment | None) -> Share:
-    """The member's next share, which may be the one that it has.
+    """Returns the member's next share, which may be the current one.
 
-    `owned` is what it says that it still reads; None when it did not say, and then it may be everything.
+    `owned` are the partitions that it reports as owned; None if it reported none: then it may own all.
     """
     share = member.share
     if share.state is MemberState.STABLE and share.epoch == group.target_epoch:
@@ -45,7 +45,7 @@ def reconciled(group: ConsumerMembership, member: Member, owned: Assignment | No
 
 
 def waits_on_others(group: ConsumerMembership, member: Member) -> bool:
-    """Whether anything that a member lacks of its target is still with others."""
+    """Whether other members still own partitions that a member lacks of its target."""
     wanted = without(group.target_of(member.member_id), member.share.assigned)
     return _free(group, member.member_id, wanted) != wanted
 
@@ -55,7 +55,7 @@ def _still_owns(owned: Assignment | None, partitions: Assignment) -> bool:
 
 
 def _free(group: ConsumerMembership, member_id: str, wanted: Assignment) -> Assignment:
-    """What of it has no other owner."""
+    """The part of `wanted` that has no other owner."""
     free: dict[TopicId, frozenset[int]] = {}
     for topic, parts in wanted.items():
         owners = group.owners.get(topic, {})
@@ -66,6 +66,6 @@ def _free(group: ConsumerMembership, member_id: str, wanted: Assignment) -> Assi
 
 
 def _moved(share: Share, epoch: int, state: MemberState, assigned: Assignment, revoking: Assignment) -> Share:
-    """The share after it; the epoch before stays remembered while the epoch does not change."""
+    """The next share; the previous epoch is kept while the epoch does not change."""
     previous = share.previous_epoch if epoch == share.epoch else share.epoch
     return Share(epoch, previous, state, assigned, revoking)

@@ -1,16 +1,16 @@
 """Regular expressions of clients (KIP-848, KIP-1152): RE2's, as Apache Kafka's are, and what they may cost.
 
-RE2 takes time proportional to the text, whatever the expression; Python's own engine could be kept busy for
-hours by ten characters. But the factor is the size of the expression's program, where RE2 finds no short way:
-a name of 200 characters against a program of 16,000 instructions takes 6 ms. So programs are bounded, and
-names are matched in steps of a bounded cost:
+RE2 takes time proportional to the text, whatever the expression; in Python's own engine an expression of ten
+characters could run for hours. In the worst case RE2's time is also proportional to the size of the
+expression's program: a name of 200 characters against a program of 16,000 instructions takes 6 ms. So
+programs are bounded, and names are matched in steps of a bounded cost:
 
     "flights.*" has 30 instructions     1,000 names of 15 characters in one step
     8,000 instructions                  one name in one step, of 3 ms at most
 
-Compared with Kafka's RE2/J, these are refused here alone: those above PATTERN_CHARACTERS_MAX, those that
-repeat something more than 1,000 times in nested counts, and those whose program has more than
-PROGRAM_INSTRUCTIONS_MAX. Three are taken here alone: `\\C`, two groups of one name, counts beyond 32 bits.
+Kafka's RE2/J accepts these, which are refused here: expressions above PATTERN_CHARACTERS_MAX, nested counts
+that repeat something more than 1,000 times, and programs with more than PROGRAM_INSTRUCTIONS_MAX. Kafka
+refuses three that are accepted here: `\\C`, two groups of one name, and counts beyond 32 bits.
 """
 
 from collections.abc import Iterable
@@ -22,15 +22,15 @@ import re2
 from odradek.base.execution import Steps, exhaust
 
 PATTERN_CHARACTERS_MAX: Final = 4_096
-"""What is longer is not compiled."""
+"""Longer expressions are refused."""
 PATTERN_MEMORY_BYTES: Final = 512 << 10
-"""What one compiled expression may take, its program and the states that matching it builds."""
+"""The memory of one compiled expression: its program and the states that matching builds."""
 PROGRAM_INSTRUCTIONS_MAX: Final = 8_192
-"""What a program may have: each character of a name costs a few ns for each of them."""
+"""The maximum size of a program: each character of a name costs a few ns per instruction."""
 PATTERNS_KEPT_MAX: Final = 32
-"""How many stay compiled; more than that are compiled anew when they are needed."""
+"""How many compiled expressions are cached; others are compiled again when needed."""
 STEP_COST_MAX: Final = 500_000
-"""Instructions times characters that are matched in one step, or one name: a millisecond at worst."""
+"""The maximum of instructions times characters per step (a step has at least one name): a millisecond."""
 
 
 class InvalidRegularExpression(Exception):
@@ -68,7 +68,7 @@ def compiled(pattern: str) -> "re2._Regexp":
     except (re2.error, UnicodeEncodeError) as error:
         raise InvalidRegularExpression(_reason(error)) from None
     finally:
-        # The module keeps 128 expressions of its own accord, four times as many as are wanted.
+        # The module itself caches 128 expressions, four times as many as wanted.
         re2.purge()
     if expression.programsize > PROGRAM_INSTRUCTIONS_MAX:
         words = (
@@ -81,9 +81,9 @@ def compiled(pattern: str) -> "re2._Regexp":
 def _options() -> re2.Options:
     options = re2.Options()
     options.max_mem = PATTERN_MEMORY_BYTES
-    # Else every bad expression of a client's goes to standard error.
+    # Otherwise RE2 logs every invalid expression of a client to standard error.
     options.log_errors = False
-    # Nobody asks what the groups matched, and finding out is slow.
+    # Matched groups are not used, and capturing them is slow.
     options.never_capture = True
     return options
 

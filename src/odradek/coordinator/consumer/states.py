@@ -1,7 +1,7 @@
 """The states of consumer groups and of their members, and what may happen in each: tables.
 
 Invariant: a member changes state only by `next_state`; a group's state follows from its epochs and members
-and is never stored. A missing entry is our own mistake.
+and is never stored. A missing entry is a bug.
 
 A member goes from one target assignment to the next:
 
@@ -16,7 +16,7 @@ from typing import Final
 
 
 class MemberState(IntEnum):
-    """Where a member stands on its way to its target; the numbers are those in the log."""
+    """A member's progress towards its target; the numbers are those in the log."""
 
     STABLE = 0
     """It has its whole target, as of its epoch."""
@@ -27,7 +27,7 @@ class MemberState(IntEnum):
 
 
 class MemberEvent(Enum):
-    """What a heartbeat may find, or a deadline."""
+    """The events of heartbeats and deadlines."""
 
     NOTHING_NEW = "it has what it is to have"
     MUST_REVOKE = "it has partitions that it is not to have any more"
@@ -57,7 +57,7 @@ NEXT_STATES: Final[Mapping[tuple[MemberState, MemberEvent], MemberState]] = {
 
 
 def next_state(state: MemberState, event: MemberEvent) -> MemberState:
-    """Where a member stands after `event`."""
+    """Returns the member's state after `event`."""
     found = NEXT_STATES.get((state, event))
     assert found is not None, f"a member in {state.name} cannot find that {event.value}"
     return found

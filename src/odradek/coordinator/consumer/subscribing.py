@@ -1,6 +1,6 @@
 """What a group reads: names and expressions of its members, and the topics behind them.
 
-A change of that raises the group's epoch, and so asks for another target assignment:
+A change of either raises the group's epoch, and so requires another target assignment:
 
     a member subscribes to more, or to less       at once
     a topic is created, deleted, or grows         with the next heartbeat of any member
@@ -20,9 +20,9 @@ HASH_BYTES = 8
 
 
 def topics_hash(group: ConsumerMembership, topics: Topics) -> int:
-    """A number that tells the topics that a group reads, as they are now, from what they may become.
+    """A hash of the topics that a group reads: names, ids and numbers of partitions.
 
-    Names, ids and numbers of partitions; as stable as those, over restarts too. 0 when there are none.
+    Equal topics give the same hash, over restarts too. 0 when there are no topics.
     """
     digest = hashlib.blake2b(digest_size=HASH_BYTES)
     found = False
@@ -36,7 +36,7 @@ def topics_hash(group: ConsumerMembership, topics: Topics) -> int:
 
 
 def resolve(draft: Draft, expression: str, surroundings: GroupSurroundings) -> None:
-    """Look an expression's topics up, unless that was done. Raises ApiError when it is not one."""
+    """Look up an expression's topics, unless that was done. Raises ApiError for an invalid expression."""
     if expression and expression not in draft.group.expressions:
         draft.put(ExpressionChanged(expression, _resolved(expression, surroundings)))
 
@@ -50,14 +50,14 @@ def drop_unused_expressions(draft: Draft) -> None:
 
 
 def refresh(draft: Draft, surroundings: GroupSurroundings) -> None:
-    """Topics have come or gone: look every expression up again, and note those that match others now."""
+    """Called when topics were created or deleted: look up every expression, and record changed matches."""
     used = dict.fromkeys(member.metadata.expression for member in draft.group.members.values())
     for expression in filter(None, used):
         known = draft.group.expressions.get(expression)
         try:
             resolved = _resolved(expression, surroundings)
         except ApiError:
-            continue  # Kafka took it, and what it matched then is in the log
+            continue  # Kafka accepted it; its matches are in the log
         if known is None or resolved.topics != known.topics:
             draft.put(ExpressionChanged(expression, resolved))
 

@@ -1,4 +1,4 @@
-"""What a consumer group is given by its surroundings."""
+"""What all consumer groups of a broker share: topics, settings, assignors."""
 
 from odradek.base.settings import BrokerSettings, GroupBounds, GroupConfig
 from odradek.coordinator.classic.terms import Terms
@@ -7,16 +7,16 @@ from odradek.coordinator.consumer.topics import Topics
 
 
 class GroupSurroundings:
-    """The same for all groups of a broker."""
+    """The shared objects of all consumer groups of a broker."""
 
     __slots__ = ("_bounds", "_bounds_of", "expressions", "terms", "topics")
 
     def __init__(self, terms: Terms, topics: Topics, expressions: ExpressionLookup) -> None:
         self.terms = terms
         self.topics = topics
-        """Those that there are."""
+        """The cluster's topics."""
         self.expressions = expressions
-        # What `_bounds_of` says; made again when other settings are in force.
+        # The result of `_bounds_of`; computed again when the settings change.
         self._bounds_of: BrokerSettings = terms.settings
         self._bounds = GroupBounds.of(self._bounds_of)
 
@@ -29,10 +29,10 @@ class GroupSurroundings:
         return self._bounds
 
     def config(self, group_id: str) -> GroupConfig:
-        """What is set for a group: how long its members may be silent, how often they send heartbeats."""
+        """A group's settings: the session timeout and the heartbeat interval."""
         return self.group_bounds.config(self.terms.group_overrides(group_id))
 
     @property
     def assignors(self) -> tuple[str, ...]:
-        """Those that members may ask for, the default first."""
+        """The assignors that members may ask for, the default first."""
         return self.terms.settings.group_consumer_assignors

@@ -1,4 +1,4 @@
-"""What every heartbeat must hold: refused with INVALID_REQUEST or UNSUPPORTED_ASSIGNOR."""
+"""The checks of every heartbeat; refusals are INVALID_REQUEST or UNSUPPORTED_ASSIGNOR."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,10 +1,10 @@
 """All groups that this broker coordinates, whatever protocol their members speak.
 
-group_coordinator      the front door: finds a group, or says why it is not here
+group_coordinator      the entry point: finds a group, or the error why this broker does not have it
 shard, group, offsets  one partition of `__consumer_offsets`, one group, one group's offsets
-committing, expiring   how offsets come and go
-listing                what groups look like from outside
-log_records, loading   the log: Kafka's own records, and how they become groups again
+committing, expiring   commits, deletion and expiry of offsets
+listing                the answers that list and describe groups
+log_records, loading   the log: Kafka's own record formats, and loading groups from them
 """
 
 from odradek.coordinator.groups.group_coordinator import GroupCoordinator

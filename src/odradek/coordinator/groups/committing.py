@@ -1,8 +1,8 @@
-"""Committing and deleting offsets: what may be, record by record, and memory after the log.
+"""Committing and deleting offsets: the checks, the records, and memory, which follows the log.
 
-    the group has no members, generation -1    anybody may commit: a consumer that assigns for itself
-    else                                       a member of this generation may, and lives by that
-    a group of the consumer protocol           a member at this epoch may; only heartbeats keep it alive
+    the group has no members, generation -1    any client may commit: a consumer that assigns for itself
+    else                                       a member of this generation may; that renews its session
+    a group of the consumer protocol           a member at this epoch may; only heartbeats renew its session
 
 One partition's error never affects another's.
 """
@@ -34,7 +34,7 @@ NO_RETENTION: Final = -1
 PREPARED_PER_STEP: Final = 32
 """Of up to ten microseconds each."""
 EXPIRY_MS_MAX: Final = (1 << 63) - 1
-"""What a record can hold: a client may ask for as long as there is."""
+"""The largest time that a record can hold; a client may ask for a longer retention."""
 
 Codes: TypeAlias = Mapping[TopicPartition, ErrorCode]
 """One for each partition that was asked for."""
@@ -52,7 +52,7 @@ def check_committer(
     version: int = 0,
     is_transactional: bool = False,
 ) -> ErrorCode:
-    """Why this member may not commit, or NONE; it restarts a classic member's session."""
+    """Returns the error that refuses a commit, or NONE; a classic member's session is renewed."""
     if group.consumer is not None:
         members_now = group.consumer.membership
         return refuse_commit(members_now, member_id, generation, version, is_transactional=is_transactional)
@@ -65,7 +65,7 @@ def check_committer(
 
 
 def offsets_of(request: OffsetCommitRequest, now_ms: int) -> Iterator[tuple[TopicPartition, CommittedOffset]]:
-    """What a request wants to be committed; of a partition named twice, the last counts."""
+    """The offsets of a request; if a partition is named twice, the last one counts."""
     retention_ms = request.retention_time_ms
     expire_ms = NO_EXPIRY if retention_ms == NO_RETENTION else min(now_ms + retention_ms, EXPIRY_MS_MAX)
     for topic in request.topics:
@@ -86,7 +86,7 @@ def commit(
     is_known: IsKnown,
     respond: RespondWithCodes,
 ) -> None:
-    """Write the few offsets that may be, in one batch with others, and answer when they are replicated."""
+    """Write the accepted offsets, in one batch with other commits; answer when they are replicated."""
     codes = {key: _refusal(key, offset, terms, is_known) for key, offset in offsets.items()}
     accepted = {key: offset for key, offset in offsets.items() if codes[key] is ErrorCode.NONE}
 
@@ -132,7 +132,7 @@ def prepare(
     is_known: IsKnown,
     producer: TransactionalProducer | None,
 ) -> Steps[Prepared]:
-    """Look at many offsets and build their records; at the end every accepted one's topic is known."""
+    """Check many offsets and build their records, in steps; at the end each accepted topic exists."""
     offered: dict[TopicPartition, CommittedOffset] = {}
     for some in iter(partial(_some_of, iter(offers)), []):
         offered.update(some)
@@ -195,7 +195,7 @@ def _take(
     log_offset: Offset,
     producer: TransactionalProducer | None,
 ) -> None:
-    """What is in the log is true."""
+    """Apply offsets that the log now has."""
     if producer is not None:
         taken = [(key, stamped(offset, log_offset)) for key, offset in offsets.items()]
         shard.stage(producer.producer_id, group, taken)
@@ -212,14 +212,14 @@ def _refusal(key: TopicPartition, offset: CommittedOffset, terms: Terms, is_know
 
 
 def _units(text: str) -> int:
-    """The length that Kafka means where its setting says bytes: Java's, in UTF-16 units."""
+    """The length in UTF-16 units, as in Java: Kafka's setting says bytes but counts these."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def delete_offsets(
     shard: Shard, group: Group | None, partitions: Iterable[TopicPartition], is_known: IsKnown
 ) -> dict[TopicPartition, ErrorCode]:
-    """OffsetDelete: delete offsets of topics that no member of the group reads; None has neither."""
+    """OffsetDelete: delete offsets of topics that no member reads; a group of None has no offsets."""
     shard.flush()
     has_members = group is not None and group.has_members
     subscribed = group.subscribed_topics() if group is not None and has_members else frozenset[str]()
@@ -252,9 +252,9 @@ def may_delete_offsets(group: Group | None) -> ErrorCode:
 
 
 def forget_offsets(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
-    """Take offsets out of the log and out of memory, in one batch with others of this turn of the loop.
+    """Delete offsets from the log and from memory, in one batch with other writes of this turn of the loop.
 
-    What cannot be written now stays until expiry runs again.
+    Offsets whose tombstones cannot be written now stay until expiry runs again.
     """
     if doomed:
         shard.gather(
@@ -267,7 +267,7 @@ def forget_offsets(shard: Shard, group: Group, doomed: list[TopicPartition]) -> 
 
 
 def _forget(shard: Shard, group: Group, doomed: list[TopicPartition], log_offset: Offset) -> None:
-    """The tombstones of these offsets are in the log; the group goes with the last of them if it is void."""
+    """Called when the tombstones of these offsets are in the log; drops a group without any other state."""
     for key in doomed:
         group.offsets.forget(key, log_offset)
     shard.forget_if_void(group)

@@ -1,4 +1,4 @@
-"""What groups of the consumer protocol look like outside: ConsumerGroupDescribe and `/describe/groups`."""
+"""Descriptions of groups of the consumer protocol: ConsumerGroupDescribe and `/describe/groups`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ from odradek.wire.messages.consumer_group_describe import (
 )
 
 MEMBERS_PER_STEP: Final = 4
-"""Each with the topics and partitions that it reads, and those that it is to read."""
+"""Members, each with its current and its target assignment."""
 CLASSIC_MEMBER: Final = 0
 CONSUMER_MEMBER: Final = 1
 
@@ -77,7 +77,7 @@ def _member(member: Member, target: Assignment, topics: Topics) -> ToldMember:
 
 
 def _assignment(assignment: Assignment, topics: Topics) -> ToldAssignment:
-    """Topics that are gone are left out: they have no name to tell."""
+    """The assignment with topic names; deleted topics, which have none, are left out."""
     told = []
     for topic_id, partitions in in_order(assignment):
         topic = topics.by_id(topic_id)

@@ -1,4 +1,4 @@
-"""Members of consumer groups at the front door: which group takes a request, or why none does.
+"""Routes requests of consumer groups' members: to the group that takes one, or to the error if none does.
 
 heartbeat, no such group, epoch 0     a group begins to exist
 heartbeat, a classic group, epoch 0   the group changes its protocol, if it may (`migrating`)
@@ -38,7 +38,7 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 def hear(
     shard: Shard, request: ConsumerGroupHeartbeatRequest, caller: Caller, respond: RespondToHeartbeat
 ) -> None:
-    """Give a valid ConsumerGroupHeartbeat to its group."""
+    """Pass a valid ConsumerGroupHeartbeat to its group."""
     group_id = request.group_id
     is_joining = request.member_epoch == JOINING_EPOCH
     group = shard.groups.get(group_id)
@@ -65,7 +65,7 @@ def _upgrade(
     caller: Caller,
     respond: RespondToHeartbeat,
 ) -> ApiError | None:
-    """A classic group, mostly one without members or one that only now begins, gets its first such member."""
+    """Convert a classic group, usually a new or empty one, for its first member of the consumer protocol."""
     try:
         changes = upgraded(group.membership, shard.surroundings)
     except ApiError as error:
@@ -95,7 +95,7 @@ def _upgrade(
 def take_join(
     shard: Shard, group: Group, request: JoinGroupRequest, caller: Caller, respond: RespondToJoin
 ) -> None:
-    """Give a JoinGroup to its group, which is a classic one afterwards if it had no members."""
+    """Pass a JoinGroup to its group; a group without members becomes a classic one."""
     consumer = group.consumer
     if consumer is None:
         group.classic.join(request, caller, respond)
@@ -121,7 +121,7 @@ def take_join(
 def take_sync(
     shard: Shard, consumer: ConsumerProtocol, request: SyncGroupRequest, respond: RespondToSync
 ) -> None:
-    """Give a SyncGroup to a consumer group."""
+    """Pass a SyncGroup to a consumer group."""
     topics = consumer.surroundings.topics
     refusal = consumer.take(lambda draft: sync(draft.group, topics, request, respond))
     if refusal is not None:
@@ -134,7 +134,7 @@ def take_beat(
     request: HeartbeatRequest,
     respond: Callable[[ErrorCode], None],
 ) -> None:
-    """Give a Heartbeat to a consumer group."""
+    """Pass a Heartbeat to a consumer group."""
     refusal = consumer.take(lambda draft: beat(draft.group, request, respond))
     if refusal is not None:
         shard.answer(code_answer(respond, refusal.code))

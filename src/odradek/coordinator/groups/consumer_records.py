@@ -2,7 +2,7 @@
 
     key                        value, version 0                                    change
     3   group                  its epoch, a hash of its topics                     EpochChanged
-    4   group                  its topics, until 4.0; left alone, taken back       none
+    4   group                  its topics, until 4.0; ignored, also as tombstone   none
     5   group, member          what the member sent about itself                   MemberChanged
     6   group                  the epoch of the target                             TargetEpochChanged
     7   group, member          the member's target assignment                      TargetChanged
@@ -58,14 +58,14 @@ VALUE_VERSION: Final = 0
 
 
 class ConsumerRecord(NamedTuple):
-    """What a record says; `change` is None for the topics that only Kafka up to 4.0 kept."""
+    """A decoded record; `change` is None for the topics record, which only Kafka up to 4.0 wrote."""
 
     group_id: str
     change: GroupChange | None
 
 
 def record_of(group_id: str, change: GroupChange) -> KeyValue:
-    """The record that makes a change last."""
+    """The record that stores a change."""
     match change:
         case EpochChanged(epoch, topics_hash):
             key: Message = ConsumerGroupMetadataKey(group_id)
@@ -89,7 +89,7 @@ def record_of(group_id: str, change: GroupChange) -> KeyValue:
 
 
 def read_record(key: bytes, value: bytes | None) -> ConsumerRecord:
-    """The change that a record stands for. Raises MalformedRequest, for unknown versions too."""
+    """The change that a record stores. Raises MalformedRequest, also for an unknown version."""
     version = version_of(key)
     if version not in _READERS:
         raise MalformedRequest(f"a key of version {version} is not of a consumer group")

@@ -1,10 +1,10 @@
-"""DeleteGroups: groups without members go, with all their offsets; each is decided by itself.
+"""DeleteGroups: deletes groups without members, with all their offsets; each is decided by itself.
 
     a group of 20 offsets       one step of the coordinator: it is empty; tombstones, appended; it is gone
     a group of 20,000           steps: tombstones of its offsets, in batches
-                                one step: it is still empty; the batches and what came since are appended
+                                one step: it is still empty; the batches and later commits' are appended
 
-The next group has its turn in a later step. The answer waits until all of it is replicated.
+The next group is deleted in a later step. The answer waits until all tombstones are replicated.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ FEW_OFFSETS_MAX: Final = 256
 TOMBSTONES_PER_STEP: Final = 64
 """Of up to ten microseconds each."""
 TOMBSTONES_PER_BATCH: Final = 4_096
-"""So that no batch is larger than what a topic takes, whatever the names are."""
+"""Keeps each batch below the topic's maximum, however long the names are."""
 
 FindExisting: TypeAlias = Callable[[str], tuple[Shard, Group] | ErrorCode]
 RespondToDelete: TypeAlias = Callable[[Mapping[str, ErrorCode]], None]
@@ -52,7 +52,7 @@ class GroupDeletion:
         self._group_ids = dict.fromkeys(group_ids)
         self._respond = respond
         self._codes: dict[str, ErrorCode] = {}
-        """Of the groups whose codes are known and replicated."""
+        """The codes of the groups whose tombstones are replicated, or that were refused."""
 
     def in_steps(self) -> Steps[None]:
         """Delete one group after another, and answer."""
@@ -99,7 +99,7 @@ class GroupDeletion:
         group_id = group.group_id
         found = self._find(group_id)
         if isinstance(found, ErrorCode) or found != (shard, group) or not group.is_empty:
-            self._delete(group_id)  # it is gone, or in use; or another group has its name meanwhile
+            self._delete(group_id)  # meanwhile it is gone or in use, or another group has its name
             return
         for keys, batch in prepared:
             appended = shard.append_batch(batch)
@@ -110,7 +110,7 @@ class GroupDeletion:
         self._delete(group_id)
 
     def _answer(self, group_id: str, code: ErrorCode, log: GroupLog | None) -> None:
-        """Tell a group's code, when all that was appended to the log on which it stands is replicated."""
+        """Report a group's code when everything appended to its partition's log is replicated."""
         answer = HeldAnswer(partial(self._tell, group_id), code, lambda error: told(GROUP_ERRORS, error))
         if log is None:
             self._trampoline.answer(answer)

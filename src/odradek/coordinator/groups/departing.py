@@ -1,10 +1,10 @@
-"""LeaveGroup of one member or of many: LEAVING_AT_ONCE go in one step of the coordinator, then the next ones.
+"""LeaveGroup of one member or of many: in each step of the coordinator LEAVING_AT_ONCE members leave.
 
-Each member leaves by itself, as if it were the only one that the request names; the group is whole between
-two steps, and others are served. The answer waits until all of it is replicated.
+Each member leaves as if the request named no other. Between two steps the group is consistent, and other
+requests are served. The answer waits until all records are replicated.
 
     3 leave      one step
-    2,000 leave  125 steps; a member that joins meanwhile is in the group, and shares what becomes free
+    2,000 leave  125 steps; a member that joins meanwhile is in the group, and gets freed partitions
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ LEAVING_AT_ONCE: Final = 16
 """Of up to a hundred microseconds each."""
 
 RespondToLeave: TypeAlias = Callable[[ErrorCode, list[ErrorCode]], None]
-"""Called with an error of the whole, or with NONE and a code for each member."""
+"""Called with an error of the whole request, or with NONE and a code for each member."""
 
 
 class Departure:
@@ -45,15 +45,15 @@ class Departure:
         self._leaving = leaving
         self._respond = respond
         self._shard: Shard | None = None
-        """Where the group was found at first; it may not be led again meanwhile."""
+        """The shard of the group at the first step; a new leadership since then is another shard."""
         self._codes: list[ErrorCode] = []
-        """Of those who have left, or cannot, in the order of the request."""
+        """The codes of the members handled so far, in the order of the request."""
         self._gone: set[tuple[str, str | None]] = set()
-        """Who has left a group of the consumer protocol, as the request names them."""
+        """The members that have left a group of the consumer protocol, as the request names them."""
         self._is_answered = False
 
     def in_steps(self) -> Steps[None]:
-        """Let them leave, and answer."""
+        """Remove the members, and answer."""
         for begin in range(0, max(1, len(self._leaving)), LEAVING_AT_ONCE):
             if begin:
                 yield
@@ -104,7 +104,7 @@ class Departure:
         return answered
 
     def _answer(self, error: ErrorCode) -> None:
-        """Answer, when what was written is replicated; with an error at once."""
+        """Answer when the records are replicated; an error at once."""
         self._is_answered = True
         if self._shard is None or error is not ErrorCode.NONE:
             self._trampoline.answer(final(self._tell, error))

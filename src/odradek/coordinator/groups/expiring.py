@@ -1,4 +1,4 @@
-"""Expiry: offsets that are no longer needed, and groups that nothing is left of.
+"""Expiry: deletes offsets that are no longer needed, and groups without members and offsets.
 
     members    protocol type    an offset expires `offsets.retention.minutes` after
     none       none             its commit: a consumer that assigns for itself
@@ -25,18 +25,18 @@ from odradek.coordinator.groups.offsets import NO_EXPIRY, CommittedOffset
 from odradek.coordinator.groups.shard import Shard
 
 OFFSETS_PER_STEP: Final = 100
-"""Offsets that are looked at in one step, and at most deleted."""
+"""Offsets that are checked, and at most deleted, in one step."""
 GROUPS_PER_STEP: Final = 10
-"""Groups that are looked at in one step while nothing in them has expired."""
+"""Groups that are checked in one step if nothing in them has expired."""
 
 
 def expire(shard: Shard, now_ms: int, retention_ms: int) -> Steps[None]:
-    """Look through a shard; yields between steps."""
+    """Expire the offsets of a shard; yields between steps."""
     yield from _in_steps(shard, lambda group, keys: expired_offsets(group, keys, now_ms, retention_ms))
 
 
 def expire_member(group: Group, purgatories: GroupPurgatories, member_id: str) -> bool:
-    """End a member's session now, which tests ask for; False where none is watched."""
+    """End a member's session now, for tests; returns False if the member has no session."""
     group.classic.expire(member_id)
     watched = purgatories.heartbeats.watchers().get(MemberKey(group.group_id, member_id), [])
     sessions = [one for one in watched if not one.is_completed]
@@ -46,16 +46,16 @@ def expire_member(group: Group, purgatories: GroupPurgatories, member_id: str) -
 
 
 def forget_topics(shard: Shard, gone: frozenset[str]) -> Steps[None]:
-    """Topics were deleted: take their offsets back; yields between steps."""
+    """Called when topics were deleted: delete their offsets; yields between steps."""
     yield from _in_steps(shard, lambda group, keys: [key for key in keys if key.topic in gone])
 
 
 def _in_steps(
     shard: Shard, doomed_of: Callable[[Group, list[TopicPartition]], list[TopicPartition]]
 ) -> Steps[None]:
-    """Take doomed offsets out of every group of a shard, and the groups of which nothing is left then.
+    """Delete doomed offsets from every group of a shard, and the groups that are then empty.
 
-    What one step takes back is appended as one batch, at its end.
+    The tombstones of one step are appended as one batch, at its end.
     """
     looked_at = 0
     for group in list(shard.groups.values()):
@@ -95,7 +95,7 @@ def _forget_some(
 
 
 def _end(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
-    """Let a group go that has no members, and whose offsets all expire."""
+    """Delete a group without members whose offsets have all expired."""
     if shard.groups.get(group.group_id) is not group or not group.is_empty or group.has_members:
         return
     if frozenset(group.offsets.known()) <= frozenset(doomed) and not group.offsets.has_writes:
@@ -105,7 +105,7 @@ def _end(shard: Shard, group: Group, doomed: list[TopicPartition]) -> None:
 def expired_offsets(
     group: Group, keys: Iterable[TopicPartition], now_ms: int, retention_ms: int
 ) -> list[TopicPartition]:
-    """Those of these partitions whose offsets have had their time."""
+    """The partitions among these whose offsets have expired."""
     membership, offsets = group.membership, group.offsets
     is_empty = group.is_empty
     subscribed: frozenset[str] = frozenset()

@@ -1,13 +1,13 @@
-"""Commits that come in one turn of the loop, written as one batch: what a batch costs is paid once for all.
+"""Writes the commits of one turn of the loop as one batch, so that its cost is paid once.
 
-The log has them in the order in which they came, and nothing that came later stands before them; so every
-other append of the partition is preceded by a `flush`.
+Invariant: the log has them in the order of arrival, before everything that arrived later; so `flush` comes
+before every other append to the partition.
 
     add(a), add(b)   gathered; the end of the turn is deferred
     the turn ends    a and b are appended as one batch, and count; each is answered when it is replicated
 
-A lone commit does not wait: its turn ends when the requests that came with it have been looked at. Kafka's
-own coordinator gathers likewise, for as long as `group.coordinator.append.linger.ms` says.
+A single commit does not wait: its turn ends when the requests that arrived with it are handled. Kafka's
+coordinator gathers commits, too, for `group.coordinator.append.linger.ms`.
 """
 
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from odradek.coordinator.groups.log_records import KeyValue
 from odradek.coordinator.runtime.partition_log import AppendResult
 
 BATCH_BYTES_MAX: Final = 64 << 10
-"""Keys and values that are gathered at most; a commit that is larger by itself is a batch of its own."""
+"""The maximum of gathered bytes of keys and values; a larger commit is a separate batch."""
 
 _TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
 
 class GatheredWrite(NamedTuple):
-    """Records that are to be appended, and what is to happen then."""
+    """Records to append, and the callbacks for the outcome."""
 
     records: list[KeyValue]
     appended: Callable[[Offset], None]
@@ -74,7 +74,7 @@ class GatheredWrites:
         self._size_bytes = 0
         result = self._write([record for write in writes for record in write.records])
         if result.error in _TOO_LARGE and len(writes) > 1:
-            # None of them must fail for the company that it was in.
+            # A batch that is too large is written again commit by commit: none fails because of another.
             for write in writes:
                 _tell_writer(write, self._write(write.records))
             return

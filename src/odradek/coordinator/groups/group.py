@@ -20,33 +20,33 @@ class Group:
     def __init__(self, group_id: str, classic: ClassicProtocol, offsets: GroupOffsets) -> None:
         self.group_id = group_id
         self.classic = classic
-        """Its members, unless `consumer` has them; a group that only ever committed offsets has none."""
+        """Its classic members, unless `consumer` has members; a group that only commits offsets has none."""
         self.consumer: ConsumerProtocol | None = None
         """Its members while it is a group of the consumer protocol (KIP-848); else None."""
         self.offsets = offsets
         self.is_stored = False
-        """Whether the log holds a record of its classic members, which a deletion has to take back."""
+        """Whether the log holds a record of its classic members, for which a deletion writes a tombstone."""
 
     @property
     def membership(self) -> ClassicMembership:
-        """What is known of its classic members."""
+        """The state of its classic members."""
         return self.classic.membership
 
     @property
     def kind(self) -> str:
-        """Which protocol its members speak: `classic` or `consumer`, as ListGroups names them (KIP-848)."""
+        """The members' protocol: `classic` or `consumer`, as ListGroups names them (KIP-848)."""
         return CLASSIC_TYPE if self.consumer is None else CONSUMER_TYPE
 
     @property
     def state(self) -> str:
-        """Where it stands, in Kafka's words."""
+        """The group's state, by Kafka's name."""
         if self.consumer is not None:
             return self.consumer.membership.state.value
         return self.membership.state.value
 
     @property
     def protocol_type(self) -> str | None:
-        """What its members have in common; None until it had some."""
+        """The protocol type of its members; None before the first one."""
         return self.membership.protocol_type if self.consumer is None else CONSUMER_PROTOCOL_TYPE
 
     @property

@@ -1,7 +1,7 @@
-"""The front door of all groups that this broker coordinates: finds a group, or the error why it is not here.
+"""The entry point for all groups that this broker coordinates: finds a group, or the error if it has none.
 
-It routes; every request is a step of its own (`runtime.trampoline`). Which requests a group takes stands in
-`classic`; what may be committed in `committing`.
+It routes requests; each request is one step (`runtime.trampoline`). The protocol is in `classic` and
+`consumer`, the rules of commits in `committing`.
 
     the id's partition is not led here    NOT_COORDINATOR: the client looks for the coordinator again
     it is led here, and being read        COORDINATOR_LOAD_IN_PROGRESS: the client asks again
@@ -144,7 +144,7 @@ class GroupCoordinator:
             self.resign(partition)
 
     def resign_lost(self) -> None:
-        """A log directory went offline: let go of the partitions that were in it."""
+        """Called when a log directory went offline: resign from the partitions in it."""
         for partition, shard in list(self._shards.items()):
             if self._reader.bounds(shard.topic_partition) is None:
                 self.resign(partition)
@@ -432,4 +432,4 @@ class GroupCoordinator:
 
 
 def _nothing(effect: Never) -> None:
-    """Nothing but answers leaves a broker for groups."""
+    """Groups have no effects but answers."""

@@ -1,8 +1,7 @@
 """Reading a partition of `__consumer_offsets` into memory when this broker comes to lead it.
 
-It goes in steps of a fraction of a millisecond, so that a million offsets hold up no other client. Its inner
-loop is the one place here that is written for speed: it takes offset records apart where they stand, and
-leaves every other kind to the wire's own decoder.
+It works in steps of a fraction of a millisecond, so that a million offsets delay no other client. Its inner
+loop is optimized for speed: it decodes offset records in place; all other kinds go to the wire decoder.
 
     log   g1 t-0 7 │ g1 t-0 8 │ g2 members │ pid 9: g1 t-1 3 │ g1 t-0 null │ marker: 9 committed
     →     g1: t-1 3        g2: its members, Stable

@@ -1,7 +1,7 @@
 """The offsets of one group: committed, on their way to the log, and pending in transactions.
 
 Pure state. Invariant: of two commits of a partition the one later in the log counts, in whatever order they
-are applied; a transaction's count from where they were written, once it commits:
+are applied. Commits of a transaction count from their place in the log, once the transaction commits:
 
     log   40: g1 commits t-0 at 7      41: producer 9 commits t-0 at 8, open      42: g1 commits t-0 at 5
     42 applied   committed 5
@@ -18,13 +18,13 @@ NO_EXPIRY = -1
 
 
 class CommittedOffset(NamedTuple):
-    """Where a group goes on in one partition."""
+    """A committed offset: where a group continues in one partition."""
 
     offset: Offset
     leader_epoch: LeaderEpoch = NO_EPOCH
     """Of the last record that was read; -1 when the client did not say (KIP-320)."""
     metadata: str = ""
-    """Whatever the client wanted to note."""
+    """The client's metadata text."""
     commit_ms: int = 0
     """When it was committed, by the wall clock."""
     expire_ms: int = NO_EXPIRY

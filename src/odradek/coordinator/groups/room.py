@@ -1,4 +1,4 @@
-"""Whether a broker has room for another group, and for another member of any."""
+"""The bounds on a broker's groups and members."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ class Room:
         )
 
     def refusal(self, shard: Shard, group_id: str, *, is_newcomer: bool = False) -> str | None:
-        """Why the broker takes no such group, or no further member, in words; None when it does."""
+        """Why the broker accepts no new group or no further member, as a sentence; None if it does."""
         if group_id not in shard.groups:
             words = self._groups.refusal(sum(len(one.groups) for one in self._shards.values()))
             if words is not None:

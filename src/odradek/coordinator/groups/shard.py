@@ -1,10 +1,10 @@
-"""The groups of one partition of `__consumer_offsets`, led here: what is known of them, and their log.
+"""The groups of one partition of `__consumer_offsets`, led here: their state, and their log.
 
     lead      loading    requests are answered COORDINATOR_LOAD_IN_PROGRESS
     loaded    active     groups by id
     close     gone       requests that wait are answered NOT_COORDINATOR; clients look for it again
 
-Memory follows the log: what is appended counts, and answers that build on it wait until it is replicated
+Memory follows the log: appended records count, and answers that depend on them wait until they are replicated
 (R19).
 """
 
@@ -41,7 +41,7 @@ from odradek.coordinator.runtime.partition_log import AppendResult, PartitionLog
 from odradek.coordinator.runtime.trampoline import Step, Trampoline
 
 GroupLog: TypeAlias = PartitionLog[Never]
-"""Nothing but answers leaves a broker for groups."""
+"""Groups have no effects but answers."""
 
 
 class Shard:
@@ -173,7 +173,7 @@ class Shard:
             group.close(code)
 
     def close(self) -> None:
-        """Lead no longer. What was gathered is appended now, while its requests can still be answered."""
+        """Called when the leadership ends: append the gathered writes while requests can be answered."""
         self.flush()
         self.log.close()
         self._open_transactions.clear()

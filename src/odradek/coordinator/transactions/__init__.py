@@ -11,7 +11,7 @@ loading           a partition's records back into memory
 marker_delivery   markers until every partition has its own
 inspection        lists, descriptions, the words for a person
 transaction_coordinator
-                  the front door
+                  the entry point
 """
 
 from odradek.coordinator.transactions.ports import Marker, MarkerWriter

@@ -1,9 +1,9 @@
-"""The end of a transaction: what its producer asks for, what a timeout or a successor does to it.
+"""The end of a transaction: by its producer's request, by a timeout, or by a new producer of the id.
 
-Pure decisions: each function returns the record to be written or an error, where NONE means that it has been
-done already. The classic way keeps the producer's epoch. With transactions v2 each end begins the next one,
-so that no late write of the old transaction can fall into the new one, and the epoch tells a repeated
-request from the next:
+Pure decisions: each function returns the record to write or an error; NONE means that the work is already
+done. The classic way keeps the producer's epoch. With transactions v2 each end begins the next epoch, so that
+a late write of the old transaction cannot get into the new one, and the epoch distinguishes a repeated
+request from the next one:
 
     in force 7:3 Ongoing          commit by 7:3         PrepareCommit of 7:4, markers in epoch 4
     in force 7:4 CompleteCommit   commit by 7:3, again  NONE, and the answer is 7:4

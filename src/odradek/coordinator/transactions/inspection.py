@@ -1,7 +1,7 @@
 """Transactional ids as lists, as descriptions, and in words for a person.
 
-Nothing here changes anything. "open for 12 s" is what DescribeTransactions, the CLI and
-`/describe/transactions` show alike.
+Nothing here changes state. DescribeTransactions, the CLI and `/describe/transactions` show the same text,
+such as "open for 12 s".
 """
 
 from collections.abc import Collection, Iterator

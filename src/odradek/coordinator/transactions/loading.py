@@ -1,9 +1,9 @@
 """Loading a partition of `__transaction_state`, when its leadership arrives.
 
-The last record of each transactional id is what holds; a tombstone takes it away. What was loaded may not be
-on every in-sync replica yet: answers that build on it wait for that, as for what is appended. A record or
-batch that cannot be understood is left out and logged: one producer that has to start again is better than
-fifty that find no coordinator.
+The last record of each transactional id counts; a tombstone removes the id. Loaded records may not be on
+every in-sync replica yet: answers that depend on them wait for that, as for appended records. A record or
+batch that cannot be decoded is skipped and logged: it is better that one producer has to start again than
+that fifty find no coordinator.
 """
 
 import logging

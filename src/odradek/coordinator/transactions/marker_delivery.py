@@ -1,8 +1,8 @@
-"""Markers: from the decision to end a transaction to the record that says it has ended.
+"""Markers: from the decision to end a transaction to the record that it has ended.
 
-A prepared transaction's markers are written until every partition has its own, whatever comes between; a
-partition that cannot take it now is asked again. Writing one twice does no harm: the second finds no
-transaction open. Nothing of this begins before every in-sync replica has the decision.
+After the decision, markers are sent until every partition has one; a partition that refuses it now gets it
+again later. Writing a marker twice does no harm: the second one finds no open transaction. The first marker
+is sent when every in-sync replica has the decision.
 
     PrepareCommit, partitions t-0 t-1     markers to both; t-0 takes it, t-1 answers NOT_ENOUGH_REPLICAS
     100 ms later                          marker to t-1, which takes it

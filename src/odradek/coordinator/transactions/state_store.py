@@ -83,7 +83,7 @@ class StatePartition:
         return error
 
     def apply(self, transactional_id: str, record: TransactionRecord | None) -> None:
-        """Let a record of the log be current, one that was appended or one that was loaded."""
+        """Make an appended or loaded record of the log the current one."""
         if record is None:
             self.transactions.pop(transactional_id, None)
             return
@@ -126,7 +126,7 @@ class StateStore:
         return partition
 
     def resign(self, index: int) -> None:
-        """Let go of a partition and all that is known of it; nothing if it is not led."""
+        """Drop a partition and its state; does nothing if it is not led."""
         partition = self._led.pop(index, None)
         if partition is not None:
             partition.log.close()

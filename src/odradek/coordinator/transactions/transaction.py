@@ -101,11 +101,11 @@ class Transaction:
 
     @property
     def is_busy(self) -> bool:
-        """Whether requests have to come again: a transaction is ending."""
+        """Whether a transaction is ending: clients must repeat their requests."""
         return self.current.is_prepared
 
     def take(self, record: TransactionRecord) -> None:
-        """Let a record be current."""
+        """Make a record the current one."""
         self.current = record
         self.unmarked = {}
         if record.is_prepared:

@@ -1,7 +1,7 @@
-"""The transaction coordinator: what the producers of transactional ids may ask (KIP-98, KIP-360, KIP-890).
+"""The transaction coordinator: handles the requests of transactional producers (KIP-98, KIP-360, KIP-890).
 
-It finds the transactional id, lets the decision be made elsewhere, has the record stored, and answers when
-every in-sync replica has that.
+It finds the transactional id, calls the module that decides, stores the record, and answers when every
+in-sync replica has it.
 
     init_producer_id    initializing → stored → the producer       or: fence → stored → markers, come again
     add_partitions      membership   → stored → NONE
@@ -105,7 +105,7 @@ class TransactionCoordinator:
         self._trampoline.run(lambda: self.store.resign(index))
 
     def resign_lost(self) -> None:
-        """A log directory went offline: let go of the partitions that were in it."""
+        """Called when a log directory went offline: resign from the partitions in it."""
         for partition in self.store.led():
             if self._reader.bounds(partition.topic_partition) is None:
                 self.resign(partition.topic_partition.partition)

@@ -1,7 +1,7 @@
 """The controller: pure decisions over the cluster image, and the core that takes one event after another.
 
-- `core`: `Controller`, events in, effects out: the order of things, elections won and lost.
-- `active`, `answering`, `deletions`: what the elected controller does with an event, as processes.
+- `core`: `Controller`, events in, effects out: the order of events, elections won and lost.
+- `active`, `answering`, `deletions`: how the elected controller handles events, as processes.
 - `carrying_out`: decisions become writes, changes and messages.
 - `work`: the generators that all of these are; how they pause.
 - `controlled_cluster`: what these share: the image, the fenced writes, the messages to brokers.

@@ -1,7 +1,7 @@
 """What the elected controller does when the cluster changes: one process per event.
 
-A process is a generator of store operations, so it reads as if it waited, and the core drives it. What
-must be done outside goes to the effects in order: what the image took, then the messages, then the answer.
+A process is a generator of store operations, which the core runs; its code reads as if it waited. Its effects
+are, in order: the changes of the image, the messages to brokers, the answer.
 """
 
 from odradek.base.chance import Chance
@@ -132,7 +132,7 @@ class ActiveController:
         known = yield from read_document(path, codec.decode_log_dirs)
         if known is not None and known.value.broker_epoch == broker.epoch:
             return
-        # Killed on a machine that has not been started since: the page cache is whole.
+        # Killed, but its machine has not been rebooted since: the page cache is intact.
         same_boot = known is not None and broker.boot_id != "" and known.value.boot_id == broker.boot_id
         trusted = known is not None and (broker.clean_stop or same_boot)
 

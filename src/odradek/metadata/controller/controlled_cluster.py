@@ -1,8 +1,9 @@
 """The state of one elected controller: the image, its fenced writes, and the messages that follow.
 
 Every write is one atomic batch that begins with a check of the controller epoch: a controller that was
-deposed without noticing changes nothing (Deposed). A partition's state is written on the condition of its
-version, since leaders write their ISR there too (R2); the loser of that race reads again and decides again.
+deposed without noticing changes nothing (Deposed). A partition's state is written only if its version is the
+expected one, since leaders write their ISR there, too (R2); if another write came first, the controller reads
+and decides again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

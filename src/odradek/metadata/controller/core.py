@@ -1,16 +1,16 @@
 """The controller's core without I/O: one event in, the effects that must follow out.
 
-It never waits and makes no outside calls. Events are processed one after another: while an operation is with
-the store, or long work pauses for a turn of the loop, later events queue up (at most REQUESTS_WAITING_MAX
-requests), so every decision is made on an image that holds all earlier ones. A request's way:
+It never waits and makes no outside calls. Events are processed one after another: while a store operation is
+pending, or long work pauses for a turn of the loop, later events queue up (at most REQUESTS_WAITING_MAX
+requests). So every decision uses an image with all earlier decisions. The course of a request:
 
     on_event(RequestArrived(7, CreateTopics(...)))  -> [StoreCall(0, Multi(...))]
     on_event(StoreReplied(0, Committed(...)))       -> [ImageChanged(...), SendToBroker(...), Respond(7, ...)]
 
-Every broker has one of these; the one whose broker holds /controller is active, the others only keep their
-registration alive and wait for their turn, and refuse requests with NOT_CONTROLLER.
+Every broker has a `Controller`. The one whose broker holds /controller is active; the others only keep their
+registration alive, watch /controller, and refuse requests with NOT_CONTROLLER.
 
-Where it is unknown whether a write was done, the image may be wrong: it is read again before the next event.
+If it is unknown whether a write was done, the image may be wrong: it is loaded again before the next event.
 """
 
 from collections import deque

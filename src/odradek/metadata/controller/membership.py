@@ -4,9 +4,9 @@ The controllership is the ephemeral node `/controller`, taken in one write with 
 so that no two controllers ever have the same epoch. A broker that loses watches the node and tries again when
 it is gone.
 
-A node's owner is the session that it lives and dies with. So a broker whose claim was done, while the answer
-was lost, recognises its own node; and it does not mistake the node of its own earlier session, which names
-the same broker and is about to vanish, for that of this one.
+A node's owner is the session with which it is deleted. So a broker whose claim succeeded although the answer
+was lost recognises its own node. And it does not take the node of its earlier session, which names the same
+broker and will soon be deleted, for a node of the current session.
 """
 
 from odradek.base.chance import Chance

@@ -1,7 +1,7 @@
-"""Small items of the controller's work, several of which make one step.
+"""Groups small items of the controller's work into steps.
 
-The controller yields between two steps (`base.execution`), and its host goes on in this turn of the loop or
-in a later one; the controller takes no other event meanwhile, so the image stays as it is.
+The controller yields between two steps (`base.execution`), and its host continues it in this turn of the loop
+or in a later one. The controller handles no other event meanwhile, so the image does not change.
 
     pace = Pace()
     for partition in partitions:
@@ -23,7 +23,7 @@ class Pace:
         self._left = ITEMS_PER_STEP
 
     def is_over(self, items: int = 1) -> bool:
-        """Count items; whether they fill the step, and the next one begins."""
+        """Count items; returns whether they fill the step: then the next step begins."""
         self._left -= items
         if self._left > 0:
             return False

@@ -1,18 +1,18 @@
-"""Whole brokers in one process, without sockets, threads or time of their own: everything by the seed.
+"""Complete brokers in one process, without sockets, threads or real time; the seed decides everything.
 
 - `world`: the clock, the metadata store, the nodes; what happens next.
-- `node`: one life of a broker: its node, its turns, what is asked of it, its end.
+- `node`: one life of a broker (one process): its node, its turns, requests to it, its end.
 - `staging`: carries out the stages of its start and its stop.
 - `threads`: its other threads.
-- `faults`: what a test may set on it.
-- `disk`: a disk as one life holds it.
+- `faults`: the faults that a test can set on it.
+- `disk`: one life's handle of a disk.
 - `cleaner`: compaction.
-- `clocks`: the wall clock of each machine, which may be set.
-- `drawn_time`: where long work is cut into slices.
-- `links`: the network: which connections there are, and their faults.
-- `streams`: one connection as bytes on their way; what is a socket elsewhere.
+- `clocks`: the wall clock of each machine, which a test can set.
+- `drawn_time`: decides where long work is cut into slices.
+- `links`: the network: the connections, and their faults.
+- `streams`: one connection as bytes in transit; it replaces a socket.
 - `client`: the opener's side of a connection, a client's or a broker's.
-- `listener`: the connections of one life, and where their requests go.
+- `listener`: the connections of one life, and the routing of their requests.
 """
 
 from odradek.testing.sim.client import SimClient, SimConnection, SimRequest

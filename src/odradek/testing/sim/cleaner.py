@@ -1,4 +1,4 @@
-"""Compaction in a world: a job is a call of another thread, and reports when it has ended."""
+"""Compaction in a world: a job is a call on another thread, which reports its end."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from odradek.storage.compaction.job import CleanedSegment, CleaningJob, Cleaning
 
 
 class HeldCleaner:
-    """A `CleanerRunner` whose jobs run, and are reported, in steps of their own."""
+    """A `CleanerRunner` whose jobs run in one step, and are reported in another."""
 
     def __init__(self, file_system: FileSystem, background: Background) -> None:
         self._file_system = file_system

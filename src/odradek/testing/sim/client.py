@@ -1,4 +1,4 @@
-"""The opener's side of connections to brokers: requests out as the wire's bytes, their outcomes back.
+"""The opener's side of connections to brokers: sends requests as wire bytes, and receives the outcomes.
 
     connection.send(request, version, done)     on its way
     a step                                      the node gets it
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from odradek.testing.sim.links import Links
 
 CLIENT_HOST: Final = "10.0.0.1"
-"""Where clients are that were given no other place."""
+"""The default host of clients."""
 CLIENT_PORT: Final = 4000
 NEVER_MS: Final = 1 << 40
-"""The time of a request whose client waits for as long as it takes."""
+"""The timeout of a request whose client waits without limit."""
 
 
 class Owner(Protocol):
-    """Who has a connection: a client, or one life of a broker."""
+    """The owner of a connection: a client, or one life of a broker."""
 
     @property
     def clock(self) -> Clock:
-        """By which its requests time out."""
+        """The clock of its request timeouts."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether outcomes reach it."""
+        """Whether it can receive outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimClient:
-    """A client, which lives as long as its world."""
+    """A client, which exists as long as its world."""
 
     clock: Clock
     host: str = CLIENT_HOST
@@ -77,14 +77,14 @@ class SimConnection:
         """
         self.stream = Stream(links, self, peer, ways, listener)
         self.reset_because = ""
-        """Why it has ended, when its owner knows; "" before."""
+        """Why it has ended, once its owner knows; "" before."""
         self.client_id = client_id
-        """Under which its requests are sent."""
+        """The client id of its requests."""
         self._owner = owner
         self._timer = timer
         self._on_answer = on_answer
         self._pipeline = RequestPipeline(f"broker {ways[1]}", owner.clock, client_id=client_id)
-        # What is called with whose outcome, by correlation id, and when its time runs out.
+        # The callbacks of the pending requests by correlation id, and their timeouts.
         self._waiting: dict[int, tuple[Callable[[Outcome], None], TimedCall | None]] = {}
         links.add(self.stream)
 
@@ -108,7 +108,7 @@ class SimConnection:
         *,
         timeout_ms: int = NEVER_MS,
     ) -> SentRequest:
-        """Put a request on its way; `done` gets its outcome, later, if it is one that is answered."""
+        """Send a request; `done` is called later with its outcome, if the request is one that is answered."""
         sent, parts = self._pipeline.send(request, version, timeout_ms)
         if is_answered(request):
             deadline = None
@@ -122,7 +122,7 @@ class SimConnection:
         return sent
 
     def arrive(self) -> None:
-        """Take the steps in which what was sent reaches the node, and is handled, before any other step."""
+        """Run the steps in which the sent requests reach the node and are handled, before any other step."""
         while self.stream.has_sent:
             self.stream.reach_server()
         side = self.stream.server_side
@@ -136,11 +136,11 @@ class SimConnection:
         self._end("closed by its owner")
 
     def lose(self) -> None:
-        """Lose it, with all that is on its way; both sides learn of that before any other step."""
+        """Lose it and all bytes in transit; both sides notice before any other step."""
         self.stream.lose()
 
     def steps(self) -> list[Callable[[], None]]:
-        """What may happen next on it."""
+        """The steps that can happen next on it."""
         return self.stream.steps()
 
     def _expire(self) -> None:
@@ -210,7 +210,7 @@ class SimRequest(Generic[ResponseT]):
         self._ended(self.client)
 
     def arrive(self) -> SimRequest[ResponseT]:
-        """Take the steps in which it reaches the node, and is handled, before any other step."""
+        """Run the steps in which it reaches the node and is handled, before any other step."""
         self.client.arrive()
         return self
 
@@ -226,7 +226,7 @@ class SimRequest(Generic[ResponseT]):
 
     @property
     def answer(self) -> ResponseT:
-        """The answer, which has come."""
+        """The answer, which must have arrived."""
         answers = self.answers
         assert answers, f"{type(self.request).__name__} is not answered"
         return answers[0]

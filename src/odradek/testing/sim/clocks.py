@@ -1,9 +1,9 @@
-"""The clocks of a world: one time that passes for all, and what each machine's wall clock says.
+"""The clocks of a world: one monotonic time for all, and a wall clock for each machine.
 
     clock.advance(10)               ten milliseconds pass, everywhere
     machine.jump(-3_600_000)        that machine's wall clock is set back an hour; no time passes
 
-As on a machine, a wall clock that is set moves neither timers nor deadlines, which go by the monotonic clock.
+As on a real machine, setting the wall clock moves neither timers nor deadlines: they use the monotonic clock.
 """
 
 from odradek.base.clock import ManualClock
@@ -26,7 +26,7 @@ class MachineClock:
         return self._world.monotonic_ms()
 
     def advance(self, by_ms: int) -> None:
-        """Let time pass, for the whole world, without letting anything happen."""
+        """Let time pass for the whole world without running any step."""
         self._world.advance(by_ms)
 
     def jump(self, by_ms: int) -> None:

@@ -1,13 +1,12 @@
-"""A disk as one life of a broker holds it: another life on the same disk has a handle of its own.
+"""A disk as one life of a broker (one process) sees it: each life on the same disk has a separate handle.
 
     handle = DiskHandle(disk)       what the node is given; every operation goes to the disk
     handle.close()                  its life is over: each operation raises `Died` and does nothing
-    handle.faults.is_full = True    what needs room is refused (ENOSPC)
-    handle.close_after(7, die)      seven more operations are done, then `die` is called, in the midst of
-                                    whatever was at work, and the eighth raises `Died`
+    handle.faults.is_full = True    writes that need space fail (ENOSPC)
+    handle.close_after(7, die)      seven more operations are done, then `die` is called, in the middle of
+                                    the work under way, and the eighth operation raises `Died`
 
-Invariant: after `close` nothing that the life has opened changes what is on the disk, nor reads what the next
-life writes there.
+Invariant: after `close` no file that the life opened can change the disk, or read what the next life writes.
 """
 
 import errno
@@ -20,7 +19,7 @@ from odradek.storage.files import DirectoryLock, File, FileSystem, PinnedFile
 
 
 class Died(BaseException):
-    """The life whose code this is is over: its code ends here. No `except Exception` keeps it from that."""
+    """Ends the code of a life that is over; a BaseException, so that no `except Exception` catches it."""
 
 
 class DiskHandle:
@@ -31,23 +30,23 @@ class DiskHandle:
     ) -> None:
         """`record` is called with the kind, the path and a detail of each operation, before it is done."""
         self.faults = DiskFaults()
-        """Those that hold; `sim.threads` sees to the slow disk."""
+        """The disk's faults; `sim.threads` implements the slow disk."""
         self._disk = disk
         self._record = record
         self._is_closed = False
-        # How many more operations are done, and what is called then; None without an end in sight.
+        # How many more operations are done, and the callback after them; None without a limit.
         self._left: tuple[int, Callable[[], None]] | None = None
 
     def close(self) -> None:
-        """Refuse everything from here on."""
+        """Refuse every operation from now on."""
         self._is_closed = True
 
     def close_after(self, operations: int, die: Callable[[], None]) -> None:
-        """Do so many more operations, then call `die`, which closes this handle."""
+        """Do this many more operations, then call `die`, which closes this handle."""
         self._left = (operations, die)
 
     def operate(self, kind: str, path: str, detail: int = 0) -> None:
-        """Called before each operation; raises Died."""
+        """Called before each operation; raises Died if the life is over."""
         if self._left is not None:
             left, die = self._left
             if left == 0:
@@ -60,7 +59,7 @@ class DiskHandle:
         self._record(kind, path, detail)
 
     def check_room(self, path: str) -> None:
-        """Called before what needs room; raises OSError on a full disk."""
+        """Called before each write that needs space; raises OSError on a full disk."""
         if self.faults.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 

@@ -1,4 +1,4 @@
-"""A short clock that chance moves, so that long work is cut into slices where the seed says."""
+"""A short clock that advances at random, so that the seed decides where long work is cut into slices."""
 
 from typing import Final
 
@@ -6,11 +6,11 @@ from odradek.base.chance import Chance
 from odradek.base.execution import TURN_NS
 
 USUAL_STEPS: Final = (1, 2, 5, 40)
-"""How many steps a usual slice may have, in one life of a node; which of these, its seed says."""
+"""The choices for the usual number of steps in a slice; the seed chooses one for each life of a node."""
 
 
 class DrawnTime:
-    """Every look at it moves it on, by twice the usual time of a step at most."""
+    """Every reading advances it, by twice the usual time of a step at most."""
 
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
@@ -24,7 +24,7 @@ class DrawnTime:
 
 
 class CountedTime:
-    """Every look at it moves it on by the same time: for tests of slices."""
+    """Every reading advances it by the same time: for tests of slices."""
 
     def __init__(self, step_ns: int = TURN_NS) -> None:
         self._step_ns = step_ns

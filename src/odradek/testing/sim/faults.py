@@ -1,4 +1,4 @@
-"""The faults of one simulated node: the same verbs as for a broker of tests, in the world's time.
+"""The faults of one simulated node: the same methods as for a test broker, in the world's time.
 
 node.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", times=2)
 node.faults.delay(0.5, "LeaderAndIsr", asker="brokers")
@@ -20,7 +20,7 @@ LOOK_EVERY_MS: Final = 5
 
 
 def faults_of(node: SimNode) -> Faults:
-    """What can be done to a node whose logs are open, for as long as it lives."""
+    """Returns the faults of a node whose logs are open; valid until the node's life ends."""
     listeners = node.listeners
     reach = Reach(node.node, node.files.faults, listeners.refuse, listeners.drop, has_brokers=True)
 

@@ -1,4 +1,4 @@
-"""The network of a world: connections between brokers, and of clients to brokers, and their faults.
+"""The network of a world: connections of brokers and clients to brokers, and their faults.
 
     world.cut(1, 2)             nothing passes between 1 and 2; with `one_way`, nothing from 1 to 2
     world.isolate(1)            nothing passes to or from 1, but to the metadata store
@@ -6,10 +6,10 @@
     world.links.slow(1, 2, ms)  what 1 sends to 2 takes so long
     world.links.drop(1, 2)      the connections that 1 opened to 2 end, with all that is on its way in them
 
-A place is a broker's id or a host of clients (`"10.0.0.1"`), so each of these is for clients too. Each
-delivery is a step of the world (`streams`), and the seed chooses among the connections. Within a connection,
-and in each direction of it, order is kept. A cut loses nothing by itself: bytes are held, as TCP sends them
-again; but a request whose time runs out ends its connection, and what is still on its way there is lost.
+A place is a broker's id or a host of clients (`"10.0.0.1"`), so each of these applies to clients, too. Each
+delivery is a step of the world (`streams`), and the seed chooses among the connections. Each direction of a
+connection keeps its order. A cut by itself loses nothing: bytes are held, since TCP would send them again.
+But a request that times out ends its connection, and all bytes in transit on it are lost.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Links:
         self._streams.append(stream)
 
     def end_life(self, node: SimNode, power_is_lost: Chance | None) -> None:
-        """A process is gone; of what its machine had not sent yet some is lost when that has no power."""
+        """Called when a process has ended; on a power loss some of the machine's unsent bytes are lost."""
         for stream in self._streams:
             side = stream.server_side
             is_server = side is not None and side.server is node.listeners
@@ -125,7 +125,7 @@ class Links:
     # --- what happens next
 
     def steps(self) -> list[Callable[[], None]]:
-        """What may arrive now: the first of each direction of each connection."""
+        """The deliveries that can happen now: the first of each direction of each connection."""
         self._streams = [one for one in self._streams if not one.is_over]
         return [step for stream in self._streams for step in stream.steps()]
 

@@ -1,7 +1,7 @@
-"""The listeners of one life of a broker: which connections it has, and where their requests go.
+"""The listeners of one life of a broker: its connections, and the routing of their requests.
 
-It is what `server.edge.listener` is in a process: the same connections, served in the same turns. A life that
-ends takes its connections along.
+It replaces `server.edge.listener` of a real process: the same connections, served in the same turns. When a
+life ends, its connections end, too.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""One life of a broker of the simulation: its node, its handle of the disk, and what it has waiting.
+"""One life of a simulated broker (one process): its node, its disk handle, and its pending work.
 
     starting    the stages of `server.node.stages.start`, one after another, each in steps of the world
     serving     clients' frames go in; turns, threads and timers are steps
     stopping    the stages of `stop`
-    over        stopped, killed, or not started: nothing of it happens any more
+    over        stopped, killed, or not started: it has no more steps
 
-A life may be killed between any two steps, also of its start and its stop, and, by `kill_within`, between two
-disk operations of one step.
+A life can be killed between any two steps, also of its start and its stop, and, with `kill_within`, between
+two two disk operations of one step.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
-"""One connection as the network of a world has it: bytes each way, in order, until it ends.
+"""One connection in the network of a world: bytes in both directions, in order, until it ends.
 
     opener                                            server
     send(data)    ──────── on their way, oldest first ────────►  a `ServerConnection` reads
     on_bytes      ◄──────── on their way, oldest first ────────  and writes
 
-The opener is a client or a broker; the server's side is the very `ServerConnection` that a broker's process
-has, over a `ServerSide` in place of a socket. So order, what a request holds back, what stops the reading,
-and what ends with a connection are the same.
+The opener is a client or a broker. The server's side is the same `ServerConnection` as in a broker's process,
+over a `ServerSide` in place of a socket. So the order of answers, back-pressure on reading, and the effects
+of a connection's end are the same.
 
-A delivery is a step of the world: of the oldest that is on its way in one direction, when it is due, nothing
-cuts the two places, and the receiver reads. An end travels behind what was sent before it:
+A delivery is a step of the world. It delivers the oldest bytes of one direction, if they are due, no cut
+separates the two places, and the receiver reads. The end of a connection arrives after the bytes before it:
 
     the opener closes or dies      what it has sent arrives, then its end
     the broker closes, or dies     what it has written arrives, then its end
     a power cut                    of what the machine had sent some arrives, by chance
     reset, abort                   what is on its way is lost; the end arrives
 
-As with a socket, a broker that has stopped reading does not notice the end before it writes.
+As with a socket, a broker that has stopped reading notices the end only when it writes.
 """
 
 from __future__ import annotations

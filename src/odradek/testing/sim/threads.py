@@ -1,6 +1,6 @@
 """The other threads of one life: calls that run, and are reported, in steps of the world.
 
-On a slow disk a call begins so much later; calls overtake each other, as the seed says.
+On a slow disk a call begins later by the fault's delay; the seed decides which calls overtake others.
 """
 
 from collections.abc import Callable

@@ -11,12 +11,12 @@
     world.jump_clock(2, -3_600_000)             a machine's wall clock is set
     world.nodes[1].faults.full_disk()           one broker's requests, connections, disk (`faults`)
 
-A step is the smallest thing that happens: one turn of one node's loop, one advance of its timers, a call of
-its threads, the report of one, a request that the store executes, an event that reaches the holder of a
-session, a frame or an answer that arrives at a client or a broker, one stage of a start or a stop. Among
-those that may come next the seed chooses. Turns of a node keep their order, and so does what is on one
-connection or in one session; calls of threads overtake each other. So one seed is one history, and other
-seeds are other interleavings; a `trace` holds it in words.
+A step is the smallest unit of the simulation: one turn of one node's loop, one advance of its timers, a call
+on one of its threads, the report of such a call, a request that the store executes, an event that reaches the
+holder of a session, a frame or an answer that arrives at a client or a broker, one stage of a start or stop.
+The seed chooses among the steps that can come next. Order is kept among a node's turns, on a connection and
+in a session; calls on threads can overtake each other. So each seed gives one history, and another seed
+another interleaving; `trace` holds the history as text.
 """
 
 from collections.abc import Callable
@@ -118,7 +118,7 @@ class World:
         executed: bool,
         of: Callable[[Operation], bool] = lambda operation: True,
     ) -> None:
-        """Lose the answer of the next operation of a broker's session of which `of` holds, and its watches.
+        """Lose the session's watches and the answer of its next operation for which `of` returns True.
 
         The broker is told CONNECTION_LOSS and Reconnected, and does not know whether it was `executed`.
         """
@@ -169,7 +169,7 @@ class World:
     # --- what happens next
 
     def steps(self) -> list[Callable[[], None]]:
-        """What may happen next without time passing, in an order that depends on nothing but history."""
+        """The steps that can happen next without time passing, in an order that depends only on history."""
         found = self.store.steps()
         for node in self.nodes.values():
             found.extend(node.steps())
@@ -177,7 +177,7 @@ class World:
         return found
 
     def step(self) -> bool:
-        """Let one thing happen, chosen by the seed; False when there is nothing to happen now."""
+        """Run one step, chosen by the seed; returns False if there is none now."""
         steps = self.steps()
         if not steps:
             return False
@@ -188,14 +188,14 @@ class World:
         return True
 
     def settle(self) -> int:
-        """Let everything happen that needs no time; how many steps that took."""
+        """Run all steps that need no time to pass; returns their number."""
         count = 0
         while self.step():
             count += 1
         return count
 
     def advance(self, by_ms: int) -> None:
-        """Let time pass, timer by timer; between them everything settles."""
+        """Let time pass, timer by timer; after each one, `settle`."""
         end_ms = self.clock.monotonic_ms() + by_ms
         self.settle()
         while (due_ms := self._next_expiration_ms()) is not None and due_ms <= end_ms:
