@@ -28,8 +28,7 @@ CONNECTION = (BOOTSTRAP, CONFIG)
 
 
 def client_config(options: Options) -> ClientConfig:
-    """The client's configuration: from options, else the properties file, else the environment.
-    Raises SettingError."""
+    """The client's configuration: options, else properties file, else environment. Raises SettingError."""
     config = ClientConfig(os.environ.get(SERVERS_VARIABLE) or ClientConfig().bootstrap_servers)
     warnings: list[str] = []
     if options.config is not None:

@@ -39,7 +39,7 @@ class BrokerImage:
     # In the order of advertised.listeners; never empty.
     endpoints: tuple[Endpoint, ...]
     rack: str | None = None
-    # Grows with every registration, over the whole store: tells two registrations of one broker apart.
+    # Grows with every registration in the store, so it distinguishes two registrations of one broker.
     epoch: int = -1
     # The ids of its log directories (R15).
     log_dir_ids: tuple[UUID, ...] = ()

@@ -190,7 +190,7 @@ class MemoryStore:
         """Execute what waits, oldest first, also what is submitted meanwhile; returns how many requests.
 
         What happened reaches the holders before the next request is executed. Inside an event that it
-        delivers it does nothing: the call further up goes on.
+        delivers it does nothing: the outer call continues.
         """
         if self._delivering:
             return 0

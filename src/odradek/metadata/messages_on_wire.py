@@ -60,7 +60,7 @@ OrderResponse: TypeAlias = LeaderAndIsrResponse | StopReplicaResponse | UpdateMe
 
 LEADER_DURING_DELETE: Final[BrokerId] = -2
 FULL: Final = 2
-"""The type of an UpdateMetadata that names every topic, some without partitions, which another one tells."""
+"""The type of an UpdateMetadata that names every topic; a later message has the partitions of some."""
 TOPICS_PER_PART: Final = 20
 PARTITIONS_PER_STEP: Final = 100
 

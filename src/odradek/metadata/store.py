@@ -135,7 +135,7 @@ class GetChildren:
 
 @value
 class Exists:
-    """Ask whether a node is there; `watch` also tells when a missing one is made."""
+    """Ask whether a node exists; `watch` also fires when a missing one is created."""
 
     path: str
     watch: bool = False
@@ -143,9 +143,9 @@ class Exists:
 
 @value
 class Reads:
-    """Do all of these reads in order, each with a result of its own. At least one, at most READS_MAX.
+    """Do all of these reads in order, each with a separate result. At least one, at most READS_MAX.
 
-    One trip to the store instead of many; writes of others may come between two of them.
+    This is one round trip instead of many; writes of other sessions may come between two reads.
     """
 
     operations: tuple["ReadOperation", ...]

@@ -79,7 +79,7 @@ class ClassicProtocol:
         self._carry_out_all(sync(self.membership, request, respond))
 
     def hear(self, event: GroupEvent, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
-        """Handle a Heartbeat or an OffsetCommit; returns the code to answer with."""
+        """Apply a Heartbeat or an OffsetCommit to the member's session; returns the code to answer with."""
         code, effects = hear(self.membership, event, member_id, instance_id, generation)
         self._carry_out_all(effects)
         return code

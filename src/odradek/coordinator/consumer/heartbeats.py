@@ -3,7 +3,7 @@
 One step updates everything: the member, the topics of its subscription, the group's epoch, the target, the
 member's share. If neither the member nor the group has changed, a heartbeat writes nothing.
 
-    request's epoch    0 joins; above 0 goes on; -1 and -2 leave (`leaving`)
+    request's epoch    0 joins; above 0 stays; -1 and -2 leave (`leaving`)
     a field is None    unchanged since the last heartbeat
     the answer         has an assignment where that changed, and for a member that joins or sends all fields
 """

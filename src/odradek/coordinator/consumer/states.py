@@ -7,7 +7,7 @@ A member goes from one target assignment to the next:
 
     Stable ── has to give back ──► UnrevokedPartitions ── has given back ──┐
       ▲                                                                     ▼
-      └── has everything ── UnreleasedPartitions ◄── others have not let go yet
+      └── has everything ── UnreleasedPartitions ◄── others have not revoked yet
 """
 
 from collections.abc import Mapping

@@ -64,7 +64,7 @@ def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str])
 def described(group: Group) -> Steps[DescribedGroup]:
     """One group with its members, as they are now; what they offered is shown only while it is stable.
 
-    Kafka does so, too. What is told of the members is taken in the first step, the answer made in others.
+    Kafka does so, too. The first step copies the members' data, later steps build the answer.
     """
     membership = group.membership
     protocol = membership.protocol_name if membership.state is GroupState.STABLE else None

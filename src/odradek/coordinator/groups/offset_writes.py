@@ -6,7 +6,7 @@ that names many partitions is prepared in steps before that, or is done in parts
     commit of 20 offsets        one step: refusals, records, append
     commit of 2,000             steps: refusals, one batch of records
                                 one step: finds the group, checks the member, appends the batch, and it counts
-    deletion of 2,000           one step for each DELETED_AT_ONCE: each partition is a deletion of its own
+    deletion of 2,000           one step for each DELETED_AT_ONCE: each partition is deleted by itself
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -127,7 +127,7 @@ class OffsetWrites:
     ) -> None:
         """TxnOffsetCommit: write offsets as the producer's, to count when its transaction commits.
 
-        A producer that tells no member and no generation is not checked to be one (KIP-447).
+        A request without member id and generation is not checked for membership (KIP-447).
         """
 
         def decide() -> None:

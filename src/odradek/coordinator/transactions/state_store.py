@@ -113,7 +113,7 @@ class StateStore:
         self._led: dict[int, StatePartition] = {}
 
     def lead(self, index: int, coordinator_epoch: LeaderEpoch) -> StatePartition:
-        """Begin with a partition, which has to be loaded before it serves requests."""
+        """Add a partition that this broker now leads; it must be loaded before it serves requests."""
         self.resign(index)
         log: StateLog = PartitionLog(
             TopicPartition(TRANSACTION_STATE_TOPIC, index),

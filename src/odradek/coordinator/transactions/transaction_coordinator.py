@@ -360,7 +360,7 @@ class TransactionCoordinator:
         self._run_steps(self._look_at_all(self._remove_if_expired))
 
     def _look_at_all(self, look: Callable[[StatePartition, Transaction], bool]) -> Steps[None]:
-        """Let `look` see every transactional id; it tells whether it wrote something."""
+        """Call `look` for every transactional id, in steps; it returns whether it wrote something."""
         for count, (partition, transaction) in enumerate(self.store.transactions(), 1):
             is_known = partition.transactions.get(transaction.transactional_id) is transaction
             if (partition.is_led and is_known and look(partition, transaction)) or (

@@ -123,10 +123,10 @@ class ActiveController:
         yield from self._cluster.flush()
 
     def _admit(self, broker: BrokerImage) -> StoreSteps[None]:
-        """R15: before a newly registered broker counts, take back what it may have lost.
+        """R15: before a newly registered broker counts as live, remove roles where records may be lost.
 
-        Which partitions were in a log directory that it misses is found out one by one: ordered to lead or
-        follow one of them, the broker answers KAFKA_STORAGE_ERROR.
+        The partitions of a missing log directory are found one by one: when ordered to lead or follow one of
+        them, the broker answers KAFKA_STORAGE_ERROR.
         """
         path = paths.known_log_dirs(broker.broker_id)
         known = yield from read_document(path, codec.decode_log_dirs)

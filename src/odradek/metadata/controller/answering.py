@@ -223,7 +223,7 @@ class RequestAnswering:
 
 
 def _outcomes(decisions: Iterable[Decision[Outcome]]) -> StoreSteps[tuple[Outcome, ...]]:
-    """What the decisions come to when none is carried out."""
+    """The outcomes of the decisions if none is carried out."""
     outcomes: list[Outcome] = []
     pace = Pace()
     for decision in decisions:

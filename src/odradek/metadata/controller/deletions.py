@@ -100,7 +100,7 @@ class TopicDeletions:
     def _remove_partitions(self, topic: TopicImage) -> StoreSteps[list[WriteOperation]]:
         """Remove the nodes of most partitions of a wide topic, and return the removals still to be written.
 
-        The topic's mark stands until its own nodes go: a controller that takes over in between goes on.
+        The topic's mark stays until its own nodes are deleted: a controller elected in between continues.
         """
         removals = iter(partition_removals(topic))
         while len(pairs := list(islice(removals, WRITES_PER_BATCH))) == WRITES_PER_BATCH:

@@ -129,7 +129,7 @@ class Resigned:
 class EventFailed:
     """An event other than a request could not be dealt with; the message is for the operator.
 
-    After `Started` the broker has not joined the cluster. After others the controller goes on.
+    After `Started` the broker has not joined the cluster. After other events the controller continues.
     """
 
     event: ControllerEvent

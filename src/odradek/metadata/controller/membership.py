@@ -47,7 +47,7 @@ def join(
 def compete(broker_id: BrokerId, session: int, timestamp_ms: int) -> StoreSteps[int | None]:
     """Become the controller, or learn that another one is; returns the version of the epoch's node, or None.
 
-    Either way a watch on `/controller` tells when that changes.
+    Either way a watch on `/controller` fires when that changes.
     """
     claim = Create(paths.CONTROLLER, codec.encode_controller(broker_id, timestamp_ms), ephemeral=True)
     for _ in range(ATTEMPTS_MAX):

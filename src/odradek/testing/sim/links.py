@@ -2,7 +2,7 @@
 
     world.cut(1, 2)             nothing passes between 1 and 2; with `one_way`, nothing from 1 to 2
     world.isolate(1)            nothing passes to or from 1, but to the metadata store
-    world.heal()                everything passes again; what is held goes on, in its order
+    world.heal()                everything passes again; held bytes are delivered in order
     world.links.slow(1, 2, ms)  what 1 sends to 2 takes so long
     world.links.drop(1, 2)      the connections that 1 opened to 2 end, with all that is on its way in them
 

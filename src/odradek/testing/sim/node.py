@@ -98,7 +98,7 @@ class SimNode:
         self.short_clock: ShortClock = DrawnTime(SeededChance(world.chance.below(1 << 32)))
         """Ends the slices of long work; a test may put another one in its place."""
         self.disk: MemoryFileSystem = world.disk(broker_id)
-        """What outlives it."""
+        """The disk, which outlives this life."""
         self.files = DiskHandle(self.disk, partial(world.record_disk, broker_id))
         """The disk as this life holds it."""
         self.session: MemorySession = world.store_session(broker_id)
@@ -106,9 +106,9 @@ class SimNode:
         self.timer = Timer(self.clock)
         self.turns = Turns()
         self.calls = SimThreads(self.clock, self.files.faults)
-        """What this life has given to other threads."""
+        """The calls of this life on other threads."""
         self.findings: list[Finding] = []
-        """What it found not to be as it should: at its start, and later."""
+        """What it reported as not in order, at its start and later."""
         self.failures: list[str] = []
         """Why the node could not go on."""
         self.is_over = False
@@ -224,7 +224,7 @@ class SimNode:
         self._end()
 
     def _end(self, *, power_is_lost: bool = False) -> None:
-        """The process is gone: whatever it still holds is of no effect."""
+        """End the process: its pending work has no effect any more."""
         self.is_over = True
         self.life.end()
         self.world.links.end_life(self, self.world.chance if power_is_lost else None)
@@ -277,9 +277,9 @@ class SimNode:
     # --- ends
 
     def kill(self) -> None:
-        """Die at once, as by kill -9: what is on the disk stays, and locks go.
+        """Die at once, as by kill -9: the disk keeps its content, locks are released.
 
-        Of what was on its way to the metadata store some arrives; then its session ends there.
+        Some of its requests in transit to the metadata store arrive; then its session ends there.
         """
         self._die()
 
@@ -293,16 +293,16 @@ class SimNode:
             session.lose_holder(self.world.chance)
 
     def kill_within(self, operations: int) -> None:
-        """Die after so many more operations on the disk, in the midst of what is at work then."""
+        """Die after this many more disk operations, in the middle of the work then under way."""
         self.files.close_after(operations, self.kill)
 
     def lose_power(self) -> None:
-        """Die, and lose what was not synced, and what was not sent, by the seed."""
+        """Die, and lose a part, chosen by the seed, of what was not synced and not sent."""
         self._die(power_is_lost=True)
         self.disk.crash(self.world.chance)
 
     def lose_power_within(self, operations: int) -> None:
-        """Lose the power after so many more operations on the disk, in the midst of what is at work then."""
+        """Lose power after this many more disk operations, in the middle of the work then under way."""
         self.files.close_after(operations, self.lose_power)
 
     def begin_stop(self) -> None:
@@ -361,7 +361,7 @@ class SimNode:
             version = handler.highest_version
         if on is not None:
             return SimRequest(on, request, version)
-        # What is not answered may still be at work when its connection seems to be idle.
+        # An unanswered request may still be under way when its connection seems idle.
         connection = self._idle_connection(client_id) if is_answered(request) else None
         return SimRequest(connection or self.connect(client_id), request, version, self._reuse)
 
@@ -379,7 +379,7 @@ class SimNode:
     def ask(
         self, request: Request[ResponseT], version: int | None = None, *, client_id: str = "test"
     ) -> ResponseT:
-        """The answer to a request that is answered without time passing."""
+        """Send a request that is answered without time passing; returns the answer."""
         sent = self.send(request, version, client_id=client_id)
         self.settle()
         return sent.answer

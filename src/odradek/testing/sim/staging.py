@@ -44,7 +44,7 @@ class Staging:
         self._go_on(None)
 
     def drop(self) -> None:
-        """Carry out no more."""
+        """Stop carrying out stages."""
         sequence = self._sequence
         if sequence is not None and getgeneratorstate(sequence) != GEN_RUNNING:  # else it ends in `_resume`
             sequence.close()

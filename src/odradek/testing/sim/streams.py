@@ -36,7 +36,7 @@ Place: TypeAlias = BrokerId | str
 """Where one end of a connection is: a broker, or the host of clients."""
 
 LOW_DIVISOR = 4
-"""Writing goes on when no more than this part of the limit is unsent, as on asyncio's transports."""
+"""Writing continues when at most this part of the limit is unsent, as on asyncio's transports."""
 
 
 @value
@@ -151,7 +151,7 @@ class Stream:
     # --- faults
 
     def drop(self) -> None:
-        """End it on the network: nothing that is on its way arrives, and both sides learn of the end."""
+        """End it in the network: bytes in transit are lost, and both sides are notified of the end."""
         self._to_server.clear()
         self._to_opener.clear()
         self._put_to_server(End("reset on the way"))
@@ -168,7 +168,7 @@ class Stream:
             self.opener.on_end("lost")
 
     def lose_some(self, of: Place, chance: Chance) -> None:
-        """Lose what the machine at that place had not sent yet, by chance, when its power goes."""
+        """Lose a random part of what the machine at that place had not sent, on a power loss."""
         for place, way in zip(self.between, (self._to_server, self._to_opener), strict=True):
             if place == of:
                 kept = chance.below(len(way) + 1)
@@ -207,7 +207,7 @@ class Stream:
         return [way[0][0] for way in (self._to_server, self._to_opener) if way and way[0][0] > now_ms]
 
     def reach_server(self) -> None:
-        """Let the server have the oldest that is on its way there."""
+        """Deliver the oldest bytes in transit to the server."""
         side = self.server_side or self._accept()
         if side is None or side.is_over:
             self._to_server.clear()
@@ -220,7 +220,7 @@ class Stream:
             side.on_bytes(data)
 
     def reach_opener(self) -> None:
-        """Let the opener have the oldest that is on its way to it."""
+        """Deliver the oldest bytes in transit to the opener."""
         if not (self.is_open and self.opener.is_alive):  # the other machine answers with a reset
             self._to_opener.clear()
             if self.server_side is not None:
@@ -239,7 +239,7 @@ class Stream:
         return due_ms <= self._network.now_ms() and not self._network.is_cut(a, b)
 
     def _accept(self) -> ServerSide | None:
-        """The server's side; None where nobody accepts the connection, which its opener is then told."""
+        """The server's side; None if no server accepts the connection: then its opener is notified."""
         server = self._network.server_at(self.between[1])
         if isinstance(self._to_server[0][1], End):
             return None
@@ -257,7 +257,7 @@ class Stream:
         self._put_to_opener(data)
 
     def end_to_opener(self, reason: str, *, is_reset: bool = False) -> None:
-        """Let the opener learn of the end, behind what was written, or in place of it."""
+        """Send the end to the opener, after the written bytes; a reset drops those in transit first."""
         if is_reset:
             self._to_opener.clear()
         self._put_to_opener(End(reason))
@@ -280,14 +280,14 @@ class ServerSide:
         self.is_reading = True
         """Whether the connection takes bytes."""
         self.is_over = False
-        """Whether the connection has been told of the end, or its process is gone."""
+        """Whether the connection was notified of the end, or its process has ended."""
         self._stream = stream
         # No more is read or written.
         self._is_closing = False
         # Written, and not taken by the opener.
         self._unsent_bytes = 0
         self._unsent_bytes_high = 0
-        # Whether the connection was told that its peer does not take its answers.
+        # Whether the connection was notified that its peer does not take its answers.
         self._is_choked = False
 
     def accept(self) -> None:
@@ -295,7 +295,7 @@ class ServerSide:
         self.connection.connection_made(self)
 
     def die(self) -> None:
-        """The process is gone, without a word to what it was."""
+        """The process has ended; its code is not notified."""
         if not self.is_over:
             self.is_over = True
             self._stream.end_to_opener("the broker has gone")
@@ -303,7 +303,7 @@ class ServerSide:
     # --- the network's side
 
     def on_bytes(self, data: bytes) -> None:
-        """Bytes have come; what the connection does not read any more is lost with it."""
+        """Called with bytes that have arrived; those that the connection never reads are lost with it."""
         rest = memoryview(data)
         while rest and not self._is_closing:
             place = self.connection.get_buffer(-1)
@@ -318,7 +318,7 @@ class ServerSide:
         self.on_reset()
 
     def on_reset(self) -> None:
-        """Nobody is there any more."""
+        """The opener has reset the connection."""
         self._is_closing = True
         self._unsent_bytes = 0
         self.server.later(self._finish)
@@ -332,7 +332,7 @@ class ServerSide:
             self.server.later(self._finish)
 
     def lose(self) -> None:
-        """Nobody is there any more, which the broker notices at once."""
+        """The opener is gone, and the broker notices at once."""
         self._is_closing = True
         if self.server.is_alive:
             self._finish()

@@ -120,7 +120,7 @@ class World:
     ) -> None:
         """Lose the session's watches and the answer of its next operation for which `of` returns True.
 
-        The broker is told CONNECTION_LOSS and Reconnected, and does not know whether it was `executed`.
+        The broker gets CONNECTION_LOSS and Reconnected, which do not show whether it was `executed`.
         """
         self.nodes[broker_id].session.lose_answer(of, executed=executed)
 
