@@ -1,6 +1,6 @@
-"""Appending to one partition led here: the checks before, the log's errors as codes, HW after (R6, R7).
+"""Appends to one partition that this broker leads: checks, the log's errors as codes, then HW (R6, R7).
 
-Invariant: one partition's error never affects another partition. Nothing is written unless the returned
+Invariants: one partition's error never affects another partition; nothing is written unless the returned
 status says so.
 """
 
@@ -33,14 +33,14 @@ ACKS: Final = (ACKS_ALL, ACKS_NONE, ACKS_LEADER)
 
 @dataclass(frozen=True, slots=True)
 class CheckedRecords:
-    """Batches that were validated for one log, and are good for no other that has its name later."""
+    """Batches validated for one log; invalid for a log of the same name that is created later."""
 
     records: ValidatedRecords
     log: ReplicatedLog
 
 
 Batches: TypeAlias = Buffer | CheckedRecords | LogError | ErrorCode
-"""What is to be appended to one partition: as it came, or validated, or why it was refused."""
+"""One partition's part of an append: the bytes as received, the validated batches, or the refusal."""
 
 _WITHOUT_LOG_START: Final = frozenset(
     {
@@ -72,7 +72,7 @@ class Appender:
     def check(
         self, entries: Mapping[TopicPartition, Buffer]
     ) -> RecordSteps[Mapping[TopicPartition, Batches]]:
-        """Validate a client's batches; if that fails, the result makes `append` answer with the reason."""
+        """Validate a client's batches; where that fails, the result makes `append` answer with the error."""
         now_ms = self._clock.wall_ms()
         checked: dict[TopicPartition, Batches] = {}
         for topic_partition, batches in entries.items():
@@ -98,7 +98,7 @@ class Appender:
         origin: Origin,
         internal_allowed: bool,
     ) -> ProduceStatus:
-        """R6: append `batches`, or say why not."""
+        """R6: append `batches`; returns the status, with the error where they are refused."""
         if topic_partition.topic in INTERNAL_TOPICS and not internal_allowed:
             return _refused(topic_partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
         if isinstance(batches, ErrorCode):
@@ -161,7 +161,7 @@ def _refused(topic_partition: TopicPartition, error_code: ErrorCode) -> ProduceS
 
 
 def _refusal(partition: Partition, error: OdradekError) -> AppendOutcome:
-    """What to tell a producer: of what can be its own fault also where the log begins (KIP-360)."""
+    """The outcome for a refused append; for errors of the producer it also has the log start (KIP-360)."""
     code = code_of(error)
     return AppendOutcome(
         code,

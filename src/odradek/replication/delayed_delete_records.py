@@ -1,7 +1,7 @@
 """A DeleteRecords that waits until every live replica has dropped the records (KIP-107).
 
-Like a produce, the request is answered when no partition is pending. Each partition is closed by its own low
-watermark, the least log start over the leader and the live followers, or by its own error.
+Like a produce, the request is answered when no partition is pending. A partition stops pending when its low
+watermark (the least log start over the leader and the live followers) is high enough, or on its own error.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class DeletionStatus:
 
     topic_partition: TopicPartition
     outcome: DeleteRecordsOutcome
-    """What will be answered; while pending it holds the error of an expiry."""
+    """The result for this partition; while it is pending, the error to answer if the request expires."""
     required_offset: Offset = NO_OFFSET
     """The low watermark must reach it."""
     is_pending: bool = False
@@ -68,7 +68,7 @@ class DelayedDeleteRecords(DelayedResult[DeleteRecordsOutcomes]):
             status.is_pending = False
 
     def result(self) -> DeleteRecordsOutcomes:
-        """What is answered for every partition."""
+        """Returns the outcome of every partition."""
         return {status.topic_partition: status.outcome for status in self._statuses.values()}
 
     def waits_for(self) -> str:

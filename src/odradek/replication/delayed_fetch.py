@@ -3,7 +3,7 @@
 Invariant: `try_complete` compares positions and reads no records; they are read only on completion. A fetch
 completes by the *sum* of bytes over its partitions (S2, S3), unlike a produce. The cases, by partition:
 
-    A  led elsewhere by now (leader-only fetches)    at once
+    A  no longer led here (leader-only fetches)      at once
     B  no replica here                               at once
     C  unknown                                       at once
     D  its log directory is offline                  at once
@@ -37,18 +37,18 @@ from odradek.replication.reading import diverging_epoch, find_replica, is_thrott
 from odradek.storage import LogPosition
 
 COMPLETES_AT_ONCE = -1
-"""In place of a number of bytes: whatever was gathered, the fetch completes."""
+"""Returned in place of a number of bytes: the fetch completes, however many bytes were gathered."""
 
 
 @value
 class UnfilledFetch:
-    """A fetch that found less than it asked for, as it begins to wait (F1)."""
+    """A fetch whose first read found fewer than its minimum bytes, and which therefore waits (F1)."""
 
     deadline_ms: int
     params: FetchParams
     fetches: Sequence[PartitionFetch]
     first_read: Sequence[FetchOutcome]
-    """What it found; above all where each partition's fetch offset lies."""
+    """The outcomes of the first read; mainly used for the position of each partition's fetch offset."""
     hosted: HostedPartitions
     meters: Meters
     sends_high_watermarks: bool
@@ -78,21 +78,21 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         later: Later[list[FetchOutcome]],
     ) -> None:
         super().__init__(unfilled.deadline_ms, later)
-        # Of what it began with only this is kept: a thousand parked fetches are not to cost much.
+        # Only this is kept of the first read, so that a thousand parked fetches need little memory.
         self._params = unfilled.params
         self._fetches = unfilled.fetches
         self._starts = [outcome.position for outcome in unfilled.first_read]
-        """Where each partition's fetch offset lay at the first read; unknown ones are skipped (F3)."""
+        """The position of each partition's fetch offset at the first read; unknown ones are skipped (F3)."""
         self._hosted = unfilled.hosted
         self._meters = unfilled.meters
         self._read_again = read_again
         """Makes the answer (F7)."""
         self._sends_high_watermarks = unfilled.sends_high_watermarks
         self.gathered_bytes = 0
-        """The sum at the last try that added all up; for people."""
+        """The sum at the last `try_complete` that looked at all partitions; for descriptions."""
 
     def try_complete(self) -> bool:
-        """F2, F6: complete for one partition's sake, or for the sum over all."""
+        """F2, F6: complete because of one partition (cases A to F, H), or because of the sum (case G)."""
         gathered_bytes = 0
         for fetch, start in zip(self._fetches, self._starts, strict=True):
             found = find_replica(self._hosted, self._params, fetch)
@@ -108,7 +108,7 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         return False
 
     def _readable_bytes(self, partition: Partition, fetch: PartitionFetch, start: LogPosition) -> int:
-        """F3, F4, F5: what the partition adds to the sum, or COMPLETES_AT_ONCE."""
+        """F3, F4, F5: the bytes that the partition adds to the sum, or COMPLETES_AT_ONCE."""
         params = self._params
         if start.offset == NO_OFFSET:
             return 0
@@ -136,7 +136,7 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         return remote is not None and partition.log.high_watermark.offset > remote.high_watermark_sent
 
     def result(self) -> list[FetchOutcome]:
-        """F7: what a second read finds."""
+        """F7: returns the outcomes of a second read."""
         return self._read_again()
 
     def on_abandoned(self) -> None:
@@ -147,7 +147,7 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         self._read_again = list
 
     def on_expiration(self) -> None:
-        """Meter it."""
+        """Count the expiry in the meters."""
         if self._params.is_from_follower:
             self._meters.follower_fetch_expirations += 1
         else:

@@ -1,7 +1,7 @@
 """A produce that waits for its records to be replicated, or to be on disk (P1-P4).
 
-The request is answered when *no* partition is pending any more. Each partition is closed by itself, unlike in
-a fetch, which is answered by the sum over its partitions (S3).
+The request is answered when *no* partition is pending any more. Each partition is decided separately; a
+fetch, in contrast, is answered by the sum over its partitions (S3).
 
     acks=all to p1 and p2, appended below 42 and below 7; three in-sync replicas each
       HW of p1 → 42          p1 closed: NONE; p2 pending → still open
@@ -42,7 +42,7 @@ class DelayedProduce(DelayedResult[AppendOutcomes]):
         self._statuses = statuses
         """Every partition of the request, in its order."""
         self._pending = [status for status in statuses if status.acks_pending]
-        """Those whose answer is open; only ever shrinks."""
+        """Partitions whose result is still open; this list only shrinks."""
         self._hosted = hosted
         self._clock = clock
         self._meters = meters
@@ -53,16 +53,16 @@ class DelayedProduce(DelayedResult[AppendOutcomes]):
         return not self._pending and self.force_complete()
 
     def result(self) -> AppendOutcomes:
-        """What is answered for every partition."""
+        """Returns the outcome of every partition."""
         return outcomes_of(self._statuses)
 
     def on_expiration(self) -> None:
-        """P4: meter what was still pending; the error of each was set when it was appended (P2)."""
+        """P4: count the partitions still pending; the error of each was set when it was appended (P2)."""
         for status in self._pending:
             self._meters.note_produce_expiration(status.topic_partition)
 
     def waits_for(self) -> str:
-        """D7: for each pending partition, how far HW is and which followers are behind."""
+        """D7: for each pending partition, its HW and the followers that are behind."""
         now_ms = self._clock.monotonic_ms()
         return "; ".join(
             f"{status.topic_partition}: {replication_gap(status, self._hosted, now_ms)}"

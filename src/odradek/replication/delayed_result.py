@@ -1,7 +1,7 @@
-"""A delayed operation with a result: returned when there is nothing to wait for, else an event of its own.
+"""A delayed operation with a result: returned when there is nothing to wait for, else passed to `later`.
 
-park(purgatory, keys)    complete at the first look    → the result; `later` is never called
-                         open                          → None, watched under its keys
+park(purgatory, keys)    complete at the first try     → the result; `later` is never called
+                         still open                    → None, watched under its keys
 an event, or the deadline                              → later(result), once
 """
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class DelayedResult(DelayedOperation, Generic[R]):
-    """A subclass says what the `result` is when the operation is complete."""
+    """A subclass implements `result`, which is called when the operation is complete."""
 
     __slots__ = ("_early", "_is_parked", "_later")
 
@@ -25,17 +25,17 @@ class DelayedResult(DelayedOperation, Generic[R]):
         super().__init__(deadline_ms)
         self._later = later
         self._is_parked = False
-        """Whether `park` has returned None: from then on the result is an event."""
+        """Whether `park` has returned None: from then on the result is passed to `later`."""
         self._early: R | None = None
-        """The result, when it was there before that."""
+        """The result, if the operation completed before `park` returned."""
 
     @abstractmethod
     def result(self) -> R:
-        """Called once, when the operation is complete."""
+        """Returns the result. Called once, when the operation is complete."""
         raise NotImplementedError
 
     def park(self, purgatory: Purgatory[K], keys: Sequence[K]) -> R | None:
-        """Return the result if the operation is complete now, else None: then it is watched under `keys`."""
+        """Return the result if the operation is complete now; else watch it under `keys` and return None."""
         if purgatory.try_complete_else_watch(self, keys):
             return self._early
         self._is_parked = True
@@ -50,9 +50,9 @@ class DelayedResult(DelayedOperation, Generic[R]):
             self._early = result
 
     def on_abandoned(self) -> None:
-        """Hold nothing: the entries in the lists of its keys may stay for a while (D6)."""
+        """Drop all references: the operation's entries in the lists of its keys may stay for a while (D6)."""
         self._later = _drop
 
 
 def _drop(result: object) -> None:
-    """Nobody waits for this result any more."""
+    """The `later` of an abandoned operation: no client waits for the result any more."""

@@ -1,4 +1,4 @@
-"""A fetch as replication sees it: limits for the whole, and one line per partition (F1).
+"""A fetch request as replication sees it: limits for the request, and one entry per partition (F1).
 
 Plain data, the same for a consumer, a follower and a fetch session. It must not know wire versions.
 """
@@ -24,7 +24,7 @@ DEBUGGING_CONSUMER_ID: Final = -2
 
 
 class Isolation(Enum):
-    """How far a reader may see (F3)."""
+    """The offset up to which a reader may read (F3)."""
 
     LOG_END = "log end"
     HIGH_WATERMARK = "high watermark"
@@ -33,7 +33,7 @@ class Isolation(Enum):
 
 @dataclass(slots=True)
 class ClientMetadata:
-    """Describes the fetching client, so that a replica near to it can be chosen (R13)."""
+    """Describes the fetching client, so that a nearby replica can be chosen (R13)."""
 
     rack_id: str = ""
     client_id: str = ""
@@ -48,38 +48,38 @@ class FetchParams:
     max_wait_ms: int = 0
     min_bytes: int = 1
     max_bytes: int = 0x7FFFFFFF
-    """Over all partitions, which are read in their order until it is used up."""
+    """The limit over all partitions, which are read in request order until it is used up."""
     hard_max_bytes: bool = False
     """Fetch < 3: not even the first batch may exceed the limits."""
     isolation: Isolation = Isolation.HIGH_WATERMARK
-    """For a follower always the log end."""
+    """Always the log end for a follower."""
     leader_only: bool = True
     """Only the leader may answer: false for a consumer from Fetch 11 on, and for a debugging consumer."""
     client: ClientMetadata | None = None
     quota: ReplicationQuota | None = None
-    """For a follower, the limit under which those out of sync are served (F8)."""
+    """For a follower: the replication throttle, which applies while it is out of sync (F8)."""
 
     @property
     def is_from_follower(self) -> bool:
-        """Whether the fetch updates what the leader knows of a replica (R10)."""
+        """Whether a follower sent it, so that it updates the leader's state of that replica (R10)."""
         return self.replica_id >= 0
 
 
 @dataclass(slots=True)
 class PartitionFetch:
-    """What is asked of one partition."""
+    """One partition of a fetch request."""
 
     topic_partition: TopicPartition
     fetch_offset: Offset
     max_bytes: int
     current_leader_epoch: LeaderEpoch = NO_EPOCH
-    """The epoch that the fetcher believes in; -1: it does not say."""
+    """The leader epoch that the fetcher knows; -1: not given."""
     last_fetched_epoch: LeaderEpoch = NO_EPOCH
-    """The epoch of the fetcher's last record (F9); -1: it does not say."""
+    """The epoch of the fetcher's last record (F9); -1: not given."""
     log_start_offset: Offset = NO_OFFSET
     """A follower's own log start."""
     topic_id: TopicId = NO_TOPIC_ID
-    """From Fetch 13 on; zero: the topic goes by its name."""
+    """From Fetch 13 on; zero: the request names the topic."""
 
 
 def params_for_follower(

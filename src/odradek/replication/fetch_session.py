@@ -1,19 +1,19 @@
-"""Fetch sessions: a fetch says what changed since the last one, and so does the answer (F10, KIP-227).
+"""Fetch sessions: request and answer hold only what changed since the last fetch (F10, KIP-227).
 
-Invariant: a session knows what was requested and what was sent; it must not know logs. How a request is
-handled depends on the session id and epoch that it carries:
+A session knows what was requested and what was sent; it must not know logs. The session id and epoch of a
+request decide how it is handled:
 
     epoch 0            full: all partitions are listed; a session is opened if there is room
-                       (id not 0: and that session is closed)
+                       (id not 0: that session is closed first)
     epoch -1           full, and no session afterwards; the one named is closed
     id i, epoch n      incremental: partitions added, changed, forgotten; n must be the epoch expected
       unknown i        FETCH_SESSION_ID_NOT_FOUND
       unexpected n     INVALID_FETCH_SESSION_EPOCH
       ids for names    FETCH_SESSION_TOPIC_ID_ERROR: Fetch 13 names topics by id, 12 by name
 
-An idle incremental fetch of 1,000 partitions asks for nothing and is answered nothing, and still all 1,000
-are looked at (F1-F9). A partition that returned records goes to the end of its session's order: when an
-answer is full, the others come first next time.
+An idle incremental fetch of 1,000 partitions names no partition, and neither does its answer, but the broker
+still checks all 1,000 (F1-F9). A partition that returned records moves to the end of its session's order:
+when an answer is full, the other partitions come first next time.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ SessionKey: TypeAlias = tuple[TopicId | str, int]
 
 
 def key_of(fetch: PartitionFetch) -> SessionKey:
-    """Under which key a session keeps this partition."""
+    """Returns the key of this partition in a session."""
     topic = fetch.topic_partition.topic if fetch.topic_id == NO_TOPIC_ID else fetch.topic_id
     return (topic, fetch.topic_partition.partition)
 
@@ -51,7 +51,7 @@ class SessionPartition:
 
     fetch: PartitionFetch
     high_watermark: Offset = NO_OFFSET
-    """HW as last sent; -1 before the first answer, and after an error, so that the next one is news."""
+    """HW as last sent; -1 before the first answer and after an error, so that the next answer holds it."""
     last_stable_offset: Offset = NO_OFFSET
     log_start_offset: Offset = NO_OFFSET
 
@@ -80,7 +80,7 @@ class FetchSession:
     """What one client fetches, over many requests. Times are on the monotonic clock."""
 
     session_id: int
-    """Random, in [1, 2^31): a client cannot come upon another's by counting."""
+    """Random, in [1, 2^31), so that a client cannot guess another client's session id by counting."""
     is_follower: bool
     """When the cache is full, a follower's session may evict a consumer's."""
     uses_topic_ids: bool
@@ -88,12 +88,12 @@ class FetchSession:
     last_used_ms: int
     """When its last request came; never below `created_ms`."""
     expected_epoch: int = 1
-    """What the next request must carry."""
+    """The session epoch that the next request must have."""
     partitions: dict[SessionKey, SessionPartition] = field(default_factory=dict)
     """In the order in which they are read."""
 
     def change(self, changed: Iterable[PartitionFetch], forgotten: Iterable[SessionKey]) -> None:
-        """Take an incremental request: ask differently or for more, or no longer."""
+        """Apply an incremental request: add or update the `changed` partitions, drop the `forgotten` ones."""
         for fetch in changed:
             known = self.partitions.get(key_of(fetch))
             if known is None:
@@ -113,17 +113,17 @@ class FetchSession:
 
 @dataclass(slots=True)
 class FetchAnswer:
-    """What goes on the wire."""
+    """The content of a Fetch response."""
 
     session_id: int = NO_SESSION_ID
     """0: there is no session, the next fetch is a full one."""
     error_code: ErrorCode = ErrorCode.NONE
-    """Of the fetch as a whole."""
+    """The error of the whole fetch."""
     partitions: Sequence[tuple[PartitionFetch, FetchOutcome]] = ()
 
 
 class FetchContext(Protocol):
-    """How one request relates to a session: what to read, and what of it to answer."""
+    """One request within its session: which partitions to read, and which of them to answer."""
 
     @property
     def fetches(self) -> Sequence[PartitionFetch]:
@@ -134,7 +134,7 @@ class FetchContext(Protocol):
 
 
 class SessionlessFetch:
-    """All that was asked for is answered, and nothing remembered."""
+    """Answers all requested partitions and remembers nothing."""
 
     __slots__ = ("fetches",)
 
@@ -147,7 +147,7 @@ class SessionlessFetch:
 
 
 class FullFetch:
-    """All that was asked for is answered; `open_session` then makes a session of it, if there is room."""
+    """Answers all requested partitions; `open_session` then makes a session of them, if there is room."""
 
     __slots__ = ("_open_session", "fetches")
 
@@ -171,14 +171,14 @@ class FullFetch:
 
 
 class IncrementalFetch:
-    """All partitions of the session are read, those with news are answered."""
+    """Reads all partitions of the session; answers those with something new."""
 
     __slots__ = ("_epoch_after", "_partitions", "_session", "fetches")
 
     def __init__(self, session: FetchSession) -> None:
         self._session = session
         self._epoch_after = session.expected_epoch
-        """The epoch of the request that may follow; another one in between voids this answer."""
+        """The epoch of the next request; if another request came in between, this answer is void."""
         self._partitions = list(session.partitions.values())
         self.fetches = [partition.fetch for partition in self._partitions]
 
@@ -198,7 +198,7 @@ class IncrementalFetch:
 
 
 def resolve_names(partitions: Iterable[SessionPartition], name_of: Callable[[TopicId], str | None]) -> None:
-    """Name the topics whose id was not known here when they were asked for."""
+    """Fill in the names of topics whose ids this broker did not know when they were requested."""
     for partition in partitions:
         fetch = partition.fetch
         if not fetch.topic_partition.topic:

@@ -1,15 +1,15 @@
-"""The fetch sessions of a broker, at most so many, of at most so many partitions (F10, KIP-227).
+"""The fetch sessions of a broker, limited in their number and in their partitions (F10, KIP-227).
 
 A session is an optimization: without one, a client is served correctly by full fetches. When all slots are in
-use, a new session may evict another one, the first of these that exists:
+use, a new session may evict an existing one, the first of these that exists:
 
     one not used for 2 minutes                           for any client
     a consumer's, with the fewest partitions             for a follower
     a consumer's older than 2 minutes, with the fewest   for a consumer that fetches more than it
-    and else                                             no session is made
+    otherwise                                            no session is made
 
-The two minutes keep clients that outnumber the slots from evicting each other with every request. A
-session that would grow beyond what all may hold together is closed: its client goes on with a full fetch.
+Without the two minutes, clients that outnumber the slots would evict each other with every request. A session
+that would exceed the limit on all sessions' partitions is closed: its client continues with a full fetch.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,11 +38,11 @@ from odradek.replication.fetch_session import (
 EVICTION_MS: Final = 120_000
 SESSION_ID_MAX: Final = 0x7FFFFFFF
 PARTITIONS_MAX: Final = 500_000
-"""Over all sessions; some 400 bytes each. A slot alone would not bound what a client may fill it with."""
+"""Over all sessions; about 400 bytes each. The slots alone do not limit the partitions of a session."""
 
 
 class FetchSessionCache:
-    """The sessions by id. `name_of` gives the name behind a topic id, once it is known here."""
+    """The sessions by id. `name_of` returns the name of a topic id, None if it is unknown here."""
 
     __slots__ = (
         "_chance",
@@ -71,7 +71,7 @@ class FetchSessionCache:
         self._chance = chance
         self._name_of = name_of
         self._sessions: dict[int, FetchSession] = {}
-        """The least recently used first: stale ones are found without looking at the others."""
+        """The least recently used first, so that stale sessions are found without a search."""
         self.partitions = 0
         """How many partitions all sessions hold together, at most `partitions_max`; a metric."""
         self.evictions = 0

@@ -1,12 +1,12 @@
-"""A fetch from its arrival to its answer: read, note the follower, answer or park (R9, R10, F1, F7).
+"""Handles a fetch from its arrival to its answer: read, note the follower, answer or park (R9, R10, F1, F7).
 
-Invariant: this happens in this order.
+Invariant: the steps have this order.
 
     1  read every partition         HW in the answer is the one from before (R10)
-    2  note where the follower is   its LEO, its time caught up; it may join the ISR, then HW may rise
-    3  answer, or park              a parked fetch looks first: step 2 may have changed what it waits for
-    4  in a later turn              what step 2 completes is woken: produces wait for this fetch (R14)
-    5  when a parked one completes  read again, note nothing: its offset is outdated by then (F7)
+    2  update the follower's state  its LEO, its caught-up time; it may join the ISR, then HW may rise
+    3  answer, or park              before it parks, the fetch is tried again: step 2 may have completed it
+    4  in a later turn              wake what step 2 may complete: produces that wait for this fetch (R14)
+    5  when a parked one completes  read again, do not note the follower: its offset is outdated (F7)
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from odradek.replication.wide_fetch import WideFetch
 
 
 class Fetching:
-    """Serves fetches from the partitions hosted here."""
+    """Serves fetches from the partitions that this broker hosts."""
 
     __slots__ = (
         "_clock",
@@ -67,7 +67,7 @@ class Fetching:
     def fetch(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
     ) -> list[FetchOutcome] | DelayedFetch:
-        """Read; returns the answer, or what waits until there is enough for `later`."""
+        """Read; returns the answer, or the delayed fetch that will pass its answer to `later`."""
         outcomes = self._reader.read(params, fetches)
         self._meter_reads(fetches, outcomes)
         if params.is_from_follower:
@@ -80,7 +80,7 @@ class Fetching:
     def fetch_in_steps(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
     ) -> Steps[list[FetchOutcome] | DelayedFetch]:
-        """The same for very many partitions, a few in each step; what waits is answered in steps, too."""
+        """`fetch` for very many partitions, a few in each step; a delayed fetch is answered in steps, too."""
         outcomes = yield from self._reader.read_in_steps(params, fetches)
         for begin in range(0, len(fetches), ITEMS_PER_STEP):
             some = slice(begin, begin + ITEMS_PER_STEP)
@@ -124,13 +124,13 @@ class Fetching:
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
     ) -> None:
-        """R10, R3, R14: update the follower's state; where HW or the low watermark rose, wake what waits."""
+        """R10, R3, R14: update the follower's state; wake operations where HW or the low watermark rose."""
         now_ms = self._clock.monotonic_ms()
         for fetch, outcome in zip(fetches, outcomes, strict=True):
             if outcome.error_code is not ErrorCode.NONE or outcome.diverging_epoch is not None:
                 continue
             partition = self._hosted.get(fetch.topic_partition)
-            # It is gone when its directory failed while a later partition was read.
+            # The partition is gone if its directory failed while a later partition was read.
             if partition is None or not partition.has_follower(params.replica_id):
                 continue
             low_watermark_rose = partition.note_fetch(
@@ -173,7 +173,7 @@ class Fetching:
     def _note_answer(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
     ) -> None:
-        """Meter what is about to be answered."""
+        """Count the answer in the meters."""
         is_from_follower = params.is_from_follower
         for fetch, outcome in zip(fetches, outcomes, strict=True):
             size_bytes = len(outcome.records)

@@ -1,7 +1,7 @@
 """The logs of the partitions that this broker follows, as a fetcher writes them (X2, X4, X6, R11, R14).
 
-Invariant: only a replica that follows is written here; of any other, and of one whose directory is offline,
-there is no log. What waits on a partition is woken when its log has been cut, as when it has grown.
+Invariant: only a follower's log is written here; `log` returns None for any other replica, and while the
+directory is offline. Operations that wait on a partition are woken when its log was truncated or appended to.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class LogsByName(Protocol):
     """The part of `storage.LogManager` that is used here."""
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """The log, when it is here and its directory works."""
+        """The log, or None if it is not here or its directory is offline."""
 
 
 class Following:
@@ -63,7 +63,7 @@ class Following:
         self._change(topic_partition, lambda log: log.truncate_fully_and_start_at(offset))
 
     def _change(self, topic_partition: TopicPartition, change: Callable[[Log], object]) -> None:
-        """Cut a log; that it is on disk before the next append is the log's to see to, and is begun here."""
+        """Truncate a log, and start its flush: the log's next append waits until the cut is on disk."""
         log = self._logs.get(topic_partition)
         assert log is not None, f"{topic_partition} has no log"
         assert self.log(topic_partition) is log, f"{topic_partition} does not follow here"

@@ -1,9 +1,9 @@
-"""How far the high watermark may go (R7): a pure rule.
+"""Computes how far the high watermark may rise (R7): a pure function.
 
 It only proposes a value: the log ensures that HW never moves back and never passes LEO (R11), and `partition`
 does not ask while the ISR is below `min.insync.replicas`.
 
-Broker 1 leads with LEO 10, ISR = {1, 2}; broker 3 is assigned, out of the ISR, and fetches again:
+Broker 1 leads with LEO 10, ISR = {1, 2}; broker 3 is assigned, not in the ISR, and fetches again:
 
     LEO of 2   LEO of 3                      candidate
     8          3, caught up 20 s ago         8     too far behind to count
@@ -27,10 +27,10 @@ def high_watermark_candidate(
     now_ms: int,
     lag_time_max_ms: int,
 ) -> LogPosition:
-    """R7: the least LEO over the leader, the ISR, and those about to join it.
+    """R7: the least LEO over the leader, the ISR, and the replicas about to join it.
 
-    `isr` holds a joining member already and a leaving one still. The answer is unknown (offset -1) while a
-    member has not fetched yet, which is below every HW and moves nothing.
+    `isr` includes a member whose joining or leaving is still being written. Returns an unknown position
+    (offset -1) while a member has not fetched yet; that is below every HW, so HW does not move.
     """
     lowest = leader_end
     for remote in remotes:

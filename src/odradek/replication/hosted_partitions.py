@@ -1,4 +1,4 @@
-"""The partitions hosted here, and the lookup that every operation begins with (P3 case A, R6, R9).
+"""The partitions that this broker hosts, and the lookup at the start of every operation (P3 case A, R6, R9).
 
 A lookup returns the partition, or the error code that says why it cannot serve; without an error it costs one
 dict access. The errors, in the order in which they are checked:
@@ -8,7 +8,7 @@ dict access. The errors, in the order in which they are checked:
     nowhere                                             UNKNOWN_TOPIC_OR_PARTITION
     the request's leader epoch is older than this one's FENCED_LEADER_EPOCH
     the request's leader epoch is newer than this one's UNKNOWN_LEADER_EPOCH
-    here, led elsewhere, and only the leader will do    NOT_LEADER_OR_FOLLOWER
+    here, led elsewhere, and only the leader may serve  NOT_LEADER_OR_FOLLOWER
 """
 
 from collections.abc import Iterable
@@ -30,10 +30,10 @@ class HostedPartitions:
         self._online: dict[TopicPartition, Partition] = {}
         """Partitions whose logs work, in the order in which they came."""
         self._topics: dict[str, int] = {}
-        """How many of them each topic has; topics without any are absent."""
+        """The number of online partitions of each topic; topics without any are absent."""
 
     def get(self, topic_partition: TopicPartition) -> Partition | None:
-        """The partition in whatever role, when it is here and its log works."""
+        """The partition in any role; None if it is not hosted here or its log is offline."""
         return self._online.get(topic_partition)
 
     def all(self) -> Iterable[Partition]:
@@ -48,7 +48,7 @@ class HostedPartitions:
         self._topics[topic] = self._topics.get(topic, 0) + 1
 
     def remove(self, topic_partition: TopicPartition) -> None:
-        """Stop hosting a partition: it was stopped, deleted, or lost with its directory."""
+        """Stop hosting a partition: it was stopped or deleted, or its directory failed."""
         if self._online.pop(topic_partition, None) is None:
             return
         topic = topic_partition.topic

@@ -1,7 +1,7 @@
-"""Decides which replicas belong in the in-sync replica set (R2, R3), and what to do after a lost race.
+"""Decides which replicas belong in the ISR (R2, R3), and what follows from a lost race for writing it.
 
-Invariant: the functions change no state. ISRs are tuples in the order of the assignment, never sets, so that
-equal histories give equal writes; an ISR has only a few members.
+Invariant: the functions change no state. ISRs are tuples in the order of the assignment, not sets, so that
+equal histories give equal writes.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ class IsrChange:
     topic_partition: TopicPartition
     leader_id: BrokerId
     leader_epoch: LeaderEpoch
-    """The epoch in which it was decided; a later one voids it."""
+    """The leader epoch in which it was decided; a later epoch makes it void."""
     old_isr: tuple[BrokerId, ...]
     new_isr: tuple[BrokerId, ...]
     state_version: int
@@ -43,7 +43,7 @@ class StoredState:
 
 
 class LostRace(Enum):
-    """What a failed conditional write turned out to be (R2)."""
+    """The causes of a failed conditional write (R2)."""
 
     ALREADY_WRITTEN = "the store holds this change: the answer to its first write was lost"
     TRY_NEXT_ROUND = "another write came first in this epoch: take its version, decide again next round"
@@ -51,7 +51,7 @@ class LostRace(Enum):
 
 
 def classify_lost_race(change: IsrChange, stored: StoredState, controller_epoch: int) -> LostRace:
-    """R2: compare what was to be written with what is there; `controller_epoch` is the last one obeyed."""
+    """R2: compare the change with the stored state; `controller_epoch` is the last one obeyed."""
     if stored.leader_epoch > change.leader_epoch or stored.controller_epoch > controller_epoch:
         return LostRace.SUPERSEDED
     if stored.leader_id == change.leader_id and stored.isr == change.new_isr:
@@ -66,7 +66,7 @@ def replicas_out_of_sync(
     now_ms: int,
     lag_time_max_ms: int,
 ) -> tuple[BrokerId, ...]:
-    """R2: the members of the ISR to drop, stuck and slow alike; one whose LEO equals the leader's never."""
+    """R2: the ISR members to drop, stuck or slow; never a member whose LEO equals the leader's."""
     return tuple(
         remote.broker_id
         for remote in remotes
@@ -79,7 +79,7 @@ def replicas_out_of_sync(
 def may_join(
     replica: RemoteReplica, isr: tuple[BrokerId, ...], high_watermark: Offset, epoch_start_offset: Offset
 ) -> bool:
-    """R3: whether the follower has all that is committed and all that was written before this epoch."""
+    """R3: whether the follower has all committed records and all records of earlier leader epochs."""
     return (
         replica.broker_id not in isr
         and replica.log_end.offset >= high_watermark

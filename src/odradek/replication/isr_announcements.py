@@ -1,7 +1,7 @@
-"""Collecting ISR changes until it is worth telling the controller (R4).
+"""Collects ISR changes until they are announced to the controller (R4).
 
-It only collects partitions and times; the caller writes the announcement. Changes come in bursts, therefore
-they are held until no more have come for a while, though at most for a limited time:
+The caller writes the announcement. Changes come in bursts, so they are held until none has come for QUIET_MS,
+but at most for ANNOUNCEMENT_INTERVAL_MAX_MS:
 
     changes at 0, 1, 2, 3 s, then quiet           announced at 10 s: the first round over 5 s after the last
     a change every second, last announced at 0    announced at 62.5 s: the first round over 60 s
@@ -13,9 +13,9 @@ from odradek.base.ids import TopicPartition
 from odradek.replication.remote_replica import NEVER_MS
 
 QUIET_MS: Final = 5_000
-"""How long no change must have come."""
+"""How long to wait after the last change."""
 ANNOUNCEMENT_INTERVAL_MAX_MS: Final = 60_000
-"""After how long changes are announced although they keep coming."""
+"""The longest time between two announcements while changes keep coming."""
 
 
 class IsrAnnouncements:
@@ -30,12 +30,12 @@ class IsrAnnouncements:
         self._last_announced_ms = NEVER_MS
 
     def note(self, topic_partition: TopicPartition, now_ms: int) -> None:
-        """A partition's ISR was written."""
+        """Called when a partition's ISR was written."""
         self._changed[topic_partition] = None
         self._last_changed_ms = now_ms
 
     def take_due(self, now_ms: int) -> list[TopicPartition]:
-        """What to announce now, which then counts as announced; mostly nothing."""
+        """Returns the partitions to announce now, and forgets them; usually none."""
         if not self._changed:
             return []
         is_quiet = now_ms - self._last_changed_ms > QUIET_MS

@@ -1,8 +1,8 @@
-"""Keeping the stored ISRs true: shrinking, expanding, and taking the store's answers (R2, R3, R4).
+"""Maintains the stored ISRs: shrinks and expands them, and handles the store's answers (R2, R3, R4).
 
-It decides through `Leadership` and writes through `Effects.write_isr`. An answer for an earlier leader epoch
-is ignored, since a LeaderAndIsr has brought the current state meanwhile. What a rise of HW completes is woken
-in a later turn (R14).
+`Leadership` makes the decisions, `Effects.write_isr` writes them. An answer for an earlier leader epoch is
+ignored: a LeaderAndIsr has brought the current state since. Operations that a rise of HW may complete are
+woken in a later turn (R14).
 """
 
 from odradek.base.clock import Clock
@@ -20,7 +20,7 @@ from odradek.replication.role_changes import RoleChanger
 
 
 class IsrMaintenance:
-    """The ISRs of the partitions led here."""
+    """The ISRs of the partitions that this broker leads."""
 
     __slots__ = (
         "_announcements",
@@ -52,8 +52,8 @@ class IsrMaintenance:
     def expire(self) -> Steps[None]:
         """R2, every half `replica.lag.time.max.ms`: drop replicas out of sync, for every partition led here.
 
-        HW is recomputed too: a replica that was about to join and has died since holds it back no longer
-        (R7), and on a partition without traffic nothing else would recompute it.
+        HW is recomputed too: a replica that was about to join and has died no longer holds it back (R7). On a
+        partition without traffic nothing else recomputes it.
         """
         yield from stepwise(list(self._hosted.all()), self._expire)
 
@@ -62,7 +62,7 @@ class IsrMaintenance:
         if leadership is None or not leadership.remotes:
             return
         if self._hosted.get(partition.topic_partition) is not partition:
-            return  # stopped in an earlier step's time
+            return  # stopped since an earlier step
         now_ms = self._clock.monotonic_ms()
         change = leadership.propose_shrink(partition.log.end_offset, now_ms)
         if change is not None:
@@ -80,7 +80,7 @@ class IsrMaintenance:
             self._effects.write_isr(change)
 
     def on_written(self, change: IsrChange, state_version: int) -> None:
-        """The store holds the new ISR: memory, R4's set, meter, HW, delayed requests, in this order."""
+        """Called when the new ISR is stored: update memory, R4's set, meter, HW, waiters, in this order."""
         leadership = self._leadership_of(change)
         if leadership is None:
             return
@@ -97,7 +97,7 @@ class IsrMaintenance:
             self._purgatories.wake_soon(change.topic_partition)
 
     def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
-        """R2: the state had another version; `stored` is what a new read found."""
+        """R2: called when the stored state had another version; `stored` is the state read since."""
         leadership = self._leadership_of(change)
         if leadership is None:
             return
@@ -110,17 +110,17 @@ class IsrMaintenance:
                 leadership.isr_not_written(leadership.state_version, freeze=True)
 
     def on_failed(self, change: IsrChange) -> None:
-        """The store could not be reached: nothing changed; the next round decides again."""
+        """Called when the store could not be reached: nothing changed; the next round decides again."""
         leadership = self._leadership_of(change)
         if leadership is not None:
             leadership.isr_not_written(leadership.state_version)
 
     def take_due_announcement(self) -> list[TopicPartition]:
-        """R4, every 2.5 s: the partitions to announce in one notification now; mostly none."""
+        """R4, every 2.5 s: the partitions to announce in one notification now; usually none."""
         return self._announcements.take_due(self._clock.monotonic_ms())
 
     def _leadership_of(self, change: IsrChange) -> Leadership | None:
-        """The leadership that waits for the answer to `change`, if it still does."""
+        """Returns the leadership that waits for the answer to `change`; None if none does any more."""
         partition = self._hosted.get(change.topic_partition)
         leadership = None if partition is None else partition.leadership
         return leadership if leadership is not None and leadership.pending is change else None

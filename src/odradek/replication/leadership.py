@@ -3,8 +3,8 @@
 Invariant: it exists only while this broker leads, and is created anew for every leader epoch. It knows the
 followers and the ISR; callers pass in the log's offsets. At most one ISR write is in flight (R2):
 
-    settled    propose_shrink, propose_expansion  →  in flight    a joining member counts at once for HW,
-                                                                  a leaving one until the write is known
+    settled    propose_shrink, propose_expansion  →  in flight    a joining member counts for HW at once,
+                                                                  a leaving one until the write succeeded
     in flight  written                            →  settled      the new ISR, the new version
     in flight  lost the race, same epoch          →  settled      the old ISR, the version found
     in flight  superseded                         →  frozen       until LeaderAndIsr brings the next epoch
@@ -54,7 +54,7 @@ class Leadership:
         """This broker, the leader."""
         self.epoch: LeaderEpoch = state.leader_epoch
         self.epoch_start_offset = epoch_start_offset
-        """LEO when the epoch began: a follower that has less has not seen all of the epochs before (R3)."""
+        """LEO when the epoch began: a follower below it lacks records of earlier epochs (R3)."""
         self.isr: tuple[BrokerId, ...] = state.isr
         """The ISR as last known in the store; always contains the leader."""
         self.state_version = state.state_version
@@ -62,7 +62,7 @@ class Leadership:
         self.pending: IsrChange | None = None
         """The ISR write in flight."""
         self.is_frozen = False
-        """A newer leader or controller decides: no ISR change from here any more (R2)."""
+        """Whether a newer leader or controller exists, so that this one changes no ISR any more (R2)."""
         self.remotes = {replica: RemoteReplica(replica) for replica in state.replicas if replica != broker_id}
         """The assigned followers, in the order of the assignment."""
         for remote in self.remotes.values():
@@ -74,12 +74,12 @@ class Leadership:
 
     @property
     def counted_isr(self) -> tuple[BrokerId, ...]:
-        """The ISR for R7: a joining member counts already, a leaving one still."""
+        """The ISR for R7: includes a member whose joining or leaving is still being written."""
         pending = self.pending
         return pending.new_isr if pending is not None and pending.is_expansion else self.isr
 
     def high_watermark_candidate(self, leader_end: LogPosition, now_ms: int) -> LogPosition:
-        """R7: how far HW may go."""
+        """R7: returns how far HW may rise."""
         if not self.remotes:
             return leader_end
         return high_watermark_candidate(
@@ -87,7 +87,7 @@ class Leadership:
         )
 
     def low_watermark(self, log_start_offset: Offset) -> Offset:
-        """The least log start over the leader and the live followers: records below are gone everywhere."""
+        """The least log start over leader and live followers: records below it are gone everywhere."""
         lowest = log_start_offset
         for remote in self.remotes.values():
             if remote.log_start_offset < lowest and self._cluster.is_live(remote.broker_id):
@@ -106,7 +106,7 @@ class Leadership:
     # --- ISR
 
     def propose_shrink(self, leader_end: Offset, now_ms: int) -> IsrChange | None:
-        """R2: the change that drops those out of sync, now in flight; None when there is nothing to write."""
+        """R2: returns the change that drops replicas out of sync, now in flight; None if there is none."""
         if self.pending is not None or self.is_frozen:
             return None
         leaving = replicas_out_of_sync(
@@ -117,7 +117,7 @@ class Leadership:
         return self._propose(tuple(member for member in self.isr if member not in leaving))
 
     def propose_expansion(self, broker_id: BrokerId, high_watermark: Offset) -> IsrChange | None:
-        """R3: the change that adds this follower, now in flight; None when it may not join, or not now."""
+        """R3: returns the change that adds this follower, now in flight; None when it may not join now."""
         remote = self.remotes.get(broker_id)
         if remote is None or self.pending is not None or self.is_frozen:
             return None
@@ -135,7 +135,7 @@ class Leadership:
         return self.pending
 
     def isr_written(self, state_version: int) -> IsrChange:
-        """The write in flight is in the store, under this version."""
+        """Called when the store holds the write in flight, with this version."""
         change = self.pending
         assert change is not None, f"{self.topic_partition}: no ISR write was in flight"
         self.isr = change.new_isr
@@ -144,7 +144,7 @@ class Leadership:
         return change
 
     def isr_not_written(self, state_version: int, *, freeze: bool = False) -> None:
-        """The write in flight did not happen; `freeze` when another leader or controller decides by now."""
+        """Called when the write in flight did not happen; `freeze` if a newer leader or controller exists."""
         assert self.pending is not None, f"{self.topic_partition}: no ISR write was in flight"
         self.state_version = state_version
         self.pending = None

@@ -1,8 +1,8 @@
-"""Offsets by timestamp, and the five special ones that a negative timestamp asks for (L6, KIP-207, KIP-734).
+"""Finds offsets by timestamp, and by the special negative timestamps (L6, KIP-207, KIP-734).
 
 Invariant: a reader never gets an offset that its isolation level does not let it read.
 
-    -1 latest          how far the reader may see: LEO, HW or LSO
+    -1 latest          the end for the reader's isolation level: LEO, HW or LSO
     -2 earliest        log start
     -3 max timestamp   the first record with the largest timestamp
     -4 earliest local  log start
@@ -36,8 +36,8 @@ def list_offset(partition: Partition, timestamp_ms: int, isolation: Isolation) -
         return ListedOffset()
     readable_end = partition.bound(isolation).offset
     leadership = partition.leadership
-    # A new leader's HW may still be below the one that readers got before it was elected (KIP-207). LSO may
-    # too, for as long as a transaction of before is open; that is nothing to wait for.
+    # A new leader's HW may still be below the HW that readers got from the old leader (KIP-207). So may LSO,
+    # while an older transaction is open; nothing waits for that.
     is_behind_epoch = (
         leadership is not None
         and isolation is not Isolation.LOG_END

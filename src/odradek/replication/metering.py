@@ -1,7 +1,7 @@
-"""Counts of what went through replication (R8), for the server to export and to turn into rates.
+"""Counts requests, bytes and errors of replication (R8); the server exports them and computes rates.
 
-Plain integers that only rise: the hot paths pay one addition. Totals are sums over the topics, computed when
-they are read.
+The counters are plain integers that only rise, so a hot path pays one addition. Totals are sums over the
+topics, computed when they are read.
 """
 
 from collections.abc import Iterable
@@ -27,26 +27,26 @@ EXPECTED_ERRORS: Final = frozenset(
         ErrorCode.OFFSET_OUT_OF_RANGE,
     }
 )
-"""Errors of clients or of a cluster on the move: a failure of the broker is anything else."""
+"""Errors caused by clients or by a change of leaders; all other errors are failures of the broker."""
 
 
 @dataclass(slots=True)
 class TopicMeter:
-    """What went through one topic's partitions here since the start."""
+    """The counts of one topic's partitions on this broker since it started."""
 
     produce_requests: int = 0
-    """Appends asked for, one per partition of a request."""
+    """Requested appends, one per partition of a request."""
     fetch_requests: int = 0
-    """Reads asked for, one per partition of a request; the second read of a parked fetch is not counted."""
+    """Requested reads, one per partition of a request; the second read of a parked fetch is not counted."""
     failed_produce_requests: int = 0
     failed_fetch_requests: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
-    """Given to consumers."""
+    """Bytes sent to consumers."""
     replication_bytes_out: int = 0
-    """Given to followers."""
+    """Bytes sent to followers."""
     messages_in: int = 0
-    """Last offset - first + 1, summed."""
+    """The sum of (last offset - first offset + 1)."""
 
     def add(self, other: "TopicMeter") -> None:
         """Add another's counts to these."""
@@ -60,12 +60,12 @@ class TopicMeter:
         self.messages_in += other.messages_in
 
     def note_produce_error(self, error_code: ErrorCode) -> None:
-        """Count a failed append, unless the error is one that is to be expected."""
+        """Count a failed append, unless its error is an expected one."""
         if error_code not in EXPECTED_ERRORS:
             self.failed_produce_requests += 1
 
     def note_fetch_error(self, error_code: ErrorCode) -> None:
-        """Count a failed read, unless the error is one that is to be expected."""
+        """Count a failed read, unless its error is an expected one."""
         if error_code not in EXPECTED_ERRORS:
             self.failed_fetch_requests += 1
 
@@ -103,13 +103,13 @@ class Meters:
         return self._topics.items()
 
     def forget_topic(self, topic: str) -> None:
-        """The topic is hosted here no longer."""
+        """Drop the counts of a topic that this broker no longer hosts."""
         self._topics.pop(topic, None)
         for topic_partition in [known for known in self.produce_expirations if known.topic == topic]:
             del self.produce_expirations[topic_partition]
 
     def note_produce_expiration(self, topic_partition: TopicPartition) -> None:
-        """A produce expired while this partition was pending."""
+        """Count a produce that expired while this partition was pending."""
         self.produce_expirations[topic_partition] = self.produce_expirations.get(topic_partition, 0) + 1
 
     def total(self) -> TopicMeter:

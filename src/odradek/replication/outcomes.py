@@ -21,12 +21,12 @@ class AppendOutcome:
 
     error_code: ErrorCode = ErrorCode.NONE
     base_offset: Offset = NO_OFFSET
-    """Of the first record; -1 when the append failed (P1). An error after that leaves it, as in Kafka."""
+    """The first record's offset; -1 if the append failed (P1). As in Kafka, later errors keep it."""
     log_append_time_ms: int = NO_TIMESTAMP
-    """The time given to the records under `message.timestamp.type=LogAppendTime`, else -1."""
+    """The timestamp of the records under `message.timestamp.type=LogAppendTime`, else -1."""
     log_start_offset: Offset = NO_OFFSET
     error_message: str | None = None
-    """What was wrong, for a person; None where there is nothing to add to the code."""
+    """The error in words; None where the code says enough."""
     record_errors: tuple[tuple[int, str], ...] = ()
     """Indexes of the records that made the batch fail, each with its message (Produce 8)."""
 
@@ -41,18 +41,18 @@ class FetchOutcome:
 
     error_code: ErrorCode = ErrorCode.NONE
     high_watermark: Offset = NO_OFFSET
-    """HW from before the fetch was taken as news of a follower (R10); -1 with an error (R9)."""
+    """HW before the follower's state was updated by this fetch (R10); -1 with an error (R9)."""
     last_stable_offset: Offset = NO_OFFSET
     log_start_offset: Offset = NO_OFFSET
     records: bytes | memoryview | StoredBytes = b""
     aborted_transactions: list[AbortedTransaction] | None = None
-    """Of a read-committed fetch; None for any other."""
+    """The aborted transactions for a read-committed fetch; None for any other."""
     preferred_read_replica: BrokerId = NO_BROKER
-    """Where this consumer had better read (R13), or -1."""
+    """The replica that this consumer should read from (R13), or -1."""
     diverging_epoch: EpochEnd | None = None
-    """Where the log parted from the fetcher's (F9); None while it has not."""
+    """Where the log diverges from the fetcher's (F9); None if it does not."""
     position: LogPosition = UNKNOWN_POSITION
-    """Of the offset asked for; unknown with an error. Not for the wire."""
+    """The position of the fetch offset; unknown with an error. Not sent to the client."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ DeleteRecordsOutcomes: TypeAlias = dict[TopicPartition, DeleteRecordsOutcome]
 
 @dataclass(slots=True)
 class ListedOffset:
-    """The answer to a ListOffsets for one partition; offset -1 without an error means: no such record."""
+    """The answer to a ListOffsets for one partition; offset -1 without an error: no record matches."""
 
     error_code: ErrorCode = ErrorCode.NONE
     timestamp_ms: int = NO_TIMESTAMP

@@ -1,7 +1,7 @@
-"""One partition hosted here: its log, its role, and what the role may do (R5b, R5c, R7, R10, R11).
+"""One partition on this broker: its log, its role, and the role's operations (R5b, R5c, R7, R10, R11).
 
-It changes state and returns what changed; the caller wakes the operations that wait for the change (R14). The
-log keeps the invariant log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
+Its methods change state and return what changed; the caller wakes the operations that wait for the change
+(R14). The log keeps the invariant log start ≤ LSO ≤ HW ≤ LEO; this file decides when HW moves.
 """
 
 from odradek.base.buffers import Buffer
@@ -41,7 +41,7 @@ class Partition:
     ) -> None:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
-        """Zero while the topic has none; never changes otherwise."""
+        """Zero while the topic has no id; does not change once it is set."""
         self.broker_id = broker_id
         """This broker."""
         self.log = log
@@ -52,7 +52,7 @@ class Partition:
         self.replicas: tuple[BrokerId, ...] = ()
         """The assignment, the preferred leader first."""
         self.leadership: Leadership | None = None
-        """What a leader knows; None exactly while this broker does not lead."""
+        """The leader's state; None exactly while this broker does not lead."""
         self._lag_time_max_ms = lag_time_max_ms
 
     # --- roles
@@ -74,7 +74,7 @@ class Partition:
         self.raise_high_watermark(now_ms)
 
     def make_follower(self, state: PartitionImage) -> None:
-        """R5c: follow, or wait for a leader; truncation is the fetcher's to begin."""
+        """R5c: follow, or wait for a leader; the fetcher starts the truncation."""
         assert state.leader_epoch > self.leader_epoch, f"{self.topic_partition}: an epoch begins once"
         self._take(state)
         self.leadership = None
@@ -93,9 +93,9 @@ class Partition:
 
     @property
     def is_under_min_isr(self) -> bool:
-        """Whether acks=all is refused and HW stands still; never for a partition that is led elsewhere.
+        """Whether acks=all is refused and HW does not move; always False where this broker does not lead.
 
-        The ISR is the one in the store: a member that joins does not count before it is written.
+        Uses the ISR in the store: a joining member counts only after the ISR with it was written.
         """
         leadership = self.leadership
         if leadership is None or len(leadership.isr) == len(self.replicas):
@@ -108,11 +108,11 @@ class Partition:
         return self.log.append_as_leader(batches, self.leader_epoch, origin=origin, now_ms=wall_ms)
 
     def raise_high_watermark(self, now_ms: int) -> bool:
-        """R7, R11: move HW as far as it may go; True when it moved.
+        """R7, R11: raise HW as far as R7 allows; returns whether it moved.
 
-        It stands still while the ISR is below its minimum (KIP-966): what only few replicas have could be
-        lost with them after consumers have seen it. On a disk that has failed HW stays, too; the next read or
-        write reports the failure (R6).
+        HW does not move while the ISR is below `min.insync.replicas` (KIP-966): consumers could see records
+        that are lost when those few replicas fail. Nor does it move on a failed disk; the next read or write
+        reports that failure (R6).
         """
         leadership = self.leadership
         if leadership is None or self.is_under_min_isr:
@@ -128,15 +128,15 @@ class Partition:
             return False
 
     def has_follower(self, replica_id: BrokerId) -> bool:
-        """Whether this broker leads the replica; one that is not assigned moves nothing (R10)."""
+        """Whether this broker leads and the replica is assigned; no other replica changes state (R10)."""
         return self.leadership is not None and replica_id in self.leadership.remotes
 
     def note_fetch(
         self, replica_id: BrokerId, fetched: LogPosition, log_start_offset: Offset, now_ms: int
     ) -> bool:
-        """R10: a follower read from `fetched` without error; True when the low watermark rose.
+        """R10: called when a follower read from `fetched`; returns whether the low watermark rose.
 
-        It may join the ISR by that, and HW may rise, in this order: a joining member holds HW back.
+        The follower may then join the ISR, and after that HW may rise: a joining member holds HW back.
         """
         leadership = self.leadership
         assert leadership is not None, f"{self.topic_partition} is led by {self.leader_id}"
@@ -148,7 +148,7 @@ class Partition:
     def acknowledgement(
         self, required_offset: Offset, *, by_replicas: bool, on_disk: bool
     ) -> ErrorCode | None:
-        """P3 case B: how records below `required_offset` may be acknowledged, or None: not yet."""
+        """P3 case B: the error code that acknowledges records below `required_offset`; None: not yet."""
         if by_replicas and self.log.high_watermark.offset < required_offset:
             return None
         if on_disk and self.log.flushed_offset < required_offset:
@@ -167,12 +167,12 @@ class Partition:
     # --- as a follower
 
     def append_from_leader(self, batches: Buffer) -> AppendInfo:
-        """Write what the leader answered, with its offsets; raises what the log refuses (X5)."""
+        """Append the leader's batches with their own offsets; raises the log's errors (X5)."""
         assert self.leadership is None, f"{self.topic_partition} is led here"
         return self.log.append_as_follower(batches)
 
     def follow_leader(self, high_watermark: Offset, log_start_offset: Offset) -> bool:
-        """R11: take over the HW and the log start of the leader's answer; True when either moved."""
+        """R11: take over the HW and log start of the leader's answer; returns whether either moved."""
         assert self.leadership is None, f"{self.topic_partition} is led here"
         log = self.log
         reachable = min(high_watermark, log.end_offset)
@@ -184,7 +184,7 @@ class Partition:
     # --- in either role
 
     def bound(self, isolation: Isolation) -> LogPosition:
-        """How far a reader may see (F3)."""
+        """Returns the position up to which a reader may read (F3)."""
         if isolation is Isolation.HIGH_WATERMARK:
             return self.log.high_watermark
         if isolation is Isolation.LAST_STABLE:
@@ -192,5 +192,5 @@ class Partition:
         return self.log.end_position
 
     def is_in_sync(self, broker_id: BrokerId) -> bool:
-        """Whether the broker is in the ISR, as far as a leader knows."""
+        """Whether this broker leads and knows that broker to be in the ISR."""
         return self.leadership is not None and broker_id in self.leadership.isr

@@ -1,4 +1,4 @@
-"""The status of a produce by partition: what it still waits for (P2, P3).
+"""The state of a produce by partition: which acknowledgements it still waits for (P2, P3).
 
 Invariant: it is decided by the partitions' present state, never by remembered events. With acks=all on two
 partitions:
@@ -23,15 +23,15 @@ class ProduceStatus:
 
     topic_partition: TopicPartition
     outcome: AppendOutcome
-    """What will be answered; while pending it holds the error of an expiry."""
+    """The result for this partition; while it is pending, the error to answer if the request expires."""
     is_appended: bool = False
     """Whether the records are in the local log, written now or by an earlier attempt."""
     required_offset: Offset = NO_OFFSET
-    """Last appended + 1: HW (or the flushed offset) must reach it. -1 when nothing was appended."""
+    """Last appended offset + 1, which HW (or the flushed offset) must reach; -1 if nothing was appended."""
     waits_for_replicas: bool = False
-    """acks=all."""
+    """Whether acks=all."""
     waits_for_disk: bool = False
-    """acks other than 0, and `odradek.log.flush.before.ack` or `flush.messages` asks for it."""
+    """acks is not 0, and `odradek.log.flush.before.ack` or `flush.messages` requires a flush."""
     flush_due: bool = False
     """The log is to be flushed, whether acks wait for it or not."""
     high_watermark_rose: bool = False
@@ -41,7 +41,7 @@ class ProduceStatus:
 
 
 def close_decided(statuses: Iterable[ProduceStatus], hosted: HostedPartitions) -> list[ProduceStatus]:
-    """P3: look at every pending partition, close those that can be answered, return the rest."""
+    """P3: check every pending partition, decide those that can be answered, return the others."""
     still_pending = []
     for status in statuses:
         if not status.acks_pending:

@@ -1,11 +1,11 @@
-"""The purgatories of replication, and the only functions that wake what waits on a partition (D9, R14).
+"""The purgatories of replication, and the only functions that wake operations of a partition (D9, R14).
 
-Invariant: what waits is woken after a change is complete, in a later turn, and once for all changes until
-then. Who made the change has returned by then: it is answered first, and no next request comes while it is
-still on the stack.
+Invariant: operations are woken after a change is complete, in a later turn, and once for all changes until
+then. So the request that made the change is answered first, and no other request runs while it is still on
+the stack.
 
-    append to p1, append to p1, append to p2     p1 and p2 are to be woken
-    the next turn                                p1 is woken, then p2
+    append to p1, append to p1, append to p2     p1 and p2 are marked as changed
+    the next turn                                operations of p1 are woken, then those of p2
 """
 
 from itertools import islice
@@ -17,9 +17,9 @@ from odradek.base.settings import BrokerSettings
 from odradek.timer import Purgatory, Timer
 
 WOKEN_PER_TURN: Final = 16
-"""Partitions that are woken in one turn."""
+"""The number of partitions whose operations are woken in one turn."""
 WOKEN_AT_ONCE: Final = 8
-"""Operations of one partition in one purgatory; where more wait, they are woken in steps."""
+"""If more operations than this wait for one partition in one purgatory, they are woken in steps."""
 
 
 class Purgatories:
@@ -51,16 +51,16 @@ class Purgatories:
             purge_interval=settings.delete_records_purgatory_purge_interval_requests,
             defer=defer,
         )
-        # Under each append it is asked whether anybody waits: without a call.
+        # Each append checks whether any operation waits, without a call.
         self._fetched = self.fetch.watched_keys
         self._produced = self.produce.watched_keys
         self._deleted = self.delete_records.watched_keys
         self._defer = defer
         self._run_steps = run_steps
         self._changed: dict[TopicPartition, bool] = {}
-        """What a later turn is to wake, in the order of the changes; False for fetches alone."""
+        """Partitions to wake in a later turn, in the order of the changes; False: only their fetches."""
         self._has_asked_for_turn = False
-        """Whether that turn is still to come; always where something is to be woken."""
+        """Whether that turn was requested and has not run; always True while `_changed` is not empty."""
 
     def all(self) -> tuple[Purgatory[TopicPartition], ...]:
         """For metrics and listings."""
@@ -69,8 +69,8 @@ class Purgatories:
     def wake_soon(self, topic_partition: TopicPartition, *, readers_only: bool = False) -> None:
         """R14: HW or the low watermark rose, or the partition changed its role or is gone.
 
-        With `readers_only` HW stayed (R7): the fetches alone, which may read to the log end. What waits is
-        woken in a later turn; what begins to wait after this looks for itself.
+        With `readers_only` HW did not move (R7): only fetches are woken, as some read to LEO. They are woken
+        in a later turn; an operation that starts to wait after this call checks its condition.
         """
         changed = self._changed
         if changed and topic_partition in changed:
@@ -92,14 +92,14 @@ class Purgatories:
         self._ask_for_turn()
 
     def wake_changed(self) -> None:
-        """Begin with what a later turn was to wake: for a caller that has answered.
+        """Start now with what a later turn would wake. Called by a caller that has sent its answer.
 
-        A consumer's round trip then does not pay for a turn of the loop.
+        It saves a consumer's round trip one turn of the loop.
         """
         if self._changed:
             for topic_partition in list(islice(self._changed, WOKEN_PER_TURN)):
                 wakes_all = self._changed.pop(topic_partition, None)
-                if wakes_all is not None:  # else one that was woken has led to another call of this
+                if wakes_all is not None:  # else a woken operation has called this method again
                     self._wake(topic_partition, readers_only=not wakes_all)
 
     def _wake(self, topic_partition: TopicPartition, *, readers_only: bool) -> None:

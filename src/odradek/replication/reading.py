@@ -1,18 +1,18 @@
-"""Reading the partitions of a fetch, in their order, within its limits (R9, F7, F9).
+"""Reads the partitions of a fetch, in request order, within its limits (R9, F7, F9).
 
 Invariant: reading changes no state, neither of a follower (R10 comes after the first read, never after the
 second) nor of the log. With max bytes 220 over all and 120 for each partition, batches of 80 bytes:
 
-    p1  holds 160   limit 120   → 120   one batch and half of the next (L3); what is left: 100
-    p2  holds 80    limit 100   → 80    what is left: 20
+    p1  holds 160   limit 120   → 120   one batch and half of the next (L3); 100 bytes remain
+    p2  holds 80    limit 100   → 80    20 bytes remain
     p3  holds 80    limit 20    → 0     not the first data of the answer: the limit holds
-    p4  ...         limit 20    → 0     its HW is answered nevertheless
+    p4  ...         limit 20    → 0     its HW is answered all the same
 
-The first batch of the answer is given whole even when it is above every limit, or else a reader could never
-get past it (KIP-74).
+The first batch of the answer is returned whole even if it exceeds every limit, because otherwise a reader
+could never get past it (KIP-74).
 
-An answer holds HELD_BYTES_MAX of records in memory at most: what is above that stays in the files until it is
-sent.
+An answer holds at most HELD_BYTES_MAX of records in memory; records beyond that stay in the files until they
+are sent.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from odradek.storage import EpochEnd
 from odradek.storage.positions import UNKNOWN_EPOCH_END
 
 HELD_BYTES_MAX: Final = 1024 * 1024
-"""Record bytes that one answer holds in memory; see the module's head."""
+"""The most record bytes that one answer holds in memory; see the module's docstring."""
 
 
 class Reader:
@@ -53,7 +53,7 @@ class Reader:
     def read_in_steps(
         self, params: FetchParams, fetches: Sequence[PartitionFetch]
     ) -> Steps[list[FetchOutcome]]:
-        """The same for very many partitions."""
+        """`read` for very many partitions, in steps."""
         allowance = _Allowance(params)
         outcomes: list[FetchOutcome] = []
         for begin in range(0, len(fetches), ITEMS_PER_STEP):
@@ -70,7 +70,7 @@ class Reader:
         for fetch in fetches:
             max_bytes = fetch.max_bytes if fetch.max_bytes < left_bytes else left_bytes
             if max_bytes == 0 and at_least_one:
-                max_bytes = 1  # a reader that allows nothing must get past the first batch too
+                max_bytes = 1  # a reader that allows 0 bytes must get past the first batch too
             outcome = self._read_partition(params, fetch, max_bytes, held_bytes_max, at_least_one)
             size_bytes = len(outcome.records)
             if size_bytes > 0:
@@ -122,30 +122,30 @@ class Reader:
             return FetchOutcome(code_of(error))
         outcome.position = read.position
         outcome.aborted_transactions = read.aborted_transactions
-        # From Fetch 3 on a batch cut short would only be thrown away by its reader.
+        # From Fetch 3 on, the client would discard an incomplete batch.
         if not read.first_batch_incomplete or params.hard_max_bytes:
             outcome.records = read.records
         return outcome
 
 
 class _Allowance:
-    """What a fetch may still read."""
+    """How much a fetch may still read."""
 
     __slots__ = ("at_least_one", "held_bytes_max", "left_bytes")
 
     def __init__(self, params: FetchParams) -> None:
         self.left_bytes = max(0, params.max_bytes)
-        """Over all partitions."""
+        """The limit over all partitions."""
         self.held_bytes_max = HELD_BYTES_MAX
-        """In memory."""
+        """The part of it that may be held in memory."""
         self.at_least_one = not params.hard_max_bytes
-        """Whether the next batch is given whole, whatever the limits say."""
+        """Whether the next batch is returned whole even if it exceeds the limits."""
 
 
 def find_replica(
     hosted: HostedPartitions, params: FetchParams, fetch: PartitionFetch
 ) -> Partition | ErrorCode:
-    """R9: the replica that may answer this partition, or why none may."""
+    """R9: returns the replica that may answer for this partition, or the error code."""
     topic_partition, topic_id = fetch.topic_partition, fetch.topic_id
     if not topic_partition.topic and topic_id != NO_TOPIC_ID:
         return ErrorCode.UNKNOWN_TOPIC_ID
@@ -164,9 +164,9 @@ def find_replica(
 
 
 def diverging_epoch(log: ReplicatedLog, fetch: PartitionFetch) -> EpochEnd | None:
-    """F9: where this log parted from the fetcher's, or None while it has not; unknown when its epoch is.
+    """F9: returns where this log diverges from the fetcher's, or None; unknown if the fetcher's epoch is.
 
-    Worth a fast way: a follower asks with every fetch, and mostly for the latest epoch.
+    It has a fast path, because a follower asks with every fetch, and mostly for the latest epoch.
     """
     if fetch.last_fetched_epoch == log.latest_epoch and fetch.fetch_offset <= log.end_offset:
         return None
@@ -177,7 +177,7 @@ def diverging_epoch(log: ReplicatedLog, fetch: PartitionFetch) -> EpochEnd | Non
 
 
 def is_throttled(params: FetchParams, partition: Partition) -> bool:
-    """F8: whether it is a follower out of sync whose quota is used up."""
+    """F8: whether the fetcher is a follower out of sync whose quota is used up."""
     quota = params.quota
     return (
         quota is not None

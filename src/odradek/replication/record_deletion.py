@@ -1,7 +1,7 @@
-"""DeleteRecords from its arrival to its answer (KIP-107).
+"""Handles a DeleteRecords request from its arrival to its answer (KIP-107).
 
-The leader raises its own log start at once. Followers learn it from the responses to their fetches and send
-their own log start in the next fetch, which raises the low watermark.
+The leader raises its own log start at once. Followers learn it from Fetch responses and send their own log
+start in the next fetch, which raises the low watermark.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,11 +20,11 @@ from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
 
 HIGH_WATERMARK: Final[Offset] = -1
-"""In place of an offset: all that readers may see."""
+"""Given in place of an offset: delete all records below HW."""
 
 
 class RecordDeletion:
-    """Deletes from the front of logs led here. `on_storage_failure` takes the log's directory offline."""
+    """Deletes old records of logs led here. `on_storage_failure` takes the log's directory offline."""
 
     __slots__ = ("_clock", "_hosted", "_on_storage_failure", "_purgatories")
 
@@ -48,7 +48,7 @@ class RecordDeletion:
         later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool,
     ) -> Steps[DeleteRecordsOutcomes | None]:
-        """Delete in steps, a partition each; the result is there when the live replicas followed."""
+        """Delete in steps, one partition in each; the result is ready when the live replicas followed."""
         statuses: dict[TopicPartition, DeletionStatus] = {}
         for topic_partition, offset in offsets.items():
             if statuses:

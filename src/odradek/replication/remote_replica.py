@@ -1,10 +1,10 @@
-"""The leader's state of one follower, taken from its fetches alone (R5b, R10).
+"""The leader's state of one follower, updated only by its fetches (R5b, R10).
 
 Invariant: only `start_epoch` and `note_fetch` change it. `isr` decides whether a replica is in sync.
 
-A follower is *caught up* at the time of a fetch that reaches the leader's end. Under a steady stream it never
-does: when it asks for 100, the leader is at 110 already. It is therefore also taken as caught up at its
-*previous* fetch once it asks for what was the leader's end then:
+A follower is *caught up* at the time of a fetch that reaches the leader's end. Under a steady stream no fetch
+reaches it: when the follower fetches from 100, the leader is at 110 already. Therefore, a fetch that reaches
+the leader's end at the time of the *previous* fetch makes the follower caught up at the time of that fetch:
 
     time  fetch offset  leader's end   caught up at
     10    100           100            10            reached the end
@@ -28,20 +28,20 @@ class RemoteReplica:
 
     broker_id: BrokerId
     log_end: LogPosition = UNKNOWN_POSITION
-    """Its LEO: it has all records below its last fetch. Unknown until it fetches in this epoch."""
+    """Its LEO, which is its last fetch offset; unknown until it fetches in this epoch."""
     log_start_offset: Offset = NO_OFFSET
-    """Its log start, as it said in its last fetch; -1 until then."""
+    """Its log start as sent with its last fetch; -1 before that."""
     last_caught_up_ms: int = NEVER_MS
     """The latest time at which it is known to have had all that the leader had."""
     last_fetch_ms: int = NEVER_MS
-    """When it last fetched without error; never above now."""
+    """When it last fetched without error; never in the future."""
     leader_end_at_last_fetch: Offset = NO_OFFSET
     """The leader's LEO at that time."""
     high_watermark_sent: Offset = 0
     """The HW in the last answer to it (F6, case H); 0 before the first."""
 
     def start_epoch(self, now_ms: int, *, in_sync: bool) -> None:
-        """R5b: forget where it was; a member of the ISR gets the whole lag time to show itself."""
+        """R5b: reset its state; a member of the ISR has the full `replica.lag.time.max.ms` to fetch."""
         self.log_end = UNKNOWN_POSITION
         self.log_start_offset = NO_OFFSET
         self.last_caught_up_ms = now_ms if in_sync else NEVER_MS
@@ -52,7 +52,7 @@ class RemoteReplica:
     def note_fetch(
         self, fetched: LogPosition, log_start_offset: Offset, leader_end: Offset, now_ms: int
     ) -> None:
-        """R10: it asked without error for `fetched`, while the leader's log ends at `leader_end`."""
+        """R10: called on a fetch from `fetched` without error, while the leader's LEO was `leader_end`."""
         if fetched.offset >= leader_end:
             self.last_caught_up_ms = now_ms
         elif self.last_fetch_ms != NEVER_MS and fetched.offset >= self.leader_end_at_last_fetch:

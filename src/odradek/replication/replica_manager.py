@@ -1,7 +1,7 @@
 """The entry point of replication: the operations that handlers call on the partitions hosted here (R1).
 
-It looks partitions up, starts operations and wakes those that wait. What a leader knows and decides is in
-`partition` and `leadership`; when an operation is complete is in the `delayed_*` files.
+It looks up partitions, starts operations and wakes waiting ones. The state and decisions of a leader are in
+`partition` and `leadership`; the conditions for completing an operation are in the `delayed_*` files.
 
 A produce with acks=all and three in-sync replicas, and the fetches that complete it (S1 is the long form):
 
@@ -52,7 +52,7 @@ from odradek.timer import Timer
 
 
 class ReplicaManager:
-    """Everything that this broker hosts; owned by one thread."""
+    """The replicas that this broker hosts; used by one thread only."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class ReplicaManager:
         self._defer = defer
         self._run_steps = run_steps
         self._failed_directories = dict(logs.failed_directories())
-        """Log directories that are offline until the broker starts again, and why; those at the start too."""
+        """Log directories that are offline until the broker restarts, each with the reason."""
         self._failing_directories: set[str] = set()
-        """Those that have failed a request, and go offline in the next turn."""
+        """Log directories that failed during a request and go offline in the next turn."""
         self.meters = Meters()
         self.purgatories = Purgatories(timer, settings, defer, run_steps)
         self._hosted = HostedPartitions(logs, cluster)
@@ -113,7 +113,7 @@ class ReplicaManager:
     def check(
         self, entries: Mapping[TopicPartition, Buffer]
     ) -> RecordSteps[Mapping[TopicPartition, Batches]]:
-        """Validate a client's batches ahead of `append`, which then need not."""
+        """Validate a client's batches before `append`, which then does not validate them."""
         return self._appender.check(entries)
 
     def append(
@@ -126,10 +126,10 @@ class ReplicaManager:
         origin: Origin = Origin.CLIENT,
         internal_allowed: bool = False,
     ) -> AppendOutcomes | None:
-        """R6, P1: append to the partitions led here; the result is there when `acks` is satisfied.
+        """R6, P1: append to the partitions led here; the result is ready when `acks` is satisfied.
 
-        With acks=0 that is always now: the handler then sends nothing, and closes the connection if any
-        partition failed. `internal_allowed` is for coordinators and `__admin_client`.
+        With acks=0 it is always ready at once: the handler sends no response, and closes the connection if
+        any partition failed. `internal_allowed` is for coordinators and `__admin_client`.
         """
         statuses = self.write(entries, acks=acks, origin=origin, internal_allowed=internal_allowed)
         return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
@@ -161,7 +161,7 @@ class ReplicaManager:
         origin: Origin = Origin.CLIENT,
         internal_allowed: bool = False,
     ) -> list[ProduceStatus]:
-        """The part of an append that happens at once; returns what each partition's acks wait for."""
+        """Append to the local logs; returns the status of each partition, with what its acks wait for."""
         if acks not in ACKS:
             return [ProduceStatus(key, AppendOutcome(ErrorCode.INVALID_REQUIRED_ACKS)) for key in entries]
         statuses = [
@@ -182,9 +182,9 @@ class ReplicaManager:
     def await_acks(
         self, statuses: Sequence[ProduceStatus], *, timeout_ms: int, later: Later[AppendOutcomes]
     ) -> AppendOutcomes | None:
-        """The result of an append is there when none of its partitions is pending, or at the timeout.
+        """Returns the result of an append once no partition is pending, or at the timeout.
 
-        A coordinator also calls it again after a timeout: its records may be replicated yet (R19).
+        A coordinator calls it again after a timeout: its records may still be replicated (R19).
         """
         if not close_decided(statuses, self._hosted):
             return outcomes_of(statuses)
@@ -206,9 +206,9 @@ class ReplicaManager:
     def fetch(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
     ) -> list[FetchOutcome] | DelayedFetch:
-        """R9, F1: read the partitions in order; the result, in that order, is there when there is enough.
+        """R9, F1: read the partitions in order; returns the outcomes in that order if there is enough data.
 
-        Returns in its place the delayed fetch, to be abandoned when its client is gone.
+        Otherwise returns the delayed fetch, which the caller abandons if the client disconnects.
         """
         return self._fetching.fetch(params, fetches, later)
 
@@ -226,9 +226,9 @@ class ReplicaManager:
         later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool = False,
     ) -> Steps[DeleteRecordsOutcomes | None]:
-        """Raise log starts to the offsets (-1: to HW), a partition in each step; the caller takes the steps.
+        """Raise log starts to the offsets (-1: to HW), one partition in each step; the caller runs the steps.
 
-        The result is there when all live replicas followed.
+        The result is ready when all live replicas have followed.
         """
         return self._record_deletion.delete(
             offsets, timeout_ms=timeout_ms, later=later, internal_allowed=internal_allowed
@@ -298,11 +298,11 @@ class ReplicaManager:
         return self._role_changer.controller_epoch
 
     def become_leader_or_follower(self, order: LeaderAndIsr) -> RoleChanges:
-        """R5a-R5c: change roles, and say what the broker must do next; what waited is woken after that."""
+        """R5a-R5c: change roles; returns what the broker must do next. Waiting operations are woken later."""
         return self._after_role_changes(self._role_changer.become_leader_or_follower(order))
 
     def stop_replica(self, order: StopReplica) -> RoleChanges:
-        """R5d: stop hosting, and say what the broker must do next; what waited is woken after that."""
+        """R5d: stop hosting; returns what the broker must do next. Waiting operations are woken later."""
         return self._after_role_changes(self._role_changer.stop_replica(order))
 
     def _after_role_changes(self, changes: RoleChanges) -> RoleChanges:
@@ -315,9 +315,9 @@ class ReplicaManager:
     def on_leader_answered(
         self, topic_partition: TopicPartition, batches: Buffer, high_watermark: Offset, log_start: Offset
     ) -> None:
-        """R11, for a fetcher: write what the leader of a partition followed here answered.
+        """R11, called by a fetcher: append the leader's answer for a partition that this broker follows.
 
-        Raises what the log refuses (X5). Wakes the operations that wait here if HW or the log start moved.
+        Raises the log's errors (X5). Wakes the partition's waiting operations if HW or the log start moved.
         """
         partition = self._hosted.get(topic_partition)
         if partition is None or partition.leadership is not None:
@@ -336,13 +336,13 @@ class ReplicaManager:
     # --- the disk
 
     def on_flushed(self, topic_partition: TopicPartition) -> None:
-        """The log's flushed offset rose: acks that waited for the disk may go out."""
+        """Called when the log's flushed offset rose: produces that wait for the disk may complete."""
         self.purgatories.produce.check_and_complete(topic_partition)
 
     def directory_failed(self, directory: str, reason: str | OSError) -> None:
         """Take a log directory offline, with every partition in it (R6, L7); a second report is ignored.
 
-        An event: never called while an operation of this object is under way.
+        Called as an event of its own, never within another operation of this object.
         """
         if directory in self._failed_directories:
             return
@@ -352,7 +352,7 @@ class ReplicaManager:
         self._run_steps(self._give_up(directory, why))
 
     def _give_up(self, directory: str, why: str) -> Steps[None]:
-        """Host nothing in a failed directory any more; until a partition's step comes, its log refuses."""
+        """Stop hosting a failed directory's partitions; until a partition's step, its log raises errors."""
         lost: list[TopicPartition] = []
 
         def leave(partition: Partition) -> None:
@@ -361,21 +361,21 @@ class ReplicaManager:
                 self._hosted.remove(topic_partition)
                 lost.append(topic_partition)
 
-        # Each is let go of in its step: to free ten thousand partitions at once takes ten milliseconds.
+        # One partition in each step: to free ten thousand at once takes ten milliseconds.
         hosted = deque(self._hosted.all())
         yield from stepwise((hosted.popleft() for _ in range(len(hosted))), leave)
         self._effects.directory_failed(directory, why, is_last=not self._logs.online_directories())
         yield from stepwise(lost, self.purgatories.wake_soon)
 
     def notice_failed_directories(self) -> None:
-        """After a task that wrote to logs by itself: give up the directories that failed in it."""
+        """Called after a background task that wrote to logs: take directories that failed in it offline."""
         for directory, reason in self._logs.failed_directories().items():
             self.directory_failed(directory, reason)
 
     def _on_storage_failure(self, partition: Partition, error: StorageFailure) -> None:
-        """Called in the midst of a request, which is answered first: what follows is an event of its own.
+        """Called within a request, which is answered first: the directory goes offline in a later event.
 
-        Until then every other request to the directory's logs meets the same error.
+        Until then every other request to the directory's logs gets the same error.
         """
         directory, reason = partition.log.directory, str(error)
         if directory not in self._failing_directories:

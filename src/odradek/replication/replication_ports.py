@@ -28,7 +28,7 @@ class ReplicatedLog(Protocol):
 
     @property
     def client_rules(self) -> ValidationRules:
-        """What clients' batches are held to."""
+        """The rules for clients' batches."""
 
     @property
     def directory(self) -> str:
@@ -74,7 +74,7 @@ class ReplicatedLog(Protocol):
         origin: Origin = Origin.CLIENT,
         now_ms: int,
     ) -> AppendInfo:
-        """Validate, give offsets and write; a LogError means that nothing was written."""
+        """Validate, assign offsets and write. Raises a LogError; then nothing was written."""
 
     def append_as_follower(self, batches: Buffer) -> AppendInfo:
         """Write a leader's batches with their own offsets."""
@@ -92,16 +92,16 @@ class ReplicatedLog(Protocol):
         """L3."""
 
     def position_of(self, offset: Offset) -> LogPosition:
-        """Where `offset` lies."""
+        """The position of `offset`."""
 
     def restore_high_watermark(self, offset: Offset) -> None:
         """Set HW to `offset`, clamped to [log start, LEO]."""
 
     def advance_high_watermark(self, position: LogPosition) -> bool:
-        """R11: move HW up to `position`; whether it moved."""
+        """R11: raise HW to `position`; returns whether it moved."""
 
     def advance_log_start(self, offset: Offset) -> bool:
-        """A follower's log start follows the leader's; whether it rose."""
+        """Raise a follower's log start to the leader's; returns whether it rose."""
 
     def delete_records_before(self, offset: Offset) -> Offset:
         """Raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
@@ -113,13 +113,13 @@ class ReplicatedLog(Protocol):
         """Find the first record that has the largest timestamp of the log."""
 
     def end_offset_for_epoch(self, epoch: LeaderEpoch) -> EpochEnd:
-        """The largest epoch not above `epoch`, and where it ends."""
+        """The largest epoch not above `epoch`, and its end offset."""
 
     def epoch_of(self, offset: Offset) -> LeaderEpoch:
         """The leader epoch in force at `offset`, or -1."""
 
     def begin_epoch(self, epoch: LeaderEpoch) -> Offset:
-        """Lead under `epoch`, which begins at LEO; returns that offset."""
+        """Start the leader epoch `epoch` at LEO; returns that offset."""
 
     def describe(self) -> Mapping[str, Any]:
         """Returns a description of the log for a person."""
@@ -131,10 +131,10 @@ class Logs(Protocol):
     def create(
         self, topic_partition: TopicPartition, topic_id: UUID | None = None, *, is_new: bool = True
     ) -> ReplicatedLog:
-        """The partition's log, made when missing; StorageFailure when that cannot or must not be."""
+        """The partition's log, created if missing. Raises StorageFailure if that fails or is not allowed."""
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Take a log away."""
+        """Delete a log."""
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that has failed."""
@@ -143,16 +143,16 @@ class Logs(Protocol):
         """Whether the partition's log lies in a directory that was missing or offline at the start."""
 
     def fail_directory(self, directory: str, reason: str | OSError) -> None:
-        """Take a log directory offline; the first reason is the one that stays."""
+        """Take a log directory offline; a directory keeps its first reason."""
 
     def online_directories(self) -> list[str]:
         """The log directories that still work."""
 
     def failed_directories(self) -> Mapping[str, str]:
-        """The log directories that do not: what made each fail and what to do about it."""
+        """The offline log directories, each with the cause and the remedy."""
 
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """What the checkpoint held at start, 0 when absent (R12)."""
+        """The checkpointed HW at startup; 0 if absent (R12)."""
 
 
 class ClusterView(Protocol):
@@ -169,17 +169,17 @@ class Effects(Protocol):
     """The effects that the replica manager requests; none of them may call back before it returns."""
 
     def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
-        """Run the log's `pending_flush` soon, together with others, then `on_flushed`: acks may wait."""
+        """Run the log's `pending_flush` soon, together with others, then call `on_flushed`; acks may wait."""
 
     def write_isr(self, change: IsrChange) -> None:
-        """Write an ISR on its version (R2, R3); the answer goes to `IsrMaintenance.on_*`, later."""
+        """Write an ISR on condition of its version (R2, R3); calls `IsrMaintenance.on_*` later."""
 
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
-        """A log directory went offline; a broker without any stops (R6)."""
+        """Called when a log directory went offline; a broker without any directory stops (R6)."""
 
 
 class ReplicationQuota(Protocol):
-    """The limit on what followers out of sync may take (F8)."""
+    """The replication quota of followers that are out of sync (F8)."""
 
     def is_exceeded(self) -> bool:
         """Whether the limit is used up at present."""

@@ -1,7 +1,7 @@
 """Applies the controller's LeaderAndIsr and StopReplica: leading, following, stopping (R5a-R5d).
 
-The messages are `metadata`'s values; `RoleChanges` is the result, what the broker must do next. The
-transitions of a partition, by its role here and by the message:
+The messages are values of `metadata`. The result, `RoleChanges`, holds what the broker must do next. A
+partition's new role depends on its present role on this broker and on the message:
 
     here          message                      becomes
     anything      leader epoch not above ours  unchanged: STALE_CONTROLLER_EPOCH for it
@@ -27,12 +27,12 @@ from odradek.replication.replication_ports import ClusterView, Logs
 
 NO_CONTROLLER_OBEYED: Final = 0
 EPOCH_DURING_DELETE: Final[LeaderEpoch] = -2
-"""The leader epoch of a StopReplica for a topic on its way out: above all others."""
+"""The leader epoch of a StopReplica for a topic that is being deleted; treated as above all others."""
 
 
 @dataclass(slots=True)
 class RoleChanges:
-    """The answer to an order, and what the broker must do next: fetchers, coordinators, tasks."""
+    """The answer to an order, and what its fetchers, coordinators and tasks must do next."""
 
     error_code: ErrorCode = ErrorCode.NONE
     """STALE_CONTROLLER_EPOCH: nothing was changed."""
@@ -48,15 +48,15 @@ class RoleChanges:
     """The first LeaderAndIsr since the start: begin to write HW checkpoints (R5a)."""
 
     def changed(self) -> list[TopicPartition]:
-        """Every partition whose role changed, in the order's order: R14 is due on each."""
+        """Every partition whose role changed, in the sequence of the order; R14 applies to each."""
         return [part.topic_partition for part in (*self.leading, *self.following)] + self.stopped
 
 
 class RoleChanger:
     """Applies orders to the hosted partitions.
 
-    Left to the caller: waking what waits (R14), and giving up a directory when KAFKA_STORAGE_ERROR is among
-    the answers.
+    The caller wakes waiting operations (R14), and takes a directory offline if an answer is
+    KAFKA_STORAGE_ERROR.
     """
 
     __slots__ = (

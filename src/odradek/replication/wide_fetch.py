@@ -1,11 +1,11 @@
-"""A delayed fetch of very many partitions: no event makes it look at all of them.
+"""A delayed fetch of very many partitions, which checks only one partition on each event.
 
-Invariant: `gathered_bytes` is the sum of what each partition added when it was last looked at, which was
-after the last event for it. A fetch of 2,000 partitions that one produce wakes looks at one of them.
+Invariant: `gathered_bytes` is the sum of the bytes that each partition had when it was last checked, and each
+was checked after its last event. A produce that wakes a fetch of 2,000 partitions makes it check one.
 
-    parked            each partition is watched, and then looked at: a few in each step
-    an append to p1   p1 is looked at; the sum is enough
-    completed         every partition is read in steps, and then it is answered
+    parked            each partition is watched and then checked, a few in each step
+    an append to p1   p1 is checked; the sum is enough
+    completed         every partition is read, in steps, and then the fetch is answered
 """
 
 from collections.abc import Callable, Hashable
@@ -30,18 +30,18 @@ class WideFetch(DelayedFetch):
         finish: Callable[[Later[list[FetchOutcome]]], None],
         later: Later[list[FetchOutcome]],
     ) -> None:
-        """`finish` reads again, in steps, and calls what it is given with that."""
+        """`finish` reads again in steps and passes the outcomes to the callback that it is given."""
         super().__init__(unfilled, list, later)
         self._finish = finish
         self._readable = [0] * len(unfilled.fetches)
-        """What each partition added to the sum when it was last looked at."""
+        """The bytes that each partition added to the sum when it was last checked."""
         self._places: dict[TopicPartition, list[int]] = {}
-        """Where each partition stands in the request."""
+        """The indexes of each partition in the request."""
         for place, fetch in enumerate(unfilled.fetches):
             self._places.setdefault(fetch.topic_partition, []).append(place)
 
     def park_in_steps(self, purgatory: Purgatory[TopicPartition]) -> Steps[bool]:
-        """Let it wait in the purgatory; returns whether there is nothing to wait for."""
+        """Watch the fetch in the purgatory; returns True if it is complete already."""
         is_complete = yield from purgatory.watch_in_steps(self, list(self._places))
         self._is_parked = not is_complete
         return is_complete
@@ -62,6 +62,6 @@ class WideFetch(DelayedFetch):
         return self.gathered_bytes >= self._params.min_bytes and self.force_complete()
 
     def on_complete(self) -> None:
-        """F7: read again, in steps; until it is parked, that is the business of who parks it."""
+        """F7: read again, in steps. Before the fetch is parked, the caller of `park_in_steps` does that."""
         if self._is_parked:
             self._finish(self._later)

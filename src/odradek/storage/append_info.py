@@ -1,4 +1,4 @@
-"""The result of an append: where its batches are."""
+"""The result of an append: the offsets of its batches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from odradek.storage.producer_state import RememberedBatch
 
 @dataclass(slots=True)
 class AppendInfo:
-    """Where the batches of one append are, or, for a duplicate, where the first copy is."""
+    """The offsets of one append's batches; for a duplicate, those of the first append."""
 
     first_offset: Offset
     """Offset of the first record; -1 when nothing was appended."""
@@ -29,14 +29,14 @@ class AppendInfo:
     size_bytes: int
     """Bytes written; 0 for a duplicate."""
     duplicate: bool = False
-    """The producer repeated a batch: nothing was written, the offsets are those of its first append."""
+    """Whether the producer repeated a batch: nothing was written, the offsets are of its first append."""
     rolled: bool = False
-    """A new segment was begun: the one before is to be flushed."""
+    """Whether a new segment was begun, so that the one before is to be flushed."""
     flush_due: bool = False
-    """`pending_flush` has work by now: a roll, or `flush.messages` reached."""
+    """Whether a flush is due, after a roll or because `flush.messages` is reached."""
 
     def note(self, headers: Sequence[BatchHeader], size_bytes: int) -> None:
-        """Count batches that have been written behind those noted before."""
+        """Add batches that were written after those noted before."""
         if self.first_offset < 0:
             self.first_offset = headers[0].base_offset
         self.last_offset = headers[-1].last_offset
@@ -49,7 +49,7 @@ class AppendInfo:
 def leader_info(
     headers: Sequence[BatchHeader], append_time_ms: int | None, log_start_offset: Offset, size_bytes: int
 ) -> AppendInfo:
-    """The answer to batches that a leader has just given offsets and written."""
+    """The result for batches that a leader has just assigned offsets to and written."""
     newest = headers[-1]
     first, last = headers[0].base_offset, newest.base_offset + newest.last_offset_delta
     max_timestamp = newest.max_timestamp
@@ -68,7 +68,7 @@ def leader_info(
 
 
 def duplicate_info(batch: RememberedBatch, log_start_offset: Offset, leader_epoch: LeaderEpoch) -> AppendInfo:
-    """The answer to a batch that the log has already: the offsets of its first append."""
+    """The result for a batch that the log already has: the offsets of its first append."""
     return AppendInfo(
         batch.first_offset,
         batch.last_offset,

@@ -1,8 +1,8 @@
-"""Appending to a log: the one way in which records come into it (R6, X2, X5, X6).
+"""Appends to a log: the only way to add records to it (R6, X2, X5, X6).
 
-    append_as_leader    validate (records) -> check producers -> give offsets -> write
+    append_as_leader    validate (records) -> check producers -> assign offsets -> write
     append_as_follower  check CRC and order -> write
-    write               a cut is on disk -> roll -> segment -> LEO -> epochs, producers, transactions
+    write               sync a truncation -> roll -> segment -> LEO -> epochs, producers, transactions
 
 Invariant: an append that raises a LogError has written nothing.
 """
@@ -48,19 +48,19 @@ class LogAppender:
     def __init__(self, parts: LogParts, flusher: LogFlusher, reached_offset: Offset) -> None:
         self.topic_partition, self.place = parts.topic_partition, parts.place
         self._parts = parts
-        # Parts that no method ever replaces: an append looks at each of them.
+        # Copies of references that never change, because each append uses them.
         self._segments, self._producers, self._epochs = parts.segments, parts.producers, parts.epochs
         self._offsets, self._flushes = parts.offsets, parts.flushes
         self._flusher = flusher
         self._reached_offset = reached_offset if reached_offset > parts.offsets.end else 0
-        """Offsets below have been given out; 0 unless some of them are lost and not yet passed over."""
+        """Offsets below it were assigned; 0 unless some of their records are lost and not yet skipped."""
         self.follow_config()
 
     def follow_config(self) -> None:
-        """The settings of the log have changed."""
+        """Called when the settings of the log have changed."""
         config = self._parts.config
         self.client_rules = rules_of(config)
-        """What clients' batches are held to."""
+        """The rules for clients' batches."""
         self._own_rules = rules_of(config, from_client=False)
 
     @on_disk
@@ -114,22 +114,22 @@ class LogAppender:
         return start
 
     def _pass_lost_offsets(self, leader_epoch: LeaderEpoch, now_ms: int) -> None:
-        """Offsets that were given out once and lost are not given out again; see `lost_offsets`."""
+        """Skip offsets that were assigned and whose records are lost; see `lost_offsets`."""
         reached_offset, self._reached_offset = self._reached_offset, 0
         for batch, header in empty_batches(self._offsets.end, reached_offset, leader_epoch):
             self._write(batch, [header], now_ms)
 
     def _bring_cut_to_disk(self) -> None:
-        """X6: a truncation is on disk, recovery point included, before anything is appended behind it.
+        """X6: sync a truncation and write the recovery point, before anything is appended after it.
 
-        A flush in the background may have done the first part by now, never the second.
+        A background flush may have synced the truncation already; it never writes the recovery point.
         """
         self._flusher.flush()
         self.place.write_recovery_points()
         self._flushes.is_cut = False
 
     def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
-        """Write batches that have their offsets, remember what they say; True when a segment was begun."""
+        """Write batches that have offsets, and update the log's state; True when a segment was begun."""
         last = headers[-1]
         last_offset = last.base_offset + last.last_offset_delta
         flushes = self._flushes
@@ -157,9 +157,9 @@ class LogAppender:
 def follower_batches(
     batches: Buffer, end_offset: Offset, segment_bytes: int
 ) -> Iterator[tuple[Buffer, list[BatchHeader]]]:
-    """A leader's batches, checked all before the first is given out, in runs that fit into one segment.
+    """Yields a leader's batches in runs that fit into one segment; checks all batches before the first run.
 
-    CorruptRecord when a CRC fails or an offset does not rise from `end_offset` on (X2, X5).
+    Raises CorruptRecord if a CRC fails or an offset does not rise from `end_offset` on (X2, X5).
     """
     found = list(iter_headers(batches))
     for position, header in found:

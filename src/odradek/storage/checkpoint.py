@@ -30,17 +30,17 @@ class Damage:
 
 @dataclass(slots=True)
 class Precedence:
-    """What the broker's thread itself wrote to one checkpoint file, ahead of writes under way (X6)."""
+    """What the broker's thread wrote to one checkpoint file while a write was in flight (X6)."""
 
     count: int = 0
-    """How often; raised by the broker's thread, after `offsets` were set."""
+    """How many times it wrote; raised by the broker's thread after it sets `offsets`."""
     offsets: dict[TopicPartition, Offset] = field(default_factory=dict)
     """What it wrote last."""
 
 
 @dataclass(slots=True)
 class CheckpointWrite:
-    """A checkpoint file of one log directory that is to be replaced, with its values as they were once."""
+    """A pending replacement of a checkpoint file, with the offsets at the time it was requested."""
 
     directory: str
     """The log directory that fails when the write fails."""
@@ -54,14 +54,14 @@ class CheckpointWrite:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the broker's thread has written the file by itself since the offsets were taken."""
+        """Whether the broker's thread has written the file since the offsets were taken."""
         return self.precedence.count != self.taken_at
 
     def run(self) -> None:
-        """Return once the file is on disk; may block and run on any thread. Raises OSError.
+        """Write the file and return once it is on disk; may block and run on any thread. Raises OSError.
 
-        What the broker's thread writes to the same file meanwhile is written again here, if need be: it is
-        what the file holds in the end.
+        If the broker's thread writes the same file meanwhile, its content is written again here, so that the
+        file holds it in the end.
         """
         while True:
             count = self.precedence.count
@@ -94,7 +94,7 @@ def _render_offsets(offsets: Mapping[TopicPartition, Offset]) -> bytes:
 
 
 def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Offset]], Damage | None]:
-    """(epoch, start offset) in rising order; empty when the file is missing or damaged."""
+    """Returns (epoch, start offset) in rising order, and the damage; empty if missing or damaged."""
     lines, damage = read_lines(file_system, path, columns=2)
     epochs: list[tuple[int, Offset]] = []
     for epoch, start_offset in lines:
@@ -108,7 +108,7 @@ def read_epochs(file_system: FileSystem, path: str) -> tuple[list[tuple[int, Off
 
 
 def write_epochs(file_system: FileSystem, path: str, epochs: Iterable[tuple[int, Offset]]) -> None:
-    """Replace the file. Not synced: what a power cut takes away, recovery reads from the batches again."""
+    """Replace the file. Not synced: after a power cut, recovery reads the epochs from the batches."""
     lines = [f"{epoch} {start_offset}" for epoch, start_offset in epochs]
     write_atomically(file_system, path, render_lines(lines), durable=False)
 
@@ -120,7 +120,7 @@ def render_lines(lines: Iterable[str]) -> bytes:
 
 
 def read_lines(file_system: FileSystem, path: str, columns: int) -> tuple[list[list[str]], Damage | None]:
-    """The columns of each line; none when the file is missing or damaged, the latter with its reason."""
+    """Returns the columns of each line, and the damage; no lines if the file is missing or damaged."""
     if not file_system.exists(path):
         return [], None
     try:

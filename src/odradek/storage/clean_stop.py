@@ -1,6 +1,6 @@
-"""The clean stop of the logs: everything written is brought to disk, and the files are let go (L4).
+"""The clean stop of the logs: forces everything to disk and closes the files (L4).
 
-A directory that fails on the way is left as after an unclean stop.
+A directory that fails during it is left as after an unclean stop.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from odradek.storage.log import Log
 from odradek.storage.log_directory import LogDirectory
 
 LOGS_CLOSED_AT_ONCE: Final = 64
-"""How many logs are brought to disk together: each holds duplicates of its descriptors meanwhile."""
+"""How many logs are flushed together; each holds duplicates of its descriptors during the flush."""
 
 
 def close_logs(logs: Sequence[Log], in_parallel: InParallel) -> None:
-    """Flush and close them, with snapshots and indexes."""
+    """Flush and close the logs, with snapshots and indexes."""
     for begin in range(0, len(logs), LOGS_CLOSED_AT_ONCE):
         _close_some(logs[begin : begin + LOGS_CLOSED_AT_ONCE], in_parallel)
 
@@ -26,7 +26,7 @@ def close_logs(logs: Sequence[Log], in_parallel: InParallel) -> None:
 def write_checkpoints(
     writes: Sequence[CheckpointWrite], directories: Sequence[LogDirectory], in_parallel: InParallel
 ) -> None:
-    """Write them all."""
+    """Write all checkpoints."""
     errors = in_parallel([write.run for write in writes])
     places = {directory.path: directory for directory in directories}
     for write, error in zip(writes, errors, strict=True):
@@ -37,7 +37,7 @@ def write_checkpoints(
 def leave_marks(
     directories: Sequence[LogDirectory], broker_epoch: int | None, in_parallel: InParallel
 ) -> None:
-    """Leave the mark of a clean stop in every directory that works, and release the locks of all."""
+    """Write the clean-stop mark in every online directory, and release the locks of all directories."""
     online = [directory for directory in directories if directory.failure is None]
     errors = in_parallel([partial(one.leave_clean_shutdown_mark, broker_epoch) for one in online])
     for directory, error in zip(online, errors, strict=True):
@@ -53,7 +53,7 @@ def _close_some(logs: Sequence[Log], in_parallel: InParallel) -> None:
         try:
             flush = log.seal()
         except StorageFailure:
-            continue  # said by `directory.failure`; the others are still to be closed
+            continue  # `directory.failure` reports it; the other logs are still closed
         if flush is not None:
             flushes.append((log, flush))
     errors = in_parallel([flush.run for _, flush in flushes])

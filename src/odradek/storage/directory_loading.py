@@ -1,7 +1,7 @@
-"""Opens and recovers the logs of each log directory at the start, and compares them with what is expected.
+"""Opens and recovers the logs of each log directory at startup, and compares them with the expected logs.
 
-`expected` is what the metadata store says. Logs of unknown topics are set aside, copies of an earlier time
-are recognised, and what is missing is reported or, where a directory is missing, never made anew (R15, L4).
+`expected` comes from the metadata store. Logs of unknown topics are set aside, directories that are old
+copies are detected, and missing logs are reported; a missing directory's logs are never created again (R15, L4).
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from odradek.storage.strays import is_stray, set_aside, take_back
 
 
 class DirectoryLoader:
-    """The start of one broker's logs; its fields are what is known of it afterwards."""
+    """Loads one broker's logs; its fields hold the results."""
 
     __slots__ = (
         "_checkpoints",
@@ -48,19 +48,19 @@ class DirectoryLoader:
         self._checkpoints = checkpoints
         self._config_for = config_for
         self._expected = expected
-        """None: every log counts."""
+        """None: every log is accepted."""
         self.report = OpeningReport()
         self.high_watermarks: dict[TopicPartition, Offset] = {}
-        """HW of each log, as the checkpoints had it."""
+        """The checkpointed HW of each log."""
         self.reached: dict[TopicPartition, Offset] = {}
-        """Up to where each log had come by the checkpoints, also of logs that are gone."""
+        """The offset that each log had reached by the checkpoints, including logs that are gone."""
         self.missing: dict[TopicPartition, None] = {}
-        """Logs that lay in a directory which is missing or offline: never made anew."""
+        """Logs of a directory that is missing or offline; they are never created again."""
 
     def load_all(self) -> None:
-        """Open every log of every directory; a directory that fails is offline.
+        """Open every log of every directory; a directory that fails goes offline.
 
-        DataDirectoryError when a partition has two logs.
+        Raises DataDirectoryError if a partition has two logs.
         """
         for directory in self._directories:
             if directory.failure is None:
@@ -78,8 +78,8 @@ class DirectoryLoader:
     def _load(self, directory: LogDirectory) -> None:
         recovery_points = self._read_checkpoint(directory, file_names.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(directory, file_names.LOG_START_OFFSETS)
-        # A log without a line begins with its first segment, if the file can be believed: it is there, and
-        # each of its lines is of a log that is.
+        # A log without a line starts at its first segment, if the file is credible: it exists, and each of
+        # its lines is of a log that exists.
         names = {name for name, size_bytes in directory.file_system.list_directory(directory.path)}
         is_known = self._checkpoints.is_sound(directory, file_names.LOG_START_OFFSETS) and all(
             str(partition) in names for partition in start_offsets
@@ -152,9 +152,9 @@ class DirectoryLoader:
         return found
 
     def _note_copy(self, directory: LogDirectory) -> None:
-        """R15: a mark of another run than the last one shows that the directory is a copy of that time.
+        """R15: a clean-stop mark of a run before the last one shows that the directory is an old copy.
 
-        Unless that run did not have the directory, and wrote nothing that it could lack.
+        It is not a copy if the last run did not have the directory, and so wrote nothing to it.
         """
         expected = self._expected
         if expected is None:
@@ -166,7 +166,7 @@ class DirectoryLoader:
             self.report.copied_directories[directory.path] = epoch
 
     def _note_missing(self, expected: ExpectedLogs) -> None:
-        """R15: what a missing directory held is not made anew; what else is missing begins where it was."""
+        """R15: a missing directory's logs are never created again; other missing logs keep their offsets."""
         missing = [partition for partition in expected.in_sync if self._hosted.get(partition) is None]
         present = {directory.directory_id for directory in self._directories}
         known = (*expected.directory_ids, *expected.missing_directory_ids)

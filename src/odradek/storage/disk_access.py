@@ -1,6 +1,6 @@
-"""The guards of what touches the disk: an OSError comes out as the error of its log directory (R6, L7).
+"""Decorators for disk access: they turn an OSError into an error of the log directory (R6, L7).
 
-the directory is offline already       StorageFailure, and nothing is tried
+the directory is offline already       StorageFailure, without an attempt
 OSError while writing                  the directory goes offline, StorageFailure
 OSError while reading, of the disk     the same
 OSError while reading, of one file     FileUnavailable: the disk works, this file cannot be read
@@ -22,7 +22,7 @@ class Placed(Protocol):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Whose log it is."""
+        """The log's partition."""
 
     @property
     def place(self) -> LogDirectory:
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 def on_disk(call: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """What writes: refused while the directory is offline, an OSError takes it there."""
+    """For methods that write: refused while the directory is offline; an OSError takes it offline."""
 
     @wraps(call)
     def guarded(log: S, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -51,7 +51,7 @@ def on_disk(call: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P],
 
 
 def reads_disk(call: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """What only reads: FileUnavailable where a file cannot be read though the disk works."""
+    """For methods that only read: FileUnavailable if one file cannot be read but the disk works."""
 
     @wraps(call)
     def guarded(log: S, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -68,7 +68,7 @@ def reads_disk(call: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, 
 def reads_disk_in_steps(
     call: Callable[Concatenate[S, P], RecordSteps[R]],
 ) -> Callable[Concatenate[S, P], RecordSteps[R]]:
-    """`reads_disk` for steps: what one of them meets on the disk comes out of that step."""
+    """`reads_disk` for methods in steps: the step that meets the OSError raises the error."""
 
     @wraps(call)
     def guarded(log: S, *args: P.args, **kwargs: P.kwargs) -> RecordSteps[R]:

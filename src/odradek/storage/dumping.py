@@ -1,7 +1,7 @@
-"""What the files of a partition hold, row by row, for people and scripts.
+"""Shows the content of a partition's files, row by row, for people and scripts.
 
-Every file that Kafka and Odradek keep beside a log is known by its name. Rows come as they are read: a
-log may be larger than memory.
+The file name tells the kind of file. Rows are yielded while the file is read, because a log may be larger
+than memory.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def rows_of(path: Path, *, with_records: bool = False, start_offset: int = 0) ->
 
 
 def _not_a_log(directory: Path) -> str:
-    """Why a directory cannot be shown; of a data directory, where its logs are."""
+    """Why a directory cannot be shown; for a data directory, where its logs are."""
     said = f"{directory} is no partition's directory: it has no .log file"
     logs = sorted(found.parent.name for found in directory.glob(f"*/*{file_names.LOG}"))
     return f"{said}; its logs are in directories such as {directory / logs[0]}" if logs else said

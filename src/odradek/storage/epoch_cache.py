@@ -32,10 +32,10 @@ class EpochCache:
         return list(zip(self._epochs, self._starts, strict=True))
 
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> bool:
-        """Note that `epoch` begins at `start_offset`; True when that is new.
+        """Note that `epoch` begins at `start_offset`; returns whether it is new.
 
-        An epoch known already keeps its start. Older entries that begin at or behind the new one wrote
-        nothing that is still here, and go.
+        A known epoch keeps its start offset. Older entries that begin at or above the new start have no records
+        in the log, and are removed.
         """
         if epoch <= self.latest:
             return False

@@ -18,12 +18,12 @@ class ExpectedLogs:
     topic_names: Mapping[UUID, str]
     """The names of those topics."""
     in_sync: Collection[TopicPartition]
-    """Those of which it is believed to have every acknowledged record."""
+    """The partitions whose ISR includes this broker, so that it should have every acknowledged record."""
     new: Collection[TopicPartition] = ()
-    """Those still in their first leader epoch: the broker may have stopped before it made their logs."""
+    """Partitions in their first leader epoch: the broker may have stopped before it created their logs."""
     directory_ids: tuple[UUID, ...] = ()
-    """The log directories that it registered last."""
+    """The log directories of its last registration."""
     missing_directory_ids: tuple[UUID, ...] = ()
-    """Those that it had before and that were missing at that time."""
+    """Earlier log directories that were missing at that registration."""
     broker_epoch: int = NO_BROKER_EPOCH
     """The epoch of that registration."""

@@ -40,12 +40,12 @@ class FaultyFileSystem(OsFileSystem):
         self.durable = durable
         """Whether a sync waits for the disk."""
         self.has_ended = False
-        """Whether the process that these files belong to counts as dead: no operation succeeds any more."""
+        """Whether the owning process counts as dead; then every operation fails."""
         self._pause = pause
         self._locks: list[OsDirectoryLock] = []
 
     def end(self) -> None:
-        """Free what the system frees when a process dies; what runs on still cannot write any more."""
+        """Free what the system frees when a process dies; code that still runs can no longer write."""
         self.has_ended = True
         for lock in self._locks:
             lock.release()
@@ -99,7 +99,7 @@ class FaultyFileSystem(OsFileSystem):
             self._locks.append(lock)
         return lock
 
-    # --- what the files ask
+    # --- called by the files
 
     def check(self, path: str) -> None:
         """Raise OSError when the process counts as dead."""
@@ -107,7 +107,7 @@ class FaultyFileSystem(OsFileSystem):
             raise OSError(errno.EIO, "the broker was killed", path)
 
     def delay(self) -> None:
-        """Wait as long as a slow disk lets wait."""
+        """Wait for `delay_ms`, as for a slow disk."""
         if self.faults.delay_ms:
             self._pause(self.faults.delay_ms / 1000)
 

@@ -1,16 +1,16 @@
-"""A part of a file that is read when it is sent, also if the file was renamed or removed meanwhile.
+"""A part of a file that is read when it is sent, even if the file was renamed or removed since.
 
-A fetch of 50 MB is answered with slices: the answer holds a descriptor, not 50 MB. What may happen before the
-last byte is sent:
+A fetch of 50 MB is answered with slices: the answer holds a descriptor, not 50 MB. Events that may occur
+before the last byte is sent:
 
     the segment is deleted, or replaced     the descriptor keeps the old content, and its space on disk
     by its compacted successor
-    the log is appended to                  behind the slice: no matter
+    the log is appended to                  after the slice: no effect
     the log is truncated                    bytes that were cut off are gone, also when others were written in
                                             their place: the sender of the slice has to give up
 
-Consumers never see the last case, for they read below HW, and nothing below HW is ever truncated; a follower
-may, when its leader loses an election.
+Consumers never meet the last case, since they read below HW, which is never truncated; a follower may, when
+its leader loses an election.
 """
 
 from typing import Final

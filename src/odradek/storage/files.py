@@ -41,7 +41,7 @@ class PinnedFile(Protocol):
     """The content of a file as it was when it was pinned, readable for as long as this object lives."""
 
     def read_at(self, size_bytes: int, position: int) -> bytes:
-        """Up to `size_bytes` from `position`; fewer behind what was cut off since, and at the end.
+        """Up to `size_bytes` from `position`; fewer at the end of the file and where it was truncated since.
 
         May be called from any thread.
         """
@@ -59,9 +59,9 @@ class File(Protocol):
         """Up to `size_bytes` from `position`; fewer only at the end of the file."""
 
     def is_in_memory(self, size_bytes: int, position: int) -> bool:
-        """Whether reading these bytes would not wait for the disk; True where the system does not tell.
+        """Whether these bytes can be read without waiting for the disk; True where the system cannot tell.
 
-        It looks at the first and the last of them: files are read from one end to the other.
+        It checks only the first and the last byte, because files are read sequentially.
         """
 
     def write_at(self, data: Buffer, position: int) -> None:
@@ -77,24 +77,24 @@ class File(Protocol):
         """Return once all that was written is on disk."""
 
     def detached_sync(self) -> Callable[[], None]:
-        """A `sync` that may be called once from any thread, whatever happens to this file meanwhile."""
+        """A `sync` that may be called once from any thread, even after this file was closed or removed."""
 
     def pin(self) -> PinnedFile | None:
         """Keep what is written now readable after the file is removed, replaced or closed.
 
-        None when too many files are pinned already. All pins of a file share one descriptor; what is appended
-        later may be seen, what `truncate` cuts off is not, also when it is written anew.
+        Returns None if too many files are pinned. All pins of a file share one descriptor. A pin may show
+        bytes appended later; it never shows bytes beyond a `truncate`, even if they are written again.
         """
 
     def close(self) -> None:
-        """Let go of the descriptor; the next use opens the file again."""
+        """Close the descriptor; the next use opens the file again."""
 
 
 class DirectoryLock(Protocol):
     """An exclusive lock on a directory, held until it is released or the process ends."""
 
     def release(self) -> None:
-        """Give the lock up."""
+        """Release the lock."""
 
 
 class FileSystem(Protocol):
@@ -131,7 +131,7 @@ class FileSystem(Protocol):
         """Total and usable bytes of the disk that `path` lies on."""
 
     def lock(self, path: str) -> DirectoryLock | None:
-        """Lock by the file at `path`, made when missing; None when another process holds it."""
+        """Lock the file at `path`, created if missing; None if another process holds the lock."""
 
 
 def write_atomically(

@@ -1,4 +1,4 @@
-"""What a start, or the first use of a file after it, finds to be other than it should be."""
+"""Findings: problems that the broker detects at startup, or at the first use of a file after it."""
 
 from enum import Enum
 
@@ -6,7 +6,7 @@ from odradek.base.values import value
 
 
 class FindingKind(Enum):
-    """What was found; the sentence beside it names the place and the remedy."""
+    """The kinds of findings; the sentence of a finding names the place and the remedy."""
 
     SETTING_REFUSED = "a setting in the metadata store cannot be in force"
     UNCLEAN_STOP = "the last stop was not clean"
@@ -28,7 +28,7 @@ class FindingKind(Enum):
 
 @value
 class Finding:
-    """One thing, with a sentence for the operator."""
+    """One problem, with a sentence for the operator."""
 
     kind: FindingKind
     sentence: str

@@ -1,14 +1,14 @@
-"""Forcing a log to disk, as an effect: the log returns what to sync, and the caller waits for the disk.
+"""Forces a log to disk, as an effect: the log returns what to sync, and the caller waits for the disk.
 
-    flush = log.pending_flush()      # on the owning thread: what is written and not yet on disk
+    flush = log.pending_flush()      # on the owning thread: what is written but not on disk
     flush.run()                      # on any thread; blocks; raises OSError
     log.mark_flushed(flush)          # on the owning thread again
 
-A failed `run` is never repeated: the pages are gone from the cache although they never reached the disk, so
-a second fsync would report success wrongly. The caller takes the directory offline (L7).
+A failed `run` is never repeated: the system has dropped the unwritten pages from its cache, so a second fsync
+would wrongly report success. The caller takes the directory offline (L7).
 
-What is synced: the batches of every segment that was written since, and the indexes of those that are
-complete. The active segment's indexes are not: recovery makes them again from the batches (L4).
+A flush syncs the batches of every segment written since the last one, and the indexes of closed segments. It
+does not sync the active segment's indexes, which recovery rebuilds from the batches (L4).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from odradek.storage.files import FileSystem
 from odradek.storage.segments import Segments
 
 InParallel: TypeAlias = Callable[[Sequence[Callable[[], None]]], Sequence[OSError | None]]
-"""Runs calls that wait for the disk, at once or in any order; the error of each, in the calls' order."""
+"""Runs calls that wait for the disk, in parallel or in any order; returns each call's error, in order."""
 
 
 def one_after_another(calls: Sequence[Callable[[], None]]) -> Sequence[OSError | None]:
@@ -30,7 +30,7 @@ def one_after_another(calls: Sequence[Callable[[], None]]) -> Sequence[OSError |
 
 
 def error_of(call: Callable[[], None]) -> OSError | None:
-    """Run a call that waits for the disk; the OSError that it raised, or None."""
+    """Run a call that waits for the disk; returns the OSError that it raised, or None."""
     try:
         call()
     except OSError as error:
@@ -48,16 +48,16 @@ class PendingFlush:
     end_offset: Offset
     """Once run, all records below this offset are on disk."""
     generation: int
-    """How often the log had been truncated when this was taken; a truncation in between voids it."""
+    """The log's number of truncations when this was created; a later truncation makes it void."""
     names: int
-    """Files made in the directory when this was taken: once run, their names are on disk too."""
+    """The number of files created so far in the directory: once run, their names are on disk too."""
     syncs: list[Callable[[], None]]
     """Each forces one file or directory to disk; callable once, from any thread."""
     is_last: bool = False
-    """Nothing is appended behind `end_offset` any more: once run, the log is as a clean stop leaves it."""
+    """Whether it is the flush of a clean stop: nothing is appended after `end_offset`."""
 
     def run(self) -> None:
-        """Wait for the disk; OSError when it fails. Every sync is tried, so that none keeps its file open."""
+        """Run all syncs, even if one fails, so that each closes its file. Raises OSError if any failed."""
         failure: OSError | None = None
         for sync in self.syncs:
             try:
@@ -77,7 +77,7 @@ class FlushState:
         self.flushed_offset = flushed_offset  # all records below are on disk: the recovery point
         self.last_flush_ms = now_ms  # on the monotonic clock; when `flushed_offset` last rose
         self.generation = 0  # truncations so far
-        self.names_made = 1  # files made or replaced, the log's own directory counted as the first
+        self.names_made = 1  # files created or replaced; the log's own directory is the first
         self.names_synced = int(names_are_synced)  # those of them whose names are on disk
         # The log was truncated, and neither that nor the recovery point is known to be on disk (X6).
         self.is_cut = False
@@ -96,9 +96,9 @@ class FlushState:
         *,
         is_last: bool = False,
     ) -> PendingFlush:
-        """What has to be synced for all records below `end_offset` to be on disk.
+        """Returns the syncs after which all records below `end_offset` are on disk.
 
-        `is_last`: nothing is appended any more, so that the active segment's indexes are synced too.
+        `is_last`: nothing will be appended, so the active segment's indexes are synced too.
         """
         return PendingFlush(
             topic_partition,
@@ -130,14 +130,14 @@ class FlushState:
         return syncs
 
     def has_run(self, flush: PendingFlush, now_ms: int) -> None:
-        """A flush has succeeded: what it covered is on disk, unless it has been cut off meanwhile."""
+        """Called when a flush succeeded: its records are on disk, unless they were truncated meanwhile."""
         if flush.generation == self.generation:
             self.flushed_offset = max(self.flushed_offset, flush.end_offset)
         self.names_synced = max(self.names_synced, flush.names)
         self.last_flush_ms = now_ms
 
     def truncated_to(self, offset: Offset) -> None:
-        """The log now ends at `offset`, once that is on disk too; flushes under way no longer count."""
+        """Called after a truncation to `offset`, not yet on disk; flushes in flight are now void."""
         self.generation += 1
         self.names_made += 1
         self.flushed_offset = min(self.flushed_offset, offset)
@@ -150,7 +150,7 @@ _SMALL_FILES = (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA, file_na
 def _small_file_syncs(
     file_system: FileSystem, directory: str, flushed_offset: Offset
 ) -> list[Callable[[], None]]:
-    """What was written beside the segments has to be on disk before its name is."""
+    """Syncs of the log's small files, whose content has to be on disk before their names are."""
     syncs = []
     for name, _ in file_system.list_directory(directory):
         snapshot = file_names.offset_of_snapshot(name)

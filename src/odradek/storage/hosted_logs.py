@@ -7,21 +7,21 @@ from odradek.storage.log import Log
 
 
 class HostedLogs:
-    """All of them, those in a directory that is offline included; changed by the log manager only."""
+    """All logs, including those of offline directories; only the log manager changes it."""
 
     __slots__ = ("_by_topic", "_logs")
 
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, Log] = {}
         self._by_topic: dict[str, dict[TopicPartition, Log]] = {}
-        """The same logs; no topic is without one."""
+        """The same logs by topic; each topic has at least one."""
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
-        """The log, also when it is offline."""
+        """The log, even if it is offline, or None."""
         return self._logs.get(topic_partition)
 
     def all(self) -> Iterable[Log]:
-        """In the order in which they came; take a copy before anything that may add or remove one."""
+        """All logs in the order they were added; copy it before any call that may add or remove one."""
         return self._logs.values()
 
     def of_topic(self, topic: str) -> Iterable[Log]:
@@ -29,14 +29,14 @@ class HostedLogs:
         return self._by_topic.get(topic, {}).values()
 
     def add(self, log: Log) -> None:
-        """Host a log; its directory counts one more."""
+        """Add a log, and count it in its directory."""
         topic_partition = log.topic_partition
         self._logs[topic_partition] = log
         self._by_topic.setdefault(topic_partition.topic, {})[topic_partition] = log
         log.place.log_count += 1
 
     def remove(self, topic_partition: TopicPartition) -> Log | None:
-        """Host it no longer; returns the log, or None when there was none."""
+        """Remove a log; returns it, or None if there was none."""
         log = self._logs.pop(topic_partition, None)
         if log is not None:
             of_topic = self._by_topic[topic_partition.topic]

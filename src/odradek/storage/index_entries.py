@@ -7,9 +7,9 @@ kilobytes of memory however large it is:
     file:    e0 e1 e2 ... e511 | window: e512 e513 ... e640       search 5xx -> window, else
              ^ bisected by single reads, the last 512 entries at once
 
-An entry that is lost with the window does no harm: recovery builds the index of every segment that was not
-flushed whole again from the log (L4). An index that Kafka preallocated ends in entries of zeros, which
-are no entries: the first entry of a segment never lies at byte 0 of the log.
+Losing the entries of the window does no harm: recovery rebuilds the index of every segment that was not
+fully flushed from the log (L4). An index that Kafka preallocated ends in zeros, which are not entries: the
+first entry of a segment is never for byte 0 of the log.
 """
 
 from array import array
@@ -60,7 +60,7 @@ class IndexEntries:
         return self._count
 
     def append(self, first: int, second: int) -> None:
-        """Add an entry behind all others."""
+        """Add an entry at the end."""
         if self._count == _UNLOADED:
             self._load()
         self._firsts.append(first)
@@ -118,14 +118,14 @@ class IndexEntries:
             self._file.truncate(count * self._struct.size)
 
     def clear(self) -> None:
-        """Start again from nothing, whatever the file held."""
+        """Remove all entries, whatever the file held."""
         self._file = self._file_system.file(self.path, create=True)
         self._file.truncate(0)
         self._count = self._written = self._window_start = 0
         self._firsts, self._seconds = array("q"), array("q")
 
     def write_out(self) -> None:
-        """Bring the window's entries to the file, which is made if it is missing."""
+        """Write the window's entries to the file, which is created if missing."""
         if self._count == _UNLOADED:
             return
         unwritten = self._written - self._window_start
@@ -137,7 +137,7 @@ class IndexEntries:
         self._written = self._count
 
     def seal(self) -> File:
-        """Write everything and give the memory back; the file, to be synced."""
+        """Write everything and free the memory; returns the file, to be synced."""
         self.write_out()
         if self._count != _UNLOADED:
             self._window_start = self._count
@@ -145,7 +145,7 @@ class IndexEntries:
         return self._file
 
     def close(self) -> None:
-        """Let go of the file; the window must have been written or be of no use."""
+        """Close the file; the window must be written or no longer needed."""
         self._file.close()
 
     def size_in_file(self) -> int:
@@ -153,7 +153,7 @@ class IndexEntries:
         return self._file.size_bytes() if self._file_system.exists(self.path) else -1
 
     def has_whole_file(self) -> bool:
-        """Whether the file is there and made of whole entries."""
+        """Whether the file exists and has only whole entries."""
         size = self.size_in_file()
         return size >= 0 and size % self._struct.size == 0
 
@@ -163,7 +163,7 @@ class IndexEntries:
         self._written = self._window_start = self._count
 
     def _filled(self, capacity: int) -> int:
-        """How many entries stand before the zeros of a preallocated file."""
+        """How many entries precede the zeros of a preallocated file."""
         nothing = (0, 0)
         if capacity == 0 or self._read(capacity - 1, 1)[0] != nothing:
             return capacity

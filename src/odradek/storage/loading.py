@@ -1,10 +1,10 @@
 """Loads the segments of a partition's directory, after finishing or removing what a stop interrupted.
 
-.deleted                 its delay is cut short: removed
-.cleaned, .tmp           written by halves: removed
-.swap                    a compaction that was complete but for its names: finished, its sources removed
-index without its log    belongs to nothing: removed, and reported
-log without an index     whatever is missing is built again from the log
+.deleted                 removed without waiting for its delay
+.cleaned, .tmp           incomplete: removed
+.swap                    a compaction complete except for its renames: finished, its sources removed
+index without its log    useless: removed, and reported
+log without an index     the index is rebuilt from the log
 """
 
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ from odradek.storage.segments import Segments
 
 @dataclass(slots=True)
 class Cut:
-    """The end of a segment that recovery took off because its first batch is torn or corrupt."""
+    """The end of a segment, cut off by recovery because its first batch is torn or corrupt."""
 
     path: str
     position: int
     """The byte at which the whole batches end."""
     size_bytes: int
-    """What was cut off."""
+    """The number of bytes cut off."""
     reason: str
     kept_in: str | None
-    """Where the bytes cut off can be looked at; None when they were all zeros."""
+    """The file that keeps the bytes cut off; None if they were all zeros."""
 
     def __str__(self) -> str:
         kept = f"kept in {self.kept_in}" if self.kept_in else "all of them zeros"
@@ -42,25 +42,25 @@ class LogRecovery:
 
     topic_partition: TopicPartition
     clean: bool
-    """The last stop was clean: nothing had to be verified."""
+    """Whether the last stop was clean, so that nothing had to be verified."""
     segments_verified: int = 0
     bytes_verified: int = 0
     records_lost_from: Offset | None = None
-    """Where the log ends because of a cut; None when nothing was cut."""
+    """The log's end offset after a cut; None if nothing was cut."""
     lost_up_to: Offset | None = None
-    """The log had reached this offset and ends below it; None when nothing is known to be lost."""
+    """The offset that the log had reached, if it now ends below it; None if no loss is known."""
     cuts: list[Cut] = field(default_factory=list)
     rebuilt_indexes: list[str] = field(default_factory=list)
     """One sentence for each segment whose indexes were missing or damaged."""
     damages: list[Damage] = field(default_factory=list)
 
     def is_uneventful(self) -> bool:
-        """Nothing was lost, repaired or ignored."""
+        """Whether nothing was lost, repaired or ignored."""
         is_whole = self.lost_up_to is None
         return is_whole and not (self.cuts or self.rebuilt_indexes or self.damages)
 
     def findings(self) -> list[Finding]:
-        """One for each thing that was not as it should be."""
+        """One finding for each problem."""
         found = [Finding(FindingKind.LOG_CUT, str(cut)) for cut in self.cuts]
         found += [Finding(FindingKind.FILE_DAMAGED, str(damage)) for damage in self.damages]
         found += [Finding(FindingKind.INDEX_REBUILT, sentence) for sentence in self.rebuilt_indexes]
@@ -86,7 +86,7 @@ def clear_leftovers(file_system: FileSystem, directory: str) -> bool:
             file_system.remove(f"{directory}/{name}")
     swaps = [name for name in names if name.endswith(file_names.SWAP)]
     if cleaned:
-        # The compaction was still renaming its results: those from the first unfinished one on do not count.
+        # The compaction was still renaming its results: those from the first unfinished one on are dropped.
         first_unfinished = min(_base_offset(name) for name in cleaned)
         for name in [name for name in swaps if _base_offset(name) >= first_unfinished]:
             file_system.remove(f"{directory}/{name}")
@@ -123,7 +123,7 @@ def _end_of_swap(file_system: FileSystem, path: str, base_offset: Offset) -> Off
 
 
 def load_segments(segments: Segments, file_system: FileSystem, now_ms: int) -> list[Damage]:
-    """Take up every segment in the directory; the index files without a log are removed and returned."""
+    """Add every segment in the directory; removes index files without a log, and returns them."""
     directory = segments.directory
     sizes = dict(file_system.list_directory(directory))
     strays = []

@@ -1,8 +1,8 @@
-"""One partition's log, as others see it; its jobs have files of their own, which `log_parts` lists.
+"""The public interface of one partition's log; `log_parts` lists the files that implement it.
 
-Its offsets are in `log_offsets`, which holds them in order. The log must not know
-requests, replicas or leaders: the caller decides who may append and how far a reader may see.
-Every OSError comes out as StorageFailure, after which the log's whole directory is offline (`disk_access`).
+`log_offsets` holds its offsets. The log must not know requests, replicas or leaders: the caller decides who
+may append and how far a reader may read. Every OSError is raised as StorageFailure, after which the log's
+whole directory is offline (`disk_access`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ class Log:
         self.topic_partition = topic_partition
         self.place = place
         self.topic_id: UUID | None = loaded.topic_id
-        self.recovery = loaded.report  # what opening it found
+        self.recovery = loaded.report  # the result of opening it
         was_closed = loaded.report.clean and not loaded.is_new and loaded.report.is_uneventful()
         flushes = FlushState(loaded.recovery_point, place.clock.monotonic_ms(), names_are_synced=was_closed)
         self._segments = segments = loaded.segments
@@ -82,7 +82,7 @@ class Log:
 
     @property
     def client_rules(self) -> ValidationRules:
-        """What clients' batches are held to."""
+        """The rules for clients' batches."""
         return self._appender.client_rules
 
     @property
@@ -92,12 +92,12 @@ class Log:
 
     @property
     def last_stable(self) -> LogPosition:
-        """LSO: below it every transaction is decided and its marker is below HW."""
+        """LSO: every transaction below it has ended, with its marker below HW."""
         return self._offsets.last_stable
 
     @property
     def high_watermark(self) -> LogPosition:
-        """HW: below it every record is on all in-sync replicas."""
+        """HW: every record below it is on all in-sync replicas."""
         return self._offsets.high_watermark
 
     @property
@@ -107,12 +107,12 @@ class Log:
 
     @property
     def end_position(self) -> LogPosition:
-        """The position of LEO: behind the last byte of the active segment."""
+        """The position of LEO: after the last byte of the active segment."""
         return self._offsets.end_position
 
     @property
     def cleaned_offset(self) -> Offset:
-        """Compaction has been through everything below (L5)."""
+        """The offset below which compaction has cleaned the log (L5)."""
         return self._offsets.cleaned
 
     @property
@@ -127,7 +127,7 @@ class Log:
 
     @property
     def segments(self) -> Iterable[Segment]:
-        """In order, the active one last; for compaction, which replaces some through `swap_in`."""
+        """The segments in order, the active one last; compaction replaces some through `swap_in`."""
         return self._segments
 
     @property
@@ -152,7 +152,7 @@ class Log:
 
     @property
     def starts_inside_segment(self) -> bool:
-        """Whether the log start is not simply the first segment's base, and has to be written down (R12)."""
+        """Whether the log start is above the first segment's base offset, and must be checkpointed (R12)."""
         return self.log_start_offset > self._segments.first.base_offset
 
     @property
@@ -170,16 +170,16 @@ class Log:
         origin: Origin = Origin.CLIENT,
         now_ms: int,
     ) -> AppendInfo:
-        """Validate, give offsets and write. A batch that the producer repeats is answered as a duplicate.
+        """Validate, assign offsets and write. A batch that the producer repeats is reported as a duplicate.
 
-        Raises a LogError; nothing is written then.
+        Raises a LogError; then nothing is written.
         """
         return self._appender.append_as_leader(batches, leader_epoch, origin, now_ms)
 
     def append_as_follower(self, batches: Buffer) -> AppendInfo:
-        """Write a leader's batches with their own offsets (X2); a last batch that is cut short is left out.
+        """Write a leader's batches with their own offsets (X2); an incomplete last batch is left out.
 
-        CorruptRecord when a CRC fails (X5) or an offset lies below LEO; nothing is written then.
+        Raises CorruptRecord if a CRC fails (X5) or an offset is below LEO; then nothing is written.
         """
         return self._appender.append_as_follower(batches)
 
@@ -195,10 +195,10 @@ class Log:
         committed_only: bool = False,
         held_bytes_max: int = HOLDS_ALL,
     ) -> LogRead:
-        """L3: batches from the one that holds `start_offset`, below `bound` (LEO, HW or LSO).
+        """L3: read batches from the one that holds `start_offset`, below `bound` (LEO, HW or LSO).
 
-        OffsetOutOfRange below the log start or above LEO. `at_least_one` returns the first batch whole even
-        when it is larger than `max_bytes`. More than `held_bytes_max` is not read but comes as `StoredBytes`.
+        Raises OffsetOutOfRange below the log start or above LEO. `at_least_one` returns the first batch whole
+        even if it is larger than `max_bytes`. More than `held_bytes_max` is returned as `StoredBytes`, unread.
         """
         return read_log(
             self._parts, start_offset, max_bytes, bound, at_least_one, committed_only, held_bytes_max
@@ -206,7 +206,7 @@ class Log:
 
     @reads_disk
     def position_of(self, offset: Offset) -> LogPosition:
-        """Where `offset` lies; OffsetOutOfRange below the log start or above LEO."""
+        """The position of `offset`. Raises OffsetOutOfRange below the log start or above LEO."""
         offsets = self._offsets
         if not offsets.log_start <= offset <= offsets.end:
             raise self._parts.out_of_range(offset)
@@ -226,14 +226,14 @@ class Log:
 
     @on_disk
     def restore_high_watermark(self, offset: Offset) -> None:
-        """Set HW to what the checkpoint says, clamped to [log start, LEO] (R12); also to move it back."""
+        """Set HW to the checkpointed value, clamped to [log start, LEO] (R12); may move HW back."""
         offsets = self._offsets
         within = min(max(offset, offsets.log_start), offsets.end)
         self._parts.stand_at(self._parts.locate(within))
 
     @on_disk
     def advance_high_watermark(self, position: LogPosition) -> bool:
-        """R11: move HW to `position`, never back; True when it moved (also onto a newer segment)."""
+        """R11: raise HW to `position`; returns whether it moved (also if only to a newer segment)."""
         current = self._offsets.high_watermark
         if position[:2] <= current[:2]:
             return False
@@ -242,11 +242,11 @@ class Log:
 
     @on_disk
     def advance_log_start(self, offset: Offset) -> bool:
-        """A follower's log start follows the leader's (R11); True when it rose. At most HW."""
+        """Raise a follower's log start to the leader's, at most to HW (R11); returns whether it rose."""
         return self._parts.raise_log_start(offset)
 
     def delete_records_before(self, offset: Offset) -> Offset:
-        """DeleteRecords: raise the log start to `offset` and return it; OffsetOutOfRange above HW."""
+        """DeleteRecords: raise the log start to `offset` and return it. Raises OffsetOutOfRange above HW."""
         if not 0 <= offset <= (most := self.high_watermark.offset):
             raise OffsetOutOfRange(f"{self.topic_partition} can be deleted up to HW {most}, not to {offset}")
         self.advance_log_start(offset)
@@ -267,7 +267,7 @@ class Log:
     # Epochs.
 
     def end_offset_for_epoch(self, epoch: LeaderEpoch) -> EpochEnd:
-        """Where `epoch` ends here, or the largest epoch below it (X4, OffsetForLeaderEpoch)."""
+        """The end of `epoch` in this log, or of the largest epoch below it (X4, OffsetForLeaderEpoch)."""
         return self._parts.epochs.end_offset_for(epoch, self.end_offset)
 
     def epoch_of(self, offset: Offset) -> LeaderEpoch:
@@ -275,9 +275,9 @@ class Log:
         return self._parts.epochs.epoch_of(offset)
 
     def begin_epoch(self, epoch: LeaderEpoch) -> Offset:
-        """R5b: this broker leads under `epoch`, which begins at LEO. Returns that offset.
+        """R5b: start the leader epoch `epoch` at LEO. Returns that offset.
 
-        Offsets that were lost are passed over before anything is appended.
+        Lost offsets are skipped before anything is appended.
         """
         return self._appender.begin_epoch(epoch)
 
@@ -285,11 +285,11 @@ class Log:
 
     @on_disk
     def roll(self) -> Offset:
-        """L2: begin a new segment at LEO, unless the active one is empty; its base offset."""
+        """L2: begin a new segment at LEO, unless the active one is empty; returns its base offset."""
         return roll(self._parts)
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """See `retire`; how many segments were dropped."""
+        """See `retire`; returns how many segments were dropped."""
         retired = self.retire(now_ms)
         return 0 if retired is None else retired.segments
 
@@ -300,25 +300,25 @@ class Log:
 
     @on_disk
     def swap_in(self, cleaned: "CleanedSegment", truncations: int) -> bool:
-        """L5: put what compaction made of some segments in their place; no offset changes by that.
+        """L5: replace segments by their compacted successor; no offset changes.
 
-        False, and nothing done, when one of them is no longer what it was, or the log has been truncated
-        since there had been `truncations`.
+        Returns False and does nothing if one of the segments has changed, or if the log's number of
+        truncations is no longer `truncations`.
         """
         return swap_in(self._parts, cleaned, truncations)
 
     def mark_cleaned(self, offset: Offset) -> None:
-        """L5: compaction has been through everything below `offset`."""
+        """L5: note that compaction has cleaned everything below `offset`."""
         self._offsets.mark_cleaned(offset)
 
     # Flushing.
 
     def pending_flush(self, up_to: Offset | None = None) -> PendingFlush | None:
-        """What must be synced for all records below `up_to` (LEO) to be on disk; None when nothing must."""
+        """The flush after which all records below `up_to` (default LEO) are on disk; None if they are."""
         return self._flusher.pending_flush(up_to)
 
     def mark_flushed(self, flush: PendingFlush) -> None:
-        """The flush has run: raise `flushed_offset`."""
+        """Called after the flush has run: raise `flushed_offset`."""
         self._flusher.mark_flushed(flush)
 
     def flush(self) -> None:
@@ -326,21 +326,21 @@ class Log:
         self._flusher.flush()
 
     def is_flush_due(self, monotonic_ms: int) -> bool:
-        """Whether `flush.ms` asks for a flush by now."""
+        """Whether a flush is due by `flush.ms`."""
         return self._flusher.is_due(monotonic_ms)
 
     def seal(self) -> PendingFlush | None:
-        """The clean stop, no append may follow: what to sync before `close`, None when nothing must."""
+        """Start the clean stop: no append may follow. Returns the flush to run before `close`, or None."""
         return self._flusher.seal()
 
     def close(self) -> None:
-        """Let go of the files; what `seal` asked for, unless it was done, is done now, on this thread."""
+        """Close the files; if the flush of `seal` has not run, it runs now, on this thread."""
         self._flusher.close()
 
     # The log as a whole.
 
     def update_config(self, config: TopicConfig) -> None:
-        """Go on under other settings."""
+        """Use these settings from now on."""
         self._parts.config = config
         self._segments.config = config
         self._segments.active.index_interval_bytes = config.index_interval_bytes
@@ -365,11 +365,11 @@ class Log:
         return self._parts.producers.forget(producer_id)
 
     def expire_producers(self, now_ms: int) -> int:
-        """Forget producers that have written nothing for `producer.id.expiration.ms`; how many."""
+        """Forget producers without a write for `producer.id.expiration.ms`; returns how many."""
         return self._parts.producers.expire(now_ms)
 
     def rename_directory(self, name: str) -> None:
-        """Go on under another name in the same log directory."""
+        """Rename the log's directory within its log directory."""
         path = f"{self.directory}/{name}"
         self._segments.close()
         self.place.file_system.rename(self.path, path)

@@ -1,12 +1,12 @@
-"""The checkpoint files of the log directories: what they held at the start, and what they are to hold (R12).
+"""The checkpoint files of the log directories: reads them at startup, and prepares their writes (R12).
 
     replication-offset-checkpoint        HW of each log, every 5 s
-    recovery-point-offset-checkpoint     below it all is on disk, every 60 s and after a truncation (X6)
-    log-start-offset-checkpoint          of logs that begin inside a segment, every 60 s
-    cleaner-offset-checkpoint            up to where compaction has been, after each cleaning
+    recovery-point-offset-checkpoint     the flushed offset, every 60 s and after a truncation (X6)
+    log-start-offset-checkpoint          of logs that start inside a segment, every 60 s
+    cleaner-offset-checkpoint            the offset cleaned up to, after each cleaning
 
-A file that would say what it says already is not written. What is to be written is returned as a value, with
-the offsets as they were then; the caller writes it on another thread.
+A file is written only if its content has changed. A write is returned as a value that holds the offsets of
+that moment; the caller runs it on another thread.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ _FILES = (
 
 
 class LogCheckpoints:
-    """Of all log directories of a broker."""
+    """The checkpoints of all log directories of a broker."""
 
     __slots__ = ("_directories", "_hosted", "_precedences", "_written")
 
@@ -36,14 +36,14 @@ class LogCheckpoints:
         self._directories = directories
         self._hosted = hosted
         self._precedences = {directory.path: Precedence() for directory in directories}
-        """Of each directory's recovery points, which a truncation writes on the broker's thread."""
+        """For each directory's recovery points, which a truncation writes on the broker's thread."""
         self._written: dict[str, dict[TopicPartition, Offset]] = {}
-        """What each file holds, by path; a file that is missing or damaged is absent."""
+        """The content of each file by path; missing and damaged files are absent."""
 
     def read(
         self, directory: LogDirectory, name: str
     ) -> tuple[Mapping[TopicPartition, Offset], Damage | None]:
-        """What a file holds at the start; nothing when it is missing, or damaged: then with the reason."""
+        """Returns a file's offsets at startup, and its damage; no offsets if it is missing or damaged."""
         path = f"{directory.path}/{name}"
         offsets, damage = read_offsets(directory.file_system, path)
         if damage is None and directory.file_system.exists(path):
@@ -51,7 +51,7 @@ class LogCheckpoints:
         return offsets, damage
 
     def is_sound(self, directory: LogDirectory, name: str) -> bool:
-        """Whether a file that was read is there and undamaged."""
+        """Whether a file that was read existed and was undamaged."""
         return f"{directory.path}/{name}" in self._written
 
     def high_watermarks(self) -> Steps[list[CheckpointWrite]]:
@@ -61,7 +61,7 @@ class LogCheckpoints:
     def recovery_points(self) -> Steps[list[CheckpointWrite]]:
         """`recovery-point-offset-checkpoint` of every directory where it has changed.
 
-        What a log was at before a truncation that came between two steps is gathered again.
+        The offsets of a log that was truncated between two steps are collected again.
         """
         counts: tuple[int, ...] = ()
         due: list[CheckpointWrite] = []
@@ -81,14 +81,14 @@ class LogCheckpoints:
         )
 
     def cleaned_offsets(self, directory: LogDirectory) -> Callable[[], None]:
-        """Writes the directory's `cleaner-offset-checkpoint` as of now; may block, raise OSError and run on
-        any thread."""
+        """Returns a call that writes the present `cleaner-offset-checkpoint`; the call may block, raise OSError
+        and run on any thread."""
         offsets = exhaust(self._offsets_in(directory, lambda log: log.cleaned_offset or None))
         path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
         return lambda: write_offsets(directory.file_system, path, offsets)
 
     def written(self, write: CheckpointWrite) -> None:
-        """A checkpoint is on disk: it is not written again before it changes."""
+        """Called when a checkpoint is on disk: it is not written again until it changes."""
         if not write.is_outdated:
             self._written[write.path] = write.offsets
 
@@ -103,9 +103,9 @@ class LogCheckpoints:
         self._written[path] = offsets
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """What the files say of an earlier log of that name is not true of a new one.
+        """Remove a deleted log's lines from the files, so that they do not apply to a new log of that name.
 
-        Not synced: a kill finds it, and after a power cut the worst is that offsets are passed over.
+        Not synced: the removal survives a kill, and after a power cut at worst some offsets are skipped.
         """
         for directory in self._directories:
             for name in _FILES:
@@ -132,7 +132,7 @@ class LogCheckpoints:
     def _offsets_in(
         self, directory: LogDirectory, offset_of: Callable[[Log], Offset | None]
     ) -> Steps[dict[TopicPartition, Offset]]:
-        """What the directory's logs are at; one that is deleted meanwhile is left out."""
+        """The offsets of the directory's logs; a log deleted meanwhile is left out."""
         offsets: dict[TopicPartition, Offset] = {}
 
         def look_at(log: Log) -> None:
@@ -145,7 +145,7 @@ class LogCheckpoints:
         return offsets
 
     def _differs(self, path: str, offsets: Mapping[TopicPartition, Offset]) -> Steps[bool]:
-        """Whether a checkpoint file holds something else; compared in steps, as there are many."""
+        """Whether a checkpoint file has other offsets; compared in steps, as there may be many."""
         written = self._written.get(path)
         if written is None or len(written) != len(offsets):
             return True

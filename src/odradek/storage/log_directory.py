@@ -1,7 +1,7 @@
-"""One of `log.dirs`: its disk, the broker and cluster it belongs to, and whether it still works.
+"""One directory of `log.dirs`: its disk, its broker and cluster, and whether it is online.
 
-A directory that has failed once stays offline until the broker starts again (L7): every log in it answers
-StorageFailure, and nothing is written to it any more.
+A directory that failed once stays offline until the broker restarts (L7): every log in it raises
+StorageFailure, and nothing is written to it.
 """
 
 import errno
@@ -29,7 +29,7 @@ _REMEDIES = {
 
 
 def explain(error: OSError) -> str:
-    """Describes what the disk refused, and what a person can do about it."""
+    """Describes a disk error, and its remedy, for a person."""
     reason = error.strerror or str(error)
     if error.filename is not None:
         reason += f" ({error.filename})"
@@ -38,7 +38,7 @@ def explain(error: OSError) -> str:
 
 
 class LogDirectory:
-    """What the logs of one directory share."""
+    """The shared state of the logs in one directory."""
 
     __slots__ = (
         "chance",
@@ -75,32 +75,32 @@ class LogDirectory:
         self.producer_expiration_ms = producer_expiration_ms
         self.directory_id = directory_id  # from meta.properties; a wiped directory gets another one (R15)
         self.removals = Removals(file_system, clock)
-        # What was found damaged in an index and made again, one sentence each, until `take_repairs`.
+        # Indexes found damaged and rebuilt, one sentence each, until `take_repairs`.
         self.repairs: list[str] = []
-        # Why it is offline and what to do about it; None while it is online.
+        # Why it is offline, and the remedy; None while it is online.
         self.failure: str | None = None
         self.log_count = 0  # logs in it that are hosted; new ones go where the fewest are
         # Writes `recovery-point-offset-checkpoint`, now, on this thread; set by the log manager (X6).
         self.write_recovery_points: Callable[[], None] = lambda: None
         self.lock: DirectoryLock | None = None  # held from opening to closing
-        self.is_new = False  # it had no id before this start
+        self.is_new = False  # it had no id before this startup
         self.stopped_cleanly = True  # as the last broker left it; a new directory counts as clean
         # The broker epoch of the run that stopped cleanly, as the mark has it; None without a mark.
         self.clean_epoch: int | None = None
 
     def check_online(self) -> None:
-        """StorageFailure when the directory is offline."""
+        """Raises StorageFailure if the directory is offline."""
         if self.failure is not None:
             raise self.offline()
 
     def fail(self, reason: str | OSError) -> StorageFailure:
-        """Take the directory offline; the error to raise. The first reason is the one that stays."""
+        """Take the directory offline; returns the error to raise. The first reason is kept."""
         if self.failure is None:
             self.failure = explain(reason) if isinstance(reason, OSError) else reason
         return self.offline()
 
     def offline(self) -> StorageFailure:
-        """Returns the error for who uses a directory that is offline."""
+        """Returns the error for the use of an offline directory."""
         return StorageFailure(f"the log directory {self.path} is offline: {self.failure}")
 
     def take_repairs(self) -> list[str]:
@@ -110,7 +110,7 @@ class LogDirectory:
         return taken
 
     def take_clean_shutdown_mark(self) -> None:
-        """Read how the last stop was, and remove the mark: only another clean stop writes it again."""
+        """Read whether the last stop was clean, and remove the mark; only a clean stop writes it again."""
         mark = f"{self.path}/{file_names.CLEAN_SHUTDOWN}"
         self.stopped_cleanly = self.file_system.exists(mark)
         if self.stopped_cleanly:
@@ -121,7 +121,7 @@ class LogDirectory:
     def leave_clean_shutdown_mark(self, broker_epoch: int | None) -> None:
         """Write the mark for the next start: everything in the directory is on disk.
 
-        None for a broker that never joined its cluster: the mark is again what it was.
+        With None, for a broker that never joined its cluster, the mark is written as it was before.
         """
         if broker_epoch is None:
             broker_epoch = NO_BROKER_EPOCH if self.clean_epoch is None else self.clean_epoch
@@ -130,7 +130,7 @@ class LogDirectory:
         write_atomically(self.file_system, mark, content.encode(), durable=True)
 
     def release_lock(self) -> None:
-        """Let another broker have the directory."""
+        """Release the lock, so that another broker may use the directory."""
         if self.lock is not None:
             self.lock.release()
             self.lock = None

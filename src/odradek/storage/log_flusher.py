@@ -1,6 +1,6 @@
-"""Brings one log to disk: on demand, when it is due, and for good at a clean stop (L4, L7).
+"""Flushes one log: on demand, when a flush is due, and at a clean stop (L4, L7).
 
-What to sync is worked out here, on the owning thread; `flushing` says how it is run on another one.
+This module computes what to sync, on the owning thread; see `flushing` for running it on another thread.
 """
 
 from odradek.base.ids import Offset, TopicPartition
@@ -12,7 +12,7 @@ from odradek.storage.producer_replay import write_snapshot
 
 
 class LogFlusher:
-    """Of one log."""
+    """The flusher of one log."""
 
     __slots__ = ("_closed_at", "_parts", "place", "topic_partition")
 
@@ -21,7 +21,7 @@ class LogFlusher:
         self.place: LogDirectory = parts.place
         self._parts = parts
         self._closed_at = (parts.offsets.end, parts.flushes.names_made) if was_closed else None
-        """LEO and names made at a clean stop: while they are still so, closing has nothing to do."""
+        """LEO and `names_made` at the clean stop; while both are unchanged, `close` has nothing to do."""
 
     @on_disk
     def pending_flush(self, up_to: Offset | None = None) -> PendingFlush | None:

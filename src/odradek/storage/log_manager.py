@@ -1,8 +1,8 @@
-"""All logs of a broker, over all of its log directories: opened and recovered, made, deleted, closed.
+"""All logs of a broker, over all of its log directories: opens, recovers, creates, deletes and closes them.
 
-Nothing here runs by itself: flushing, retention and checkpoints are methods that the server calls when
-they are due. What waits for the disk is returned as a value, with what was to be written as it was then;
-the caller runs it on another thread. One directory that fails takes its logs with it and no others.
+The server calls the methods for flushing, retention and checkpoints when they are due. Work that waits for the
+disk is returned as a value, with its data of that moment; the caller runs it on another thread. A directory
+that fails takes only its own logs offline.
 
     opening             locks and checks the directories      log_checkpoints   their checkpoint files
     directory_loading   opens what is in them                 clean_stop        closes it
@@ -46,10 +46,10 @@ class LogManager:
         self._config_of = config_of
         self._hosted = HostedLogs()
         self.checkpoints = LogCheckpoints(directories, self._hosted)
-        self._high_watermarks: dict[TopicPartition, Offset] = {}  # as the checkpoints had them at the start
-        # Up to where a partition's log had come by the checkpoints at the start, also of logs that are gone.
+        self._high_watermarks: dict[TopicPartition, Offset] = {}  # as checkpointed at startup
+        # The offset that each log had reached by the checkpoints at startup, including logs that are gone.
         self._reached: dict[TopicPartition, Offset] = {}
-        # Logs that lay in a directory which is missing or offline since the start: never made anew (R15).
+        # Logs of a directory that was missing or offline at startup: never created again (R15).
         self._missing: dict[TopicPartition, None] = {}
         for directory in directories:
             directory.write_recovery_points = partial(self.checkpoints.write_recovery_points, directory)
@@ -67,13 +67,13 @@ class LogManager:
         expected: ExpectedLogs | None = None,
         producer_expiration_ms: Callable[[], int] | None = None,
     ) -> "LogManager":
-        """Lock the directories, check whose they are, recover every log in them (L4).
+        """Lock the directories, check that they belong to this broker, recover every log in them (L4).
 
-        `expected` is what the metadata store says of them: logs of unknown topics are set aside, and those
-        that are missing are reported (R15). Without it every log counts.
+        `expected` comes from the metadata store: logs of unknown topics are set aside, and missing logs are
+        reported (R15). Without it every log is accepted.
 
-        DataDirectoryError, before anything is changed on disk, when a directory is in use by another broker,
-        belongs to another cluster or node, or when none can be used.
+        Raises DataDirectoryError, before anything is changed on disk, if a directory is in use by another
+        broker or belongs to another cluster or node, or if none can be used.
         """
         directories = open_directories(
             settings,
@@ -94,9 +94,9 @@ class LogManager:
 
     @property
     def stopped_cleanly(self) -> bool:
-        """Whether the last stop was clean in every directory that works (R15).
+        """Whether the last stop was clean in every online directory (R15).
 
-        A directory that an earlier run stopped cleanly is a copy of that time, and was not.
+        False if a directory has the mark of an earlier run: it is an old copy.
         """
         return not self.report.copied_directories and all(
             directory.stopped_cleanly for directory in self.directories if directory.failure is None
@@ -104,7 +104,7 @@ class LogManager:
 
     @property
     def directory_ids(self) -> tuple[UUID, ...]:
-        """The log directories that this broker has; of one that cannot be read the id is not known."""
+        """The ids of this broker's log directories, except those that cannot be read."""
         return tuple(one.directory_id for one in self.directories if one.directory_id != NO_TOPIC_ID)
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
@@ -119,10 +119,10 @@ class LogManager:
     def create(
         self, topic_partition: TopicPartition, topic_id: UUID | None = None, *, is_new: bool = True
     ) -> Log:
-        """The partition's log, made when missing in the directory with the fewest.
+        """The partition's log; if missing, it is created in the directory with the fewest logs.
 
-        StorageFailure when no directory works, or when the log is offline; also when the partition is not
-        new (`is_new`) and its log may lie in a directory that is offline.
+        Raises StorageFailure if no directory works, or if the log is offline; also if the partition is not
+        new (`is_new`) and its log may be in an offline directory.
         """
         log = self._hosted.get(topic_partition)
         if log is not None:
@@ -141,7 +141,7 @@ class LogManager:
     def delete(self, topic_partition: TopicPartition) -> None:
         """Delete a log: renamed at once, its files removed after `file.delete.delay.ms`.
 
-        One that lies in a missing directory is given up; it is a stray when the directory is back.
+        A log in a missing directory is forgotten; it becomes a stray when the directory is back.
         """
         self._missing.pop(topic_partition, None)
         self._reached.pop(topic_partition, None)
@@ -162,17 +162,17 @@ class LogManager:
         return topic_partition in self._missing
 
     def fail_directory(self, directory: str, reason: str | OSError) -> None:
-        """Take a log directory offline, with all its logs (L7, R6); the first reason stays."""
+        """Take a log directory offline, with all its logs (L7, R6); the first reason is kept."""
         for candidate in self.directories:
             if candidate.path == directory:
                 candidate.fail(reason)
 
     def online_directories(self) -> list[str]:
-        """The log directories that still work; a broker without any stops."""
+        """The online log directories; a broker without any stops."""
         return [directory.path for directory in self.directories if directory.failure is None]
 
     def failed_directories(self) -> dict[str, str]:
-        """The log directories that do not work: what made each fail and what to do about it."""
+        """The offline log directories, each with the cause and the remedy."""
         return {one.path: one.failure for one in self.directories if one.failure is not None}
 
     def update_config(self, topic: str, config: TopicConfig) -> None:
@@ -180,14 +180,14 @@ class LogManager:
         for log in self._hosted.of_topic(topic):
             log.update_config(config)
 
-    # What the server calls when it is due.
+    # Called by the server when due.
 
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """What `replication-offset-checkpoint` held at start, 0 when absent (R12)."""
+        """The HW in `replication-offset-checkpoint` at startup; 0 if absent (R12)."""
         return self._high_watermarks.get(topic_partition, 0)
 
     def retire(self, now_ms: int) -> Steps[list[Retired]]:
-        """Apply retention to every log (L5); what it took."""
+        """Apply retention to every log (L5); returns what it removed."""
         found: list[Retired] = []
 
         def retire(log: Log) -> int:
@@ -200,11 +200,11 @@ class LogManager:
         return found
 
     def expire_producers(self, now_ms: int) -> Steps[int]:
-        """Forget producers without a write for `producer.id.expiration.ms`; how many."""
+        """Forget producers without a write for `producer.id.expiration.ms`; returns how many."""
         return self._sum_over_logs(lambda log: log.expire_producers(now_ms))
 
     def due_flushes(self, monotonic_ms: int) -> Steps[list[PendingFlush]]:
-        """The flushes that `flush.ms` asks for by now."""
+        """The flushes that are due by `flush.ms`."""
         flushes: list[PendingFlush] = []
 
         def look_at(log: Log) -> None:
@@ -229,14 +229,14 @@ class LogManager:
         ]
 
     def take_repairs(self) -> list[str]:
-        """The indexes that were found damaged since the last call and made again, one sentence each."""
+        """The indexes that were found damaged and rebuilt since the last call, one sentence each."""
         return [sentence for directory in self.directories for sentence in directory.take_repairs()]
 
     def close(self, broker_epoch: int | None = None, in_parallel: InParallel = one_after_another) -> None:
         """The clean stop: flush, snapshots, checkpoints, `.kafka_cleanshutdown`, locks released.
 
-        Each of these is on disk before the next begins. A directory that fails on the way is left as after
-        an unclean stop. `broker_epoch` is that of this run's registration, None before there was one.
+        Each of these is on disk before the next begins. A directory that fails during it is left as after an
+        unclean stop. `broker_epoch` is that of this run's registration; None if it never registered.
         """
         close_logs(list(self.logs()), in_parallel)
         checkpoints = self.checkpoints
@@ -279,12 +279,12 @@ class LogManager:
         raise StorageFailure(f"no log directory is left for {topic_partition}")
 
     def _config_for(self, topic: str) -> TopicConfig:
-        """The settings of a topic, as its other logs have them: working them out costs as much as a log."""
+        """The settings of a topic, taken from its other logs: computing them costs as much as opening a log."""
         other = next(iter(self._hosted.of_topic(topic)), None)
         return self._config_of(topic) if other is None else other.config
 
     def _sum_over_logs(self, count: Callable[[Log], int]) -> Steps[int]:
-        """Count in one log in each step; one that is deleted meanwhile is passed over."""
+        """Sum `count` over the logs, one in each step; a log deleted meanwhile is skipped."""
         total = 0
         for log in list(self.logs()):
             if self.get(log.topic_partition) is log:

@@ -1,12 +1,12 @@
-"""The offsets that describe a log, and the order in which they stand.
+"""The offsets of a log, and their order.
 
     log start ≤ LSO ≤ HW ≤ LEO        cleaned ≤ LEO
 
     10        14      15    20
     |---------|-------|-----|         read-committed readers see up to LSO, others up to HW, replicas to LEO
 
-Invariant: this order holds after every method, each of which asserts it. The caller knows
-where an offset lies; nothing here reads a file.
+Invariant: every method keeps this order, and asserts it. The caller passes in positions; nothing here reads a
+file.
 """
 
 from odradek.base.ids import Offset
@@ -21,16 +21,16 @@ class LogOffsets:
     def __init__(self, log_start: Offset, start_position: LogPosition, end_position: LogPosition) -> None:
         self.log_start = log_start  # the first offset that may be read
         self.end: Offset = end_position.offset  # LEO: the offset of the next record
-        self.end_position = end_position  # of LEO: behind the last byte of the active segment
+        self.end_position = end_position  # of LEO: after the last byte of the active segment
         # HW: below it every record is on all in-sync replicas. Restored by the replica that opens the log.
         self.high_watermark = start_position
-        # LSO: below it every transaction is decided and its marker is below HW.
+        # LSO: every transaction below it has ended, with its marker below HW.
         self.last_stable = start_position
-        self.cleaned: Offset = 0  # compaction has been through everything below (L5)
+        self.cleaned: Offset = 0  # compaction has cleaned everything below (L5)
         self._check()
 
     def append_up_to(self, end_position: LogPosition) -> None:
-        """Records have been written: the log ends at `end_position` now, which may lie on a new segment."""
+        """Called after a write: the log ends at `end_position`, which may be in a new segment."""
         end = end_position.offset
         assert end >= self.end, f"an append moved LEO from {self.end} to {end}"
         self.end_position = end_position
@@ -53,7 +53,7 @@ class LogOffsets:
         self._check()
 
     def cut_at(self, end_position: LogPosition) -> None:
-        """The log ends earlier: no offset stays behind its end."""
+        """Called after a truncation: lower every offset that is above the new end."""
         end = end_position.offset
         self.end_position, self.end = end_position, end
         self.log_start = min(self.log_start, end)
@@ -65,14 +65,14 @@ class LogOffsets:
         self._check()
 
     def begin_anew_at(self, position: LogPosition) -> None:
-        """The log is empty and begins at `position`."""
+        """Called when the log is empty and begins at `position`."""
         self.end_position, self.end, self.log_start = position, position.offset, position.offset
         self.high_watermark = self.last_stable = position
         self.cleaned = min(self.cleaned, self.end)
         self._check()
 
     def mark_cleaned(self, offset: Offset) -> None:
-        """Compaction has been through everything below `offset`; one outside the log counts as none."""
+        """Note that compaction has cleaned everything below `offset`; ignores an offset outside the log."""
         self.cleaned = offset if 0 <= offset <= self.end else 0
 
     def _check(self) -> None:

@@ -1,7 +1,8 @@
-"""The follower's side of replication: fetching what leaders have, and cutting off what they have not.
+"""The follower's side of replication: fetches records from leaders, and truncates what leaders do not have.
 
-A sans-I/O core: it decides what to ask a leader next and what an answer does to the logs here. Its owner
-(`server.node.replica_fetchers`) sends the asks, runs the steps of the answers, and holds the timer.
+A sans-I/O core: it decides what to request from a leader next, and applies answers to the local logs. Its
+owner (`server.node.replica_fetchers`) sends the requests ("asks"), runs the steps of the answers, and holds
+the timer.
 
     LeaderAndIsr ──► FetcherManager ──► Fetcher (source broker 2, number 0) ──► asks ──► broker 2
                      which partition     │  PartitionQueues: each partition by        │
@@ -12,14 +13,14 @@ A sans-I/O core: it decides what to ask a leader next and what an answer does to
 
 Invariants:
 
-- Below HW a follower's log is, byte for byte, a part of its leader's. A record gets here only from a leader,
-  at the offset that is the log's end (X2), after the epochs of the two logs were compared (X4).
-- An answer is applied only to a partition that is followed as it was when it was asked for: same leader
-  epoch, same state, same offset. Else it is dropped, and asked for again where it is still wanted.
-- A fetcher has one request under way. What one request costs is in what changed, not in how many partitions
-  there are; what an answer costs is spread over steps.
-- An error of one partition delays or ends that partition (X5). Only a request without any answer lets the
-  whole fetcher rest, for then its leader cannot be reached for any of them.
+- Below HW a follower's log is, byte for byte, a part of its leader's. Records come only from a leader, are
+  appended at LEO (X2), and only after the epochs of the two logs were compared (X4).
+- An answer is applied only to a partition that has the same leader epoch, state and offset as when the
+  request was sent. Otherwise the answer is dropped, and the request is sent again if it is still needed.
+- A fetcher has at most one request in flight. The cost of a request depends on how many partitions changed,
+  not on how many there are; the cost of an answer is spread over steps.
+- An error of one partition delays or fails that partition only (X5). The whole fetcher backs off only when a
+  request gets no answer, because then its leader cannot be reached for any partition.
 
 A worked example. Broker 1 led p in epoch 3 up to offset 10; broker 2, elected for epoch 4, has 8 of these
 records and has written two of its own:
@@ -32,12 +33,13 @@ records and has written two of its own:
     next_ask()                            FetchAsk(epoch 0: p from 8, last epoch 3), which opens a session
     on_fetched(session 7, p: 8-9, HW 8)   appended; LEO 10, HW 8; p lags by nothing
     next_ask()                            FetchAsk(session 7, epoch 1: p from 10, last epoch 4)
-    on_fetched(session 7, p: HW 10)       HW 10: broker 2 has seen that p has all
-    next_ask()                            FetchAsk(session 7, epoch 2), which names nothing and waits
-    on_unanswered("timed out")            the fetcher rests for the backoff, then opens another session
+    on_fetched(session 7, p: HW 10)       HW 10: broker 2 knows that p has all records
+    next_ask()                            FetchAsk(session 7, epoch 2), which names no partition and waits
+    on_unanswered("timed out")            the fetcher waits for the backoff, then opens another session
 
-The files: `followed_partition` the states, `partition_queues` who is in which, `truncation` where to cut,
-`leader_session` KIP-227, `portions` the size of a step, `asks` and `fetcher_ports` what goes in and out.
+The files: `followed_partition` has the states, `partition_queues` the partitions by state, `truncation` the
+truncation offset, `leader_session` KIP-227, `portions` the size of a step, `asks` the requests and answers,
+`fetcher_ports` the ports.
 """
 
 from odradek.replication.fetcher.asks import (

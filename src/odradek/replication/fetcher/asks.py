@@ -1,7 +1,7 @@
-"""What a fetcher asks its leader, and what it is answered: plain values, without wire versions.
+"""The requests of a fetcher to its leader ("asks"), and the answers: plain values without wire versions.
 
-The owner makes wire requests of the asks, adds what is the same for all of them (replica id, broker epoch,
-limits, waits), and makes answers of the responses.
+The owner encodes the asks as wire requests, adds the fields that are the same for all of them (replica id,
+broker epoch, limits, waits), and decodes the responses into answers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from odradek.storage import EpochEnd
 
 
 class PartitionAsk(NamedTuple):
-    """One partition's line in a Fetch."""
+    """One partition of a Fetch request."""
 
     topic_partition: TopicPartition
     topic_id: TopicId
@@ -28,7 +28,7 @@ class PartitionAsk(NamedTuple):
     last_fetched_epoch: LeaderEpoch
     """The epoch of the follower's last record (F9); -1 when it has none."""
     log_start_offset: Offset
-    """The follower's log start, which the leader's low watermark waits for."""
+    """The follower's log start; the leader computes its low watermark from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class FetchAsk:
 
     session_id: int
     session_epoch: int
-    """0: a full fetch, which opens a session; else what an incremental one has next."""
+    """0: a full fetch, which opens a session; otherwise the next epoch of an incremental fetch."""
     asks: Sequence[PartitionAsk]
-    """All partitions of a full fetch; what is new or changed in an incremental one."""
+    """All partitions of a full fetch; the new and changed ones of an incremental fetch."""
     forgotten: Sequence[PartitionAsk] = ()
-    """What the leader is not to fetch any more, as it was asked for last."""
+    """The partitions to remove from the session, as they were last requested."""
     may_wait: bool = True
-    """False: answer at once, for there is more to ask."""
+    """False: the leader answers at once, because the fetcher has more requests to send."""
 
 
 class PartitionAnswer(NamedTuple):
-    """What a leader answers about one partition."""
+    """One partition of a Fetch response."""
 
     topic_partition: TopicPartition
     error_code: ErrorCode = ErrorCode.NONE
@@ -56,9 +56,9 @@ class PartitionAnswer(NamedTuple):
     log_start_offset: Offset = -1
     """The leader's log start; -1 with an error."""
     records: Buffer = b""
-    """Batches with their offsets; the last one may be cut short."""
+    """Batches with their offsets; the last one may be incomplete."""
     diverging: EpochEnd | None = None
-    """Where the leader's log parted from the follower's (F9)."""
+    """The end of the last epoch that both logs have, if the two logs diverge (F9)."""
 
 
 @dataclass(slots=True)
@@ -66,34 +66,34 @@ class FetchAnswer:
     """The answer to a `FetchAsk`."""
 
     error_code: ErrorCode = ErrorCode.NONE
-    """Of the fetch as a whole: its session is lost, or the leader failed."""
+    """The error of the whole fetch: its session is lost, or the leader failed."""
     session_id: int = 0
     """0: there is no session."""
     partitions: Iterable[PartitionAnswer] = ()
-    """Read once, in steps."""
+    """Iterated once, in steps."""
 
 
 # --- truncating
 
 
 class EpochAsk(NamedTuple):
-    """One partition's line in an OffsetForLeaderEpoch (X4)."""
+    """One partition of an OffsetForLeaderEpoch request (X4)."""
 
     topic_partition: TopicPartition
     leader_epoch: LeaderEpoch
     epoch: LeaderEpoch
-    """Where does this epoch end in the leader's log?"""
+    """The epoch whose end in the leader's log is requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochEndsAsk:
-    """An OffsetForLeaderEpoch; names each partition once."""
+    """An OffsetForLeaderEpoch request; names each partition once."""
 
     asks: Sequence[EpochAsk]
 
 
 class EpochEndAnswer(NamedTuple):
-    """The largest epoch not above the one asked for, and its end; unknown with an error."""
+    """The largest epoch not above the requested one, and its end offset; unknown with an error."""
 
     topic_partition: TopicPartition
     error_code: ErrorCode
@@ -104,23 +104,23 @@ class EpochEndAnswer(NamedTuple):
 
 
 class OffsetAsk(NamedTuple):
-    """One partition's line in a ListOffsets (X3)."""
+    """One partition of a ListOffsets request (X3)."""
 
     topic_partition: TopicPartition
     leader_epoch: LeaderEpoch
     is_earliest: bool
-    """Whether the leader's log start is asked for, or else its LEO."""
+    """True: the request is for the leader's log start; False: for its LEO."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsAsk:
-    """A ListOffsets; names each partition once."""
+    """A ListOffsets request; names each partition once."""
 
     asks: Sequence[OffsetAsk]
 
 
 class OffsetAnswer(NamedTuple):
-    """The offset asked for; -1 with an error."""
+    """The requested offset; -1 with an error."""
 
     topic_partition: TopicPartition
     error_code: ErrorCode
@@ -128,4 +128,4 @@ class OffsetAnswer(NamedTuple):
 
 
 Ask: TypeAlias = FetchAsk | EpochEndsAsk | OffsetsAsk
-"""What a fetcher sends: one of them at a time."""
+"""A request of a fetcher; one is in flight at a time."""

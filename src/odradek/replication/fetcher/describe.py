@@ -12,13 +12,13 @@ from odradek.replication.fetcher.fetcher import Fetcher
 from odradek.replication.fetcher.followed_partition import FollowedPartition, State
 
 DESCRIBED_MAX: Final = 1_000
-"""How many partitions are described; of more the number is told."""
+"""The largest number of partitions described; of the others only the number is shown."""
 
 
 def describe_fetchers(
     fetchers: Iterable[Fetcher], leaderless: Mapping[TopicPartition, int], now_ms: int
 ) -> Mapping[str, Any]:
-    """All fetchers, and the partitions that do not fetch or are behind: the longest so first."""
+    """Describes all fetchers, and the partitions that do not fetch or are behind, the longest first."""
     found = list(fetchers)
     behind = [
         (since_ms, fetcher.source, followed)

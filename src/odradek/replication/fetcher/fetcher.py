@@ -1,16 +1,15 @@
-"""One fetcher: all partitions that one broker leads and that hash to one number (X1).
+"""One fetcher: the partitions that one broker leads and that hash to one fetcher number (X1).
 
-It sends nothing. Its owner asks for the next request, sends it, gives the answer back, and calls again at
-`wakes_at_ms`:
+It performs no I/O. Its owner calls `next_ask`, sends that request, passes the answer to the fetcher, and
+calls `next_ask` again at `wakes_at_ms`:
 
-    ask = fetcher.next_ask()       FetchAsk(...), and nothing more before it is answered
+    ask = fetcher.next_ask()       FetchAsk(...); None from then on until it is answered
     fetcher.on_fetched(answer)     steps: append, truncate, delay, ...
     fetcher.next_ask()             None: all partitions are delayed
-    fetcher.wakes_at_ms()          when the first of them goes on
+    fetcher.wakes_at_ms()          when the first delay ends
 
-Invariants: what is applied was asked under the partition's present epoch, in its present state and at its
-present offset; anything else is dropped. Nothing that befalls one partition keeps another from being asked
-for (X5).
+Invariants: an answer is applied only if it was requested in the partition's present leader epoch, state and
+offset, and is dropped otherwise. An error of one partition never stops the requests for another (X5).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -43,9 +42,9 @@ from odradek.replication.fetcher.truncation import cut_for
 from odradek.storage import EpochEnd
 
 NAMED_MAX: Final = 1_000
-"""How many partitions an OffsetForLeaderEpoch or a ListOffsets names."""
+"""The largest number of partitions in one OffsetForLeaderEpoch or ListOffsets request."""
 _PASSING: Final = (CorruptRecord, RecordError, FileUnavailable)
-"""What a log raises when another attempt may succeed."""
+"""Errors of a log after which another attempt may succeed."""
 
 
 class Fetcher:
@@ -66,23 +65,23 @@ class Fetcher:
         self.number = number
         """Its number among the fetchers of that broker."""
         self.partitions = PartitionQueues()
-        """What is followed, and in which state."""
+        """The followed partitions by state."""
         self._logs = logs
         self._clock = clock
         self._backoff_ms = backoff_ms
         self._notes = notes
         self._in_flight: Ask | None = None
-        """What was sent and is not answered, or whose answer is being applied."""
+        """The request that was sent and is not answered, or whose answer is being applied."""
         self._rests_until_ms = 0
-        """After a request without an answer: nothing is sent before."""
+        """After a request without an answer: nothing is sent before this time."""
         self.unreachable_because = ""
         """Why the latest request was not answered; "" when it was."""
         self._lost_sessions = 0
-        """Sessions lost one after another, without a fetch that was answered in between."""
+        """How many sessions were lost in a row, without an answered fetch in between."""
         self.fetched_bytes = 0
-        """Bytes of records appended, those of partitions that have left too."""
+        """Bytes of records appended, including those of partitions removed since."""
         self.stale_answers = 0
-        """Partitions' answers that were dropped, because the partition was followed otherwise by then."""
+        """Partition answers dropped because the partition's epoch, state or offset had changed."""
 
     # --- what is followed
 
@@ -92,19 +91,19 @@ class Fetcher:
         return self._in_flight is not None
 
     def follow(self, topic_partition: TopicPartition, topic_id: TopicId, leader_epoch: LeaderEpoch) -> None:
-        """R5c: follow from now on under this epoch; what was known under an earlier one is forgotten."""
+        """R5c: follow the partition under this epoch; drops the state of any earlier epoch."""
         followed = self.partitions.add(topic_partition, topic_id, leader_epoch, self._clock.monotonic_ms())
         if topic_id == NO_TOPIC_ID:
             self._fail(followed, "its topic has no id, by which a fetch would name it")
 
     def unfollow(self, topic_partition: TopicPartition) -> bool:
-        """Follow no longer (R5b, R5d); False when it was not followed here."""
+        """Stop following (R5b, R5d); returns False if this fetcher did not follow the partition."""
         return self.partitions.remove(topic_partition)
 
     # --- what to ask next
 
     def next_ask(self) -> Ask | None:
-        """The request to send now, which is under way then; None when there is none, or one is."""
+        """Returns the request to send now; None when there is nothing to send, or a request is in flight."""
         now_ms = self._clock.monotonic_ms()
         if self._in_flight is not None or now_ms < self._rests_until_ms:
             return None
@@ -113,7 +112,7 @@ class Fetcher:
         return self._in_flight
 
     def wakes_at_ms(self) -> int | None:
-        """When `next_ask` has next to be called; None while only an answer or a role can change anything."""
+        """When to call `next_ask` next; None while only an answer or a role change can give it work."""
         if self._in_flight is not None:
             return None
         if self.partitions.has_work:
@@ -152,7 +151,7 @@ class Fetcher:
     # --- what the leader answers
 
     def on_unanswered(self, reason: str) -> None:
-        """The request under way has no answer, or none that could be applied: rest, then a new session."""
+        """Called when the request in flight got no usable answer: back off, then open a new session."""
         self._in_flight = None
         self._rest(reason)
 
@@ -223,7 +222,7 @@ class Fetcher:
     def _current(
         self, asked: PartitionAsk | EpochAsk | OffsetAsk | None, state: State
     ) -> FollowedPartition | None:
-        """The partition that was asked for, unless it is followed otherwise by now."""
+        """Returns the partition of a request, or None if its epoch, state or offset has changed since."""
         followed = None if asked is None else self.partitions.get(asked.topic_partition)
         if (
             followed is None
@@ -258,7 +257,7 @@ class Fetcher:
     def _cut(
         self, followed: FollowedPartition, log: FollowedLog, offset: Offset, *, is_agreed: bool = True
     ) -> None:
-        """X4, X6: cut the log, also where it ends at `offset`: an epoch without records may begin there."""
+        """X4, X6: truncate the log, even if it ends at `offset`: an empty epoch may begin there."""
         end_before, high_watermark_before = log.end_offset, log.high_watermark.offset
         try:
             self._logs.truncate(followed.topic_partition, offset)
@@ -281,7 +280,7 @@ class Fetcher:
             self.partitions.want(followed, log)
 
     def _on_offset(self, followed: FollowedPartition, answer: OffsetAnswer) -> None:
-        """X3: the leader's end, and then its start."""
+        """X3: called with the leader's LEO, and later with its log start."""
         log = self._logs.log(followed.topic_partition)
         if answer.error_code is not ErrorCode.NONE:
             self._on_error(followed, answer.error_code)
@@ -353,14 +352,14 @@ class Fetcher:
         followed.note_lag(high_watermark, now_ms)
 
     def _has_changed(self, followed: FollowedPartition, log: FollowedLog) -> bool:
-        """Whether the partition is followed otherwise, or no more, since the step before."""
+        """Whether the partition's state changed, or it is no longer followed, since the step before."""
         key = followed.topic_partition
         return self.partitions.get(key) is not followed or self._logs.log(key) is not log
 
     # --- errors
 
     def _on_error(self, followed: FollowedPartition, error_code: ErrorCode) -> None:
-        """X3, X5: what the leader answers for one partition."""
+        """X3, X5: called with an error code of the leader for one partition."""
         match error_code:
             case ErrorCode.OFFSET_OUT_OF_RANGE if followed.state is State.FETCHING:
                 followed.asks_earliest = False
@@ -373,7 +372,7 @@ class Fetcher:
                 self._delay(followed, f"the leader answered {error_code.name}")
 
     def _on_raised(self, followed: FollowedPartition, error: Exception) -> None:
-        """X5: what the log here raised."""
+        """X5: called with an error of the local log."""
         if isinstance(error, _PASSING):
             self._delay(followed, str(error))
         elif isinstance(error, OdradekError):
@@ -382,7 +381,7 @@ class Fetcher:
             self._fail(followed, f"a mistake of this broker's own: {error!r}", error)
 
     def _on_lost_session(self, error_code: ErrorCode) -> None:
-        """A lost session is opened again at once; where that did not help, and after other errors, rest."""
+        """Open a lost session again at once; if that did not help, and after other errors, back off."""
         self._lost_sessions += 1
         if error_code in SESSION_ERRORS and self._lost_sessions == 1:
             self._note(NoteKind.SESSION_LOST, None, f"the leader answered {error_code.name}")
@@ -390,7 +389,7 @@ class Fetcher:
             self._rest(f"the leader answered {error_code.name}")
 
     def _rest(self, reason: str) -> None:
-        """Send nothing for the backoff: what failed was no single partition."""
+        """Send nothing for the backoff time: the whole fetch failed, not a single partition."""
         self.partitions.session.on_lost()
         self._rests_until_ms = self._clock.monotonic_ms() + self._backoff_ms()
         if not self.unreachable_because:

@@ -1,11 +1,11 @@
 """All fetchers of one broker, and which partition belongs to which (X1).
 
-A partition belongs to the fetcher of its leader that its name hashes to. So all changes of one partition
-meet one fetcher while its leader stays, whatever order the partitions came in:
+A hash of the partition's name selects one of its leader's fetchers. So a partition keeps its fetcher while
+its leader stays, in whatever order partitions are added:
 
     num.replica.fetchers=2     orders-0 → n, orders-1 → 1 - n, orders-2 → n, ...
 
-A fetcher is made for the first partition of its leader and number, and dropped with the last.
+A fetcher is created with its first partition and removed with its last.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ from odradek.replication.fetcher.followed_partition import FollowedPartition, St
 
 
 def fetcher_number(topic_partition: TopicPartition, fetchers: int) -> int:
-    """Which of a leader's fetchers a partition belongs to; neighbours in a topic belong to different ones."""
+    """Returns the number of a partition's fetcher; adjacent partitions of a topic get different fetchers."""
     topic, partition = topic_partition
     return (crc32c(topic.encode()) + partition) % fetchers
 
@@ -46,34 +46,34 @@ class FetcherManager:
         self._backoff_ms = backoff_ms
         self._notes = notes
         self._fetchers: dict[tuple[BrokerId, int], Fetcher] = {}
-        """None of them is without partitions."""
+        """Each of them has at least one partition."""
         self._fetcher_of: dict[TopicPartition, Fetcher] = {}
-        """Of each partition that has a leader."""
+        """The fetcher of each partition that has a leader."""
         self._leaderless: dict[TopicPartition, int] = {}
-        """Partitions that follow nobody, as there is no leader, and since when."""
+        """Partitions that have no leader to follow, and since when."""
         self._per_source = per_source()
-        """How many fetchers of one source the partitions were spread over last; see `spread`."""
+        """The number of fetchers per source broker that the partitions are spread over; see `spread`."""
         self._bytes_of_gone = 0
-        """What fetchers appended that are gone."""
+        """Bytes that removed fetchers had appended."""
 
     def __len__(self) -> int:
-        """How many partitions are followed, those without a leader too."""
+        """How many partitions are followed, including those without a leader."""
         return len(self._fetcher_of) + len(self._leaderless)
 
     def fetchers(self) -> Iterable[Fetcher]:
-        """All fetchers, in the order of their making."""
+        """All fetchers, in the order of their creation."""
         return self._fetchers.values()
 
     def names(self) -> list[TopicPartition]:
-        """All partitions that are followed, those without a leader too."""
+        """All followed partitions, including those without a leader."""
         return [*self._fetcher_of, *self._leaderless]
 
     def is_current(self, fetcher: Fetcher) -> bool:
-        """Whether the fetcher still has partitions; one that has not asks nothing any more."""
+        """Whether the fetcher still has partitions; one without partitions sends no more requests."""
         return self._fetchers.get((fetcher.source, fetcher.number)) is fetcher
 
     def partition(self, topic_partition: TopicPartition) -> FollowedPartition | None:
-        """A partition as its fetcher follows it; None where there is no leader, or it is not followed."""
+        """The partition's state in its fetcher; None if it has no leader or is not followed."""
         fetcher = self._fetcher_of.get(topic_partition)
         return None if fetcher is None else fetcher.partitions.get(topic_partition)
 
@@ -86,7 +86,7 @@ class FetcherManager:
         leader_id: BrokerId,
         leader_epoch: LeaderEpoch,
     ) -> Fetcher | None:
-        """R5c: follow this leader from now on; returns the fetcher that may have something to ask now."""
+        """R5c: follow this leader; returns the fetcher that may now have a request to send."""
         key = (leader_id, fetcher_number(topic_partition, self._wanted_per_source()))
         fetcher = self._fetchers.get(key)
         if fetcher is None or self._fetcher_of.get(topic_partition) is not fetcher:
@@ -103,7 +103,7 @@ class FetcherManager:
         return fetcher
 
     def unfollow(self, topic_partition: TopicPartition) -> None:
-        """R5b, R5d: follow no longer; does nothing for one that is not followed."""
+        """R5b, R5d: stop following; does nothing for a partition that is not followed."""
         self._leaderless.pop(topic_partition, None)
         fetcher = self._fetcher_of.pop(topic_partition, None)
         if fetcher is None:
@@ -119,9 +119,9 @@ class FetcherManager:
         return self._per_source != self._wanted_per_source()
 
     def spread(self) -> Steps[list[Fetcher]]:
-        """Spread all partitions over as many fetchers as are wanted now; returns those that got some.
+        """Spread all partitions over the configured number of fetchers; returns the fetchers that got some.
 
-        One that changes its fetcher begins there with the comparison of epochs.
+        A partition that moves to another fetcher starts there in TRUNCATING: its epochs are compared again.
         """
         self._per_source = wanted = self._wanted_per_source()
         changed: dict[Fetcher, None] = {}
@@ -147,11 +147,11 @@ class FetcherManager:
 
     @property
     def fetched_bytes(self) -> int:
-        """Bytes of records appended since the start; only rises."""
+        """Bytes of records appended since the broker started; only rises."""
         return self._bytes_of_gone + sum(fetcher.fetched_bytes for fetcher in self._fetchers.values())
 
     def lags(self) -> Iterable[tuple[TopicPartition, int]]:
-        """X2: the partitions whose lag is known, with it."""
+        """X2: the partitions whose lag is known, each with its lag."""
         for key, fetcher in self._fetcher_of.items():
             followed = fetcher.partitions.get(key)
             if followed is not None and followed.lag is not None:

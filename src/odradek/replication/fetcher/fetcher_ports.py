@@ -1,4 +1,4 @@
-"""The ports of a fetcher: the logs that it writes, and whom it tells what happens.
+"""The ports of a fetcher: the logs that it writes, and the receiver of its notes.
 
 `replication.following.Following` implements the first one, on the partitions that this broker hosts; the
 server implements the second. Neither may call back before it returns.
@@ -43,50 +43,50 @@ class FollowerLogs(Protocol):
         high_watermark: Offset,
         log_start_offset: Offset,
     ) -> None:
-        """Append whole batches of the leader, which may be none, and follow its HW and log start (R11).
+        """Append the leader's batches, if any, each of them whole, and take over its HW and log start (R11).
 
-        Raises an OdradekError; nothing of `batches` is appended then (X5).
+        Raises an OdradekError; then none of `batches` is appended (X5).
         """
 
     def truncate(self, topic_partition: TopicPartition, offset: Offset) -> None:
-        """Drop what lies at or behind `offset`, epochs included (X4, X6). Raises an OdradekError."""
+        """Drop all records and epochs from `offset` on (X4, X6). Raises an OdradekError."""
 
     def start_anew(self, topic_partition: TopicPartition, offset: Offset) -> None:
         """Drop everything; the log is empty and begins at `offset` (X3). Raises an OdradekError."""
 
 
 class NoteKind(Enum):
-    """What a fetcher tells of."""
+    """The kinds of events that a fetcher reports."""
 
     TRUNCATED = "truncated"
-    """The end of a log was cut off; below HW it is a loss."""
+    """A log was truncated; if below HW, committed records are lost."""
     STARTED_ANEW = "started anew"
-    """A whole log was dropped: the leader's begins behind its end."""
+    """A whole log was dropped, because the leader's log starts above its LEO."""
     DELAYED = "delayed"
-    """A partition rests after an error."""
+    """A partition waits for the backoff after an error."""
     FAILED = "failed"
     """A partition is not fetched any more."""
     SESSION_LOST = "session lost"
-    """The leader did not have the session; a new one is opened."""
+    """The leader no longer had the session; the fetcher opens a new one."""
     SOURCE_LOST = "source lost"
-    """A request was not answered; the fetcher rests."""
+    """A request was not answered; the fetcher backs off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a person, a metric or a simulation may want to know."""
+    """One event of a fetcher, for logs, metrics and simulations."""
 
     kind: NoteKind
     source: BrokerId
     topic_partition: TopicPartition | None
-    """None where it is about all partitions of a fetcher."""
+    """None if the note concerns all partitions of a fetcher."""
     words: str
     error: Exception | None = None
-    """Our own mistake, where that was the reason."""
+    """The exception, if the reason was a programming error in Odradek."""
 
 
 class Notes(Protocol):
-    """Takes what a fetcher tells."""
+    """Receives the notes of a fetcher."""
 
     def __call__(self, note: Note, /) -> None:
-        """Take one."""
+        """Receive one note."""

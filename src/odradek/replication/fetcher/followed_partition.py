@@ -1,7 +1,7 @@
-"""One partition as its fetcher follows it: a state, and what happens next (X1 to X5).
+"""The state of one partition in its fetcher (X1 to X5).
 
-The states and what leads from one to another are the table TRANSITIONS. What it does not have is a mistake of
-ours: `move` asserts it.
+The table TRANSITIONS has the states and the events that lead from one to another. `move` asserts that the
+table has the transition.
 
                     ┌─ ASK_AGAIN ─┐
     begun ──► TRUNCATING ◄────────┘   asks where its last epoch ends in the leader's log (X4)
@@ -13,10 +13,10 @@ ours: `move` asserts it.
                 ▼ │
               LOCATING                    asks where the leader's log ends and begins (X3)
 
-    FAILED      from any other, for good: only a LeaderAndIsr with another epoch begins anew
+    FAILED      from any other, and final: only a LeaderAndIsr with another epoch starts again
 
-A partition is followed under one leader epoch. With the next epoch it is another object, so that an answer
-to what was asked before never meets it.
+An object stands for a partition in one leader epoch. The next epoch has a new object, so that an answer to an
+earlier request is never applied to it.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset, TopicId, 
 
 
 class State(Enum):
-    """What a followed partition does; the values are words for a person."""
+    """The states of a followed partition; the values are shown to people."""
 
     TRUNCATING = "compares epochs with the leader"
     FETCHING = "fetches"
@@ -83,14 +83,14 @@ class FollowedPartition:
     leader_epoch: LeaderEpoch
     """The epoch of the LeaderAndIsr that made this broker a follower; never changes."""
     begun_ms: int
-    """When that came."""
+    """When that LeaderAndIsr was received."""
     state: State = State.TRUNCATING
     state_since_ms: int = 0
-    """When it came into that state from another."""
+    """When it entered its present state."""
     reason: str = ""
     """Why it is delayed or failed; "" in any other state."""
     delayed_until_ms: int = 0
-    """While it is delayed: when it goes on."""
+    """While it is delayed: when the delay ends."""
     fetch_offset: Offset = NO_OFFSET
     """While it fetches: the next offset, which is the log's LEO (X2); -1 before."""
     last_fetched_epoch: LeaderEpoch = NO_EPOCH
@@ -98,9 +98,9 @@ class FollowedPartition:
     asks_earliest: bool = False
     """While it locates: whether the leader's end is known, and not below LEO (X3)."""
     lag: int | None = None
-    """X2: the leader's HW less the next offset, at least 0; None before the first answer."""
+    """X2: the leader's HW minus the next offset, at least 0; None before the first answer."""
     behind_since_ms: int | None = 0
-    """When it was last known to lag by nothing, or began; None while it lags by nothing."""
+    """When its lag was last 0, or when it began; None while its lag is 0."""
     fetched_bytes: int = 0
     """Bytes of records appended."""
 
@@ -109,7 +109,7 @@ class FollowedPartition:
         self.behind_since_ms = self.begun_ms
 
     def move(self, event: Event, now_ms: int, reason: str = "") -> None:
-        """Take the transition of an event; `reason` is for the states that have one."""
+        """Make the transition of an event; `reason` is for the states DELAYED and FAILED."""
         after = TRANSITIONS.get((self.state, event))
         assert after is not None, f"{self.topic_partition}: {event.name} while it {self.state.value}"
         if after is not self.state:
@@ -118,7 +118,7 @@ class FollowedPartition:
         self.reason = reason
 
     def note_lag(self, high_watermark: Offset, now_ms: int) -> None:
-        """X2: the leader has said its HW."""
+        """X2: update the lag from the leader's HW."""
         self.lag = max(0, high_watermark - self.fetch_offset)
         if not self.lag:
             self.behind_since_ms = None

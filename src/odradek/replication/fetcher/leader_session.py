@@ -1,16 +1,16 @@
 """The follower's side of a fetch session (KIP-227); the leader's is `replication.fetch_session`.
 
-Invariant: the work for a request is in what has changed since the last one, never in all partitions; only a
-request that opens a session names them all.
+Invariant: a request costs time for the partitions that changed since the last request, never for all of them;
+only a request that opens a session names all partitions.
 
     want(p1), want(p2)    request(): id 0, epoch 0, asks p1 p2     on_answer(id 7): open
     want(p1, offset 5)    request(): id 7, epoch 1, asks p1        on_answer(id 7)
     leave(p2)             request(): id 7, epoch 2, forgets p2     FETCH_SESSION_ID_NOT_FOUND: lost
                           request(): id 0, epoch 0, asks p1        a new one
 
-What has left a session is forgotten there before it is asked for again, in two requests. For the leader
-remembers what it has told of a partition (HW, log start) and does not tell it twice, also where the follower
-dropped the answer; a partition that is named anew is told everything.
+A partition that left the session and is wanted again takes two requests: the first removes it from the
+session, the second adds it. The leader remembers what it sent of a partition (HW, log start) and does not
+send it again, even if the follower dropped the answer; for a partition that is added again it sends all.
 """
 
 from typing import Final
@@ -27,7 +27,7 @@ SESSION_ERRORS: Final = frozenset(
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     }
 )
-"""What a leader answers when it does not have the session, or not as the follower believes."""
+"""The errors of a leader that does not have the session, or has it at another epoch."""
 
 
 class LeaderSession:
@@ -39,15 +39,15 @@ class LeaderSession:
         self.session_id = NO_SESSION_ID
         """As the leader gave it; 0 while there is none."""
         self._next_epoch = INITIAL_EPOCH
-        """What the next request carries; 0 opens a session."""
+        """The session epoch of the next request; 0 opens a session."""
         self._wanted: dict[TopicPartition, PartitionAsk] = {}
-        """What is to be fetched from now on; what was answered last comes last."""
+        """The partitions to fetch; the most recently answered one comes last."""
         self._sent: dict[TopicPartition, PartitionAsk] = {}
-        """What the leader fetches by, once the latest request has reached it."""
+        """The partitions in the leader's session, once the latest request has reached it."""
         self._unsent: dict[TopicPartition, None] = {}
-        """What is wanted otherwise than it was sent, or was not sent."""
+        """Wanted partitions that were not sent yet, or changed since they were sent."""
         self._to_forget: dict[TopicPartition, None] = {}
-        """What was sent and has left since; some of it may be wanted again."""
+        """Partitions that were sent and have left since; some may be wanted again."""
 
     def __len__(self) -> int:
         return len(self._wanted)
@@ -63,24 +63,24 @@ class LeaderSession:
             self._unsent.pop(key, None)
 
     def leave(self, key: TopicPartition) -> None:
-        """Fetch a partition no longer."""
+        """Stop fetching a partition."""
         if self._wanted.pop(key, None) is not None:
             self._unsent.pop(key, None)
             self.tell_anew(key)
 
     def tell_anew(self, key: TopicPartition) -> None:
-        """What the leader told last of the partition was dropped: let it tell everything again."""
+        """Make the leader send everything about the partition again, because its last answer was dropped."""
         if key in self._sent:
             self._to_forget[key] = None
             if key in self._wanted:
                 self._unsent[key] = None
 
     def asked(self, key: TopicPartition) -> PartitionAsk | None:
-        """How the latest request has the leader fetch a partition; None: not at all."""
+        """The partition as last sent to the leader; None if it is not in the leader's session."""
         return self._sent.get(key)
 
     def request(self) -> FetchAsk:
-        """The next request; something is wanted."""
+        """Returns the next request. At least one partition must be wanted."""
         assert self._wanted, "a fetch of nothing"
         if self._next_epoch == INITIAL_EPOCH:
             self._sent = dict(self._wanted)
@@ -96,7 +96,7 @@ class LeaderSession:
         return FetchAsk(self.session_id, self._next_epoch, asks, forgotten, may_wait=not self._unsent)
 
     def on_answer(self, session_id: int, error_code: ErrorCode = ErrorCode.NONE) -> bool:
-        """The leader has answered; False when the session is lost, and no partition was answered."""
+        """Called on the leader's answer; returns False if the session is lost and no partition answered."""
         is_first = self._next_epoch == INITIAL_EPOCH
         if error_code is not ErrorCode.NONE or not (
             is_first or session_id in (NO_SESSION_ID, self.session_id)
@@ -109,7 +109,7 @@ class LeaderSession:
         return True
 
     def on_lost(self, *, is_unknown: bool = False) -> None:
-        """Open a new one with the next request, which closes the old one where the leader knows it."""
+        """Open a new session with the next request, which also closes the old one if the leader has it."""
         if is_unknown:
             self.session_id = NO_SESSION_ID
         self._next_epoch = INITIAL_EPOCH

@@ -1,8 +1,8 @@
 """The partitions of one fetcher, each in the queue of its state.
 
-Invariant: a partition that truncates, locates, is delayed or has failed is in the queue of that state alone,
-in the order in which they came; one that fetches is wanted in the session, and in no queue. So whoever looks
-for what is to be done next never looks at all partitions.
+Invariant: a partition in TRUNCATING, LOCATING, DELAYED or FAILED is in the queue of that state only, in order
+of arrival; one in FETCHING is in the session and in no queue. So the next work is found without a search over
+all partitions.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from odradek.replication.fetcher.followed_partition import Event, FollowedPartit
 from odradek.replication.fetcher.leader_session import LeaderSession
 
 RESUMED_MAX: Final = 1_000
-"""How many delayed partitions go on in one call."""
+"""How many delayed partitions are resumed in one call."""
 
 
 class PartitionQueues:
@@ -36,17 +36,17 @@ class PartitionQueues:
 
     def __init__(self) -> None:
         self.session = LeaderSession()
-        """Wants those that fetch."""
+        """Holds the partitions in FETCHING."""
         self._partitions: dict[TopicPartition, FollowedPartition] = {}
         self._truncating: dict[TopicPartition, FollowedPartition] = {}
         self._locating: dict[TopicPartition, FollowedPartition] = {}
         self._delayed: dict[TopicPartition, FollowedPartition] = {}
-        """The backoff being one for all, the first has the earliest deadline."""
+        """In order of deadlines, since the backoff is the same for all."""
         self._failed: dict[TopicPartition, FollowedPartition] = {}
         self._names: dict[TopicId, str] = {}
-        """By which answers name topics; those that have a partition here."""
+        """The names of the topics that have a partition here, by the ids that answers hold."""
         self._numbers: dict[TopicId, int] = {}
-        """How many partitions each of them has."""
+        """How many partitions each of these topics has."""
         self._queues: Final = {
             State.TRUNCATING: self._truncating,
             State.LOCATING: self._locating,
@@ -62,7 +62,7 @@ class PartitionQueues:
         return self._partitions.values()
 
     def get(self, topic_partition: TopicPartition) -> FollowedPartition | None:
-        """A partition, if it is here."""
+        """The partition, or None if it is not here."""
         return self._partitions.get(topic_partition)
 
     def count(self, state: State) -> int:
@@ -75,22 +75,22 @@ class PartitionQueues:
 
     @property
     def has_work(self) -> bool:
-        """Whether any partition has something to ask now."""
+        """Whether any partition has a request to send now."""
         return bool(self._truncating or self._locating or len(self.session))
 
     def first_in(self, state: State, at_most: int) -> Iterator[FollowedPartition]:
-        """Those that came first into a state's queue; they may leave it meanwhile."""
+        """The oldest entries of a state's queue; they may leave it during the iteration."""
         return iter(list(islice(self._queues[state].values(), at_most)))
 
     def next_resumption_ms(self) -> int | None:
-        """When the first delayed partition goes on; None while none is delayed."""
+        """When the first delay ends; None while no partition is delayed."""
         first = next(iter(self._delayed.values()), None)
         return None if first is None else first.delayed_until_ms
 
     def add(
         self, topic_partition: TopicPartition, topic_id: TopicId, leader_epoch: LeaderEpoch, now_ms: int
     ) -> FollowedPartition:
-        """Begin with a partition, in place of what was known of it."""
+        """Add a partition, replacing any earlier state of it."""
         self.remove(topic_partition)
         added = FollowedPartition(topic_partition, topic_id, leader_epoch, now_ms)
         self._partitions[topic_partition] = self._truncating[topic_partition] = added
@@ -99,7 +99,7 @@ class PartitionQueues:
         return added
 
     def remove(self, topic_partition: TopicPartition) -> bool:
-        """Forget a partition; False when it was not here."""
+        """Remove a partition; returns False if it was not here."""
         gone = self._partitions.pop(topic_partition, None)
         if gone is None:
             return False
@@ -110,7 +110,7 @@ class PartitionQueues:
         return True
 
     def move(self, followed: FollowedPartition, event: Event, now_ms: int, reason: str = "") -> None:
-        """See `FollowedPartition.move`. One that comes to fetch is put into the session by `want`."""
+        """See `FollowedPartition.move`. `want` adds a partition that enters FETCHING to the session."""
         self._leave(followed, keeps_fetching=(followed.state, event) in _KEEPS_FETCHING)
         followed.move(event, now_ms, reason)
         queue = self._queues.get(followed.state)
@@ -127,7 +127,7 @@ class PartitionQueues:
             queue.pop(followed.topic_partition, None)
 
     def want(self, followed: FollowedPartition, log: FollowedLog) -> None:
-        """Fetch a partition on from where its log ends."""
+        """Fetch a partition from its LEO on."""
         assert followed.state is State.FETCHING, f"{followed.topic_partition} {followed.state.value}"
         followed.fetch_offset = log.end_offset
         followed.last_fetched_epoch = log.latest_epoch
@@ -143,7 +143,7 @@ class PartitionQueues:
         )
 
     def resume(self, now_ms: int) -> None:
-        """Let those go on whose delay is over."""
+        """Resume the partitions whose delay is over."""
         for followed in self.first_in(State.DELAYED, RESUMED_MAX):
             if followed.delayed_until_ms > now_ms:
                 break

@@ -13,7 +13,7 @@ from odradek.base.buffers import Buffer
 from odradek.records.header import HEADER_BYTES, OVERHEAD_BYTES
 
 BYTES_PER_STEP: Final = 256 * 1024
-"""What is checked and written in about a third of a millisecond."""
+"""Checked and written in about a third of a millisecond."""
 PARTITIONS_PER_STEP: Final = 16
 
 _LENGTH: Final = Struct(">i")
@@ -21,7 +21,7 @@ _LENGTH_AT: Final = 8
 
 
 class Portion:
-    """What the present step has done."""
+    """Counts the work of the present step."""
 
     __slots__ = ("_bytes", "_partitions")
 
@@ -30,7 +30,7 @@ class Portion:
         self._partitions = 0
 
     def is_full_after(self, *, size_bytes: int = 0, partitions: int = 0) -> bool:
-        """Count; when that is enough for a step, begin the next one and return True."""
+        """Count work; when the step is full, start the next one and return True."""
         self._bytes += size_bytes
         self._partitions += partitions
         if self._bytes < BYTES_PER_STEP and self._partitions < PARTITIONS_PER_STEP:
@@ -42,7 +42,7 @@ class Portion:
 def portions_of(records: Buffer) -> Iterator[Buffer]:
     """Runs of batches, each of at most BYTES_PER_STEP or a single batch; no records make one empty run.
 
-    Only lengths are looked at. What follows a length that cannot be right is part of the last run, which the
+    Only the batches' lengths are read. Bytes after an invalid length become part of the last run, which the
     log refuses.
     """
     size_bytes = len(records)

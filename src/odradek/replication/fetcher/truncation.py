@@ -1,8 +1,8 @@
-"""Where a follower cuts its log after its leader has said where an epoch ends (X4, KIP-101, KIP-279).
+"""Computes where a follower truncates its log, from the leader's end of an epoch (X4, KIP-101, KIP-279).
 
-Two logs that hold the same epoch hold the same records in it, as far as both have it: an epoch has one
-leader, which wrote each of its offsets once. So the common prefix ends where the shorter of the two has the
-end of the last epoch that both know:
+Two logs that both have an epoch have the same records in it, up to the shorter of the two: an epoch has one
+leader, which wrote each offset once. So the common prefix ends at the smaller of the two ends of the last
+epoch that both logs have:
 
     leader      epoch 0: 0-9     epoch 1: 10-19     epoch 4: 20-
     follower    epoch 0: 0-9     epoch 1: 10-24     epoch 2: 25-29
@@ -10,8 +10,8 @@ end of the last epoch that both know:
     asks (2)    answer (1, 20)   2 is unknown to the leader; the follower's 1 ends at 25: cut to 20, ask again
     asks (1)    answer (1, 20)   the epoch asked for: the smaller of 20 and LEO, done
 
-An epoch that the follower does not know, as KIP-279 has it, does not end the search: between the leader's
-epochs the follower may have records of another one, which only the next answer uncovers.
+As in KIP-279, the search continues when the leader answers with an epoch that the follower does not have:
+between the leader's epochs the follower may have records of another epoch, which only the next answer shows.
 
     leader      epoch 1: 0-4     epoch 2: 5-19      epoch 4: 20-
     follower    epoch 1: 0-9     epoch 3: 10-19
@@ -28,7 +28,7 @@ from odradek.storage.positions import UNKNOWN_EPOCH_END
 
 
 class EpochHistory(Protocol):
-    """What a log knows of its epochs and offsets."""
+    """The epochs and offsets of a log."""
 
     @property
     def end_offset(self) -> Offset:
@@ -43,16 +43,16 @@ class EpochHistory(Protocol):
 
 
 class Cut(NamedTuple):
-    """Where to cut, and whether the log is then a prefix of the leader's."""
+    """The truncation offset, and whether the truncated log is a prefix of the leader's."""
 
     offset: Offset
     is_agreed: bool
 
 
 def cut_for(log: EpochHistory, asked: LeaderEpoch, end: EpochEnd) -> Cut:
-    """X4: the cut for a leader's answer `end` to the question where epoch `asked` ends.
+    """X4: returns the cut for the leader's answer `end` to the request for the end of epoch `asked`.
 
-    Without agreement the next question is for the last epoch of the log that was cut, which is below `asked`.
+    Without agreement the next request is for the last epoch of the truncated log, which is below `asked`.
     """
     if end == UNKNOWN_EPOCH_END or end.end_offset < 0:
         return Cut(min(log.high_watermark.offset, log.end_offset), is_agreed=True)

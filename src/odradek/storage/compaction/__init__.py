@@ -1,4 +1,4 @@
-"""Compaction: of the old part of a log only the last record of each key stays (L5).
+"""Compaction: keeps only the last record of each key in the old part of a log (L5).
 
     offsets   0     1     2     3     4     5     6     7  |  8 ...     active segment, never touched
               k=1   j=1   k=2   i=1   j=2   k=-   i=2   l=1|
@@ -11,9 +11,9 @@
 
 - `selection`: which log is due for cleaning, and up to which offset it may be cleaned.
 - `job`: the cleaner's input and its results, as plain values that can be sent to another process.
-- `cleaning`: the work itself, on files, while the broker goes on reading and appending.
+- `cleaning`: the work on files, while the broker continues to read and append.
 - `offset_map`, `transactions`, `batch_filter`, `record_walk`: its parts.
 
-The results are in `.cleaned` files until `Log.swap_in` renames it into the log. A crash at any point is
-finished or undone by `storage.loading`: all results of one segment named `.swap` -> finished, else undone.
+The results are in `.cleaned` files until `Log.swap_in` renames them into the log. After a crash
+`storage.loading` finishes the swap if all results of one segment are named `.swap`, else undoes it.
 """

@@ -5,11 +5,11 @@
     a tombstone                     likewise, and until the delete horizon of its batch (KIP-534)
     a record without a key          never
     of an aborted transaction       nothing
-    a marker                        until nothing is left of its transaction and its horizon has passed
+    a marker                        until no batch of its transaction is left and its horizon has passed
     a producer's last batch         always, if without records: its sequence numbers are in the header
 
-Whatever stays keeps its offset, and a batch its range of offsets and sequence numbers. A batch of which all
-stays is passed on as it is; one of which a part stays is put together from the bytes of its records.
+A kept record keeps its offset, and a kept batch its range of offsets and sequence numbers. A batch with all
+of its records kept is returned unchanged; otherwise a new batch is built from the bytes of the kept records.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ from odradek.storage.transaction_index import AbortedTransaction
 
 
 class BatchFilter:
-    """Fed with every batch of the segments to be cleaned, in order; `records_read`, `records_kept` count."""
+    """Takes every batch of the segments to clean, in order; counts `records_read` and `records_kept`."""
 
     __slots__ = (
         "_delete_retention_ms",
@@ -54,7 +54,7 @@ class BatchFilter:
         now_ms: int,
         delete_retention_ms: int,
     ) -> None:
-        """`latest` knows every key of the part that was dirty below `end_offset`; what lies behind stays."""
+        """`latest` has every key of the dirty part below `end_offset`; records from there on are kept."""
         self._latest = latest
         self._end_offset = end_offset
         self._fates = fates
@@ -62,14 +62,14 @@ class BatchFilter:
         self._now_ms = now_ms
         self._delete_retention_ms = delete_retention_ms
         self.aborted: list[AbortedTransaction] = []
-        """Entries for the transaction index, of markers that stayed; the caller takes them out."""
+        """Transaction index entries of the kept abort markers; the caller removes them from the list."""
         self.records_read = 0
         self.records_kept = 0
 
     def keep(self, batch: memoryview, header: BatchHeader) -> Buffer | None:
-        """What stays of a batch; `batch` itself when nothing changes, None when it goes as a whole.
+        """Returns the kept part of a batch: `batch` itself if all is kept, None if nothing is.
 
-        InvalidRecord when its records do not add up, UnsupportedCompression for an unknown codec.
+        Raises InvalidRecord if its records are inconsistent, UnsupportedCompression for an unknown codec.
         """
         self.records_read += header.record_count
         if header.is_control:
@@ -84,7 +84,7 @@ class BatchFilter:
         marker = read_marker(batch)
         if marker is None:
             self.records_kept += 1
-            return batch  # of a kind that says something other than how a transaction ended
+            return batch  # of a kind other than the end of a transaction
         is_done, aborted = self._fates.end(header, marker)
         if aborted is not None:
             self.aborted.append(aborted)
@@ -129,13 +129,13 @@ class BatchFilter:
         return kept, has_tombstones
 
     def _with_horizon(self, header: BatchHeader, body: bytes, record_count: int = 1) -> Buffer:
-        """`body`, the delete horizon where the base timestamp was: all timestamps are written anew."""
+        """The batch with the delete horizon as its base timestamp; all timestamp deltas are rewritten."""
         held = replace(header, record_count=record_count)
         horizon_ms = self._now_ms + self._delete_retention_ms
         return rebuild_batch(header, iter_body(body, held), delete_horizon_ms=horizon_ms)
 
     def _without_records(self, batch: memoryview, header: BatchHeader) -> Buffer | None:
-        """Nothing of the batch but its header, and that only where a producer stands by it."""
+        """Only the batch's header, if it has its producer's last sequence number; else None."""
         if not self._is_last_of_producer(header):
             return None
         if not header.record_count:
@@ -157,7 +157,7 @@ class BatchFilter:
 
 
 def _with_records(header: BatchHeader, body: bytes, kept: list[RecordSpan]) -> bytearray:
-    """The batch with some of its records, whose bytes stay what they are: both base values do too."""
+    """The batch with some of its records; their bytes, base offset and base timestamp do not change."""
     rebuilt = replace(header, record_count=len(kept))
     if not header.is_log_append_time:
         rebuilt.max_timestamp = header.base_timestamp + max([delta_of(span[2]) for span in kept])

@@ -1,11 +1,11 @@
-"""The work of cleaning one log: two passes over its closed segments, in another process than the broker's.
+"""Cleans one log in two passes over its closed segments, in a separate process.
 
     1. the dirty part        key -> offset of its last record, until the end or until the map is full
     2. all up to there       several small segments become one, as large as `segment.bytes` allows:
-                             what stays (`batch_filter`) goes to `.cleaned` files, synced, then announced
+                             kept records (`batch_filter`) go to `.cleaned` files, synced, then announced
 
 It reads closed segments, which no longer change, and writes files that are not part of the log yet.
-`Log.swap_in` checks whether the log has changed meanwhile. A cleaning that stops half-way does no harm.
+`Log.swap_in` checks whether the log has changed since. A cleaning may stop at any point without harm.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
 from odradek.storage.segment import Segment
 from odradek.storage.transaction_index import AbortedTransaction, TransactionIndex
 
-# Swapping one result in costs the broker 85 µs for each segment that it replaces, on a busy machine.
+# Swapping in one result costs the broker 85 µs per replaced segment, on a busy machine.
 REPLACED_AT_ONCE_MAX = 10
 _WRITE_CHUNK_BYTES = 1024 * 1024
 
@@ -37,17 +37,17 @@ def clean(
     on_segment: Callable[[CleanedSegment], None],
     pace: Callable[[int], None] = lambda size_bytes: None,
 ) -> CleaningReport:
-    """Do a job; `on_segment` is called for each segment that is ready, in the order of their offsets.
+    """Do a job; calls `on_segment` for each finished segment, in the order of their offsets.
 
-    `pace` is called with all bytes read and written, and may wait. CorruptRecord, InvalidRecord and
-    UnsupportedCompression when the log is damaged, OSError when the disk refuses; what was announced before
-    may be swapped in all the same.
+    Calls `pace` with all bytes read and written; it may wait. Raises CorruptRecord, InvalidRecord or
+    UnsupportedCompression if the log is damaged, OSError if the disk fails; segments announced before may
+    still be swapped in.
     """
     return _Cleaning(job, file_system, on_segment, pace).run()
 
 
 def group_segments(job: CleaningJob, end_offset: Offset) -> Iterator[tuple[SegmentExtent, ...]]:
-    """Neighbours, based below `end_offset`, that together are no larger than one segment may be."""
+    """Groups of adjacent segments, based below `end_offset`, that together fit into one segment."""
     group: list[SegmentExtent] = []
     for segment, end in job.ranges():
         if segment.base_offset >= end_offset:
@@ -72,7 +72,7 @@ def _has_room(job: CleaningJob, group: Sequence[SegmentExtent], segment: Segment
 
 
 class _Cleaning:
-    """The parts of `clean`, over the job that they share."""
+    """The stages of `clean`, for one job."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class _Cleaning:
         return report
 
     def _remove_leftovers(self) -> None:
-        """Remove what an earlier cleaning did not finish, or announced without being swapped in."""
+        """Remove files that an earlier cleaning left: not finished, or not swapped in."""
         directory = self._job.directory
         for name, _ in self._file_system.list_directory(directory):
             if name.endswith(file_names.CLEANED):
@@ -123,7 +123,7 @@ class _Cleaning:
         return found
 
     def _fill_map(self, aborted: list[AbortedTransaction]) -> Offset:
-        """The first pass: the offset below which every dirty record's key is in the map."""
+        """The first pass; returns the offset below which the map has the key of every dirty record."""
         start, put_records = self._job.first_dirty_offset, self._latest.put_records
         fates = TransactionFates(transaction for transaction in aborted if transaction.last_offset >= start)
         for segment, end in self._job.ranges():
@@ -181,7 +181,7 @@ class _Cleaning:
         self._pace(len(data))
 
     def _finish(self, cleaned: Segment, group: tuple[SegmentExtent, ...], *, has_changed: bool) -> None:
-        """Bring a segment to disk and announce it; one that is what it was before is thrown away."""
+        """Sync a segment and announce it; an unchanged one is discarded."""
         if not has_changed:
             cleaned.close()
             for suffix in file_names.SEGMENT_SUFFIXES:

@@ -21,43 +21,43 @@ class SegmentExtent(NamedTuple):
 
 
 class LastBatch(NamedTuple):
-    """Where a producer that the log knows stands: its last batch has to stay, if only as a header."""
+    """The last batch of a producer, which compaction must keep, if only as a header."""
 
     producer_id: ProducerId
     producer_epoch: int
     last_offset: Offset
-    """Of its last data batch; -1 when only markers of this epoch are known."""
+    """The last offset of its last data batch; -1 if only markers of this epoch are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class CleaningJob:
-    """One log to be cleaned."""
+    """The cleaning of one log."""
 
     directory: str
-    """Of the log itself."""
+    """The log's own directory."""
     segments: tuple[SegmentExtent, ...]
-    """All that may be touched, in order: closed, on disk, and below the LSO."""
+    """The segments that may be cleaned, in order: closed, on disk, and below the LSO."""
     end_offset: Offset
-    """The base offset of the segment behind them."""
+    """The base offset of the next segment after them."""
     first_dirty_offset: Offset
-    """An earlier cleaning has been through everything below."""
+    """Earlier cleanings have cleaned everything below it."""
     now_ms: int
-    """Wall clock; decides about delete horizons."""
+    """The wall clock, for delete horizons."""
     delete_retention_ms: int
-    """How long tombstones and markers stay from the cleaning on that first sees that they could go."""
+    """How long tombstones and markers are kept after the first cleaning that could remove them."""
     segment_bytes: int
     segment_index_bytes: int
     index_interval_bytes: int
     map_bytes_max: int
-    """The buffer for the offset map."""
+    """The memory for the offset map."""
     last_batches: tuple[LastBatch, ...]
     aborted_behind: tuple[AbortedTransaction, ...]
-    """Transactions rolled back by a marker at or behind `end_offset` that may have records below it."""
+    """Transactions with an abort marker at or above `end_offset` that may have records below it."""
 
     def ranges(self) -> Iterator[tuple[SegmentExtent, Offset]]:
         """Each segment with the offset at which the next one begins."""
         ends = [segment.base_offset for segment in self.segments[1:]] + [self.end_offset]
-        return zip(self.segments, ends, strict=False)  # without any segment there is one end too many
+        return zip(self.segments, ends, strict=False)  # without segments, `ends` has one element too many
 
     def to_json(self) -> str:
         """The job on one line."""
@@ -75,36 +75,36 @@ class CleaningJob:
 
 @dataclass(frozen=True, slots=True)
 class CleanedSegment:
-    """A segment that lies on disk, synced, in `.cleaned` files named by the first of those it replaces."""
+    """A finished segment, synced, in `.cleaned` files named after the first segment that it replaces."""
 
     replaced: tuple[SegmentExtent, ...]
-    """The segments whose place it takes; neighbours, in order."""
+    """The adjacent segments that it replaces, in order."""
     size_bytes: int
-    """What has been kept of them; may be 0."""
+    """The bytes kept of them; may be 0."""
 
     @property
     def base_offset(self) -> Offset:
-        """The base offset of the first of those it replaces, which becomes its own."""
+        """Its base offset: that of the first segment that it replaces."""
         return self.replaced[0].base_offset
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "CleanedSegment":
-        """The segment whose `asdict` went through JSON."""
+        """Restore a segment from its `asdict` fields, read from JSON."""
         return cls(tuple(SegmentExtent(*row) for row in fields["replaced"]), fields["size_bytes"])
 
 
 @dataclass(slots=True)
 class CleaningReport:
-    """What a cleaning did, for the checkpoint and for people."""
+    """The result of a cleaning, for the checkpoint and for people."""
 
     end_offset: Offset
-    """Everything below has now been cleaned; lower than the job's when the offset map was full before."""
+    """Everything below it is now clean; lower than the job's `end_offset` if the offset map was full."""
     keys: int = 0
-    """Different keys in the part that was dirty."""
+    """The number of different keys in the dirty part."""
     records_read: int = 0
     records_kept: int = 0
     bytes_read: int = 0
-    """Of both passes."""
+    """The bytes read in both passes."""
     bytes_written: int = 0
     segments_replaced: int = 0
     segments_made: int = 0

@@ -1,17 +1,17 @@
-"""From a key to the offset of its last record, in memory that is bounded and known beforehand.
+"""Maps a key to the offset of its last record, in a fixed amount of memory.
 
     near   a dictionary of the keys themselves: 0.1 µs a record, 144 bytes and the key
     far    a table of fixed slots, digest and offset side by side: 1 µs, 24 bytes however long the key is
 
-The map begins near. When that has used up its share of the buffer all keys move to the far table, which holds
-five times as many in as much memory (slots stay free), so that a log with very many keys is rewritten as many
-times less often. While they move, both are there.
+The map starts with the near dictionary. When that has used up its share of the buffer, all keys move to the
+far table, which holds five times as many keys in the same memory (some slots stay free), so that a log with
+very many keys is rewritten a fifth as often. During the move both exist.
 
-A digest's place in the table is where the search for it begins:
+The search for a digest begins at its place in the table:
 
     slot     0           1           2           3
-             digest|off  ........|.  digest|off  digest|off        put d, whose place is 2: 2 and 3 are
-                                                                   others', 0 too, 1 is free -> there
+             digest|off  ........|.  digest|off  digest|off        put d, whose place is 2: 2, 3 and 0 are
+                                                                   taken, 1 is free -> there
 
 The digest is 128 bits of BLAKE2b: two keys with the same digest do not occur by chance and cannot be
 constructed, so no producer can have another one's record removed as outdated.
@@ -27,12 +27,12 @@ from odradek.storage.compaction.record_walk import RecordSpan
 
 DIGEST_BYTES = 16
 SLOT_BYTES = 24
-# Fuller than this, a key that is not there takes long to be missed.
+# In a fuller table the search for an absent key takes long.
 LOAD_MAX = 0.75
 SLOTS_MIN = 16
-# What a key takes near, beside its own bytes: its object, the offset's, the dictionary's entry and free room.
+# Memory of a near key in addition to its bytes: the two objects, the dictionary's entry and free room.
 NEAR_KEY_BYTES = 144
-# The share of the buffer that the keys may take near.
+# The share of the buffer that the near dictionary may use.
 NEAR_SHARE = 4
 
 _OFFSET = Struct(">q")
@@ -40,7 +40,7 @@ _EMPTY = bytes(DIGEST_BYTES)
 
 
 class OffsetMap:
-    """Grows to no more than the buffer it was given; `put` then says that it is full."""
+    """Grows up to the size of its buffer; `put` returns False when it is full."""
 
     __slots__ = ("_bytes_max", "_far", "_keys_expected", "_near", "_near_bytes")
 
@@ -49,8 +49,8 @@ class OffsetMap:
         self._bytes_max = bytes_max
         self._keys_expected = keys_expected
         self._near: dict[bytes, Offset] = {}
-        self._near_bytes = 0  # what the keys in there take; at most the buffer's share
-        self._far: SlotTable | None = None  # has all keys once it is there; `_near` is empty then
+        self._near_bytes = 0  # memory of the near keys; at most their share of the buffer
+        self._far: SlotTable | None = None  # once created it has all keys, and `_near` is empty
 
     def __len__(self) -> int:
         return len(self._near) if self._far is None else len(self._far)
@@ -71,7 +71,7 @@ class OffsetMap:
         return far.put(key, offset)
 
     def put_records(self, records: Sequence[RecordSpan], base_offset: Offset, start: Offset) -> Offset | None:
-        """`put` the keys of some records of a batch, from `start` on; the first offset without room."""
+        """`put` the keys of a batch's records from `start` on; returns the first offset without room."""
         near = self._near
         key_bytes_max = records[-1][1] - records[0][0]
         bytes_max = self._near_bytes + key_bytes_max + NEAR_KEY_BYTES * len(records)
@@ -92,7 +92,7 @@ class OffsetMap:
 
     @property
     def get(self) -> Callable[[bytes, Offset], Offset]:
-        """What finds the last offset noted for a key, or returns its second argument where there is none."""
+        """The function that returns the last offset noted for a key, or else its second argument."""
         return self._near.get if self._far is None else self._far.get
 
     def _move_away(self) -> "SlotTable":

@@ -3,11 +3,11 @@
     segment 0 | segment 100 | segment 200 | segment 300 | segment 400 (active)      LSO 390, flushed 400
       clean up to 100         dirty: 200 KB               not yet: an open transaction may lie in it
       100 KB
-    dirty ratio 200 / 300 = 0.67 > min.cleanable.dirty.ratio 0.5     -> worth it, and more so than one of 0.6
+    dirty ratio 200 / 300 = 0.67 > min.cleanable.dirty.ratio 0.5     -> due, and before a log with 0.6
 
-Beside the ratio, `max.compaction.lag.ms` makes a log due. Bounds: never the active segment, nothing above
-the last stable offset, nothing that a power cut could still take away (a record may only go once the later
-one of its key is on disk), nothing younger than `min.compaction.lag.ms`. Only whole segments are taken.
+`max.compaction.lag.ms` makes a log due as well. Never cleaned are the active segment, records above the LSO,
+records not yet flushed (a record may be removed only once the later one of its key is on disk), and records
+younger than `min.compaction.lag.ms`. Only whole segments are cleaned.
 """
 
 from collections.abc import Iterable
@@ -26,15 +26,15 @@ class Cleanable(NamedTuple):
     """The part of a log that may be cleaned now."""
 
     segments: tuple[Segment, ...]
-    """In order, from the log's first on."""
+    """In order, from the log's first segment on."""
     end_offset: Offset
-    """The base offset of the segment behind them."""
+    """The base offset of the next segment after them."""
     first_dirty_offset: Offset
-    """An earlier cleaning has been through everything below."""
+    """Earlier cleanings have cleaned everything below it."""
     clean_bytes: int
     dirty_bytes: int
     is_overdue: bool
-    """A dirty record is older than `max.compaction.lag.ms`."""
+    """Whether a dirty record is older than `max.compaction.lag.ms`."""
 
     @property
     def dirty_ratio(self) -> float:
@@ -48,7 +48,7 @@ class Cleanable(NamedTuple):
 
 
 def choose(logs: Iterable[Log], now_ms: int) -> tuple[Log, Cleanable] | None:
-    """The log that is due and has the largest dirty ratio; an overdue one goes before all others."""
+    """Returns the due log with the largest dirty ratio; overdue logs come first."""
     chosen: tuple[Log, Cleanable] | None = None
     for log in logs:
         if not is_compacted(log):
@@ -90,7 +90,7 @@ def cleanable_part(log: Log, now_ms: int) -> Cleanable:
 
 
 def job_for(log: Log, part: Cleanable, *, now_ms: int, map_bytes_max: int) -> CleaningJob:
-    """The work to be done on a log's cleanable part, with everything about it that only its owner knows."""
+    """The job for a log's cleanable part, with all that the cleaner needs to know of the log."""
     config = log.config
     behind = list(log.segments)[len(part.segments) :]
     return CleaningJob(

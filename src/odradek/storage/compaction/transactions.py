@@ -6,10 +6,10 @@
     read 4, A7   ends that; since a batch of it was still there, marker and index entry stay this time
     read 6, C8   a batch of producer 8 was seen: the marker stays
 
-A marker may go once a cleaning meets no batch of its transaction, not even an empty one, and its delete
-horizon has passed: no consumer can then be in the middle of reading it. The index entry goes no later than
-the marker; a consumer that gets an abort whose marker never comes would skip that producer's later records
-too.
+A marker is removed once a cleaning finds no batch of its transaction, not even an empty one, and its delete
+horizon has passed: no consumer can then be in the middle of the transaction. The index entry is removed no
+later than the marker; a consumer that got an index entry without a marker would also skip the producer's
+later records.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ from odradek.storage.transaction_index import AbortedTransaction
 
 
 class TransactionFates:
-    """Fed with every batch of a stretch of log in order; all transactions in it are decided (below LSO)."""
+    """Takes every batch of a range of the log in order; the range is below LSO, so all have ended."""
 
     __slots__ = ("_aborting", "_coming", "_committing", "_seen")
 
@@ -37,7 +37,7 @@ class TransactionFates:
         self._committing: dict[ProducerId, None] = {}
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Take a data batch; whether its transaction was rolled back."""
+        """Take a data batch; returns whether its transaction was aborted."""
         if not header.is_transactional:
             return False
         self._begin_up_to(header)
@@ -48,7 +48,7 @@ class TransactionFates:
         return False
 
     def end(self, header: BatchHeader, marker: EndTxnMarker) -> tuple[bool, AbortedTransaction | None]:
-        """Take a marker: whether nothing is left of its transaction, and the index entry that stays."""
+        """Take a marker; returns whether no batch of its transaction is left, and the index entry to keep."""
         self._begin_up_to(header)
         producer_id = header.producer_id
         if marker.committed:
