@@ -1,4 +1,4 @@
-"""What an installation may lack: libraries that only an extra of the package brings."""
+"""Libraries that an installation may lack, because only an extra of the package installs them."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec

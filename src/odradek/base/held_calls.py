@@ -1,4 +1,4 @@
-"""The in-memory `Background`: calls of "other threads" that run, and are reported, when their owner says so.
+"""The in-memory `Background`: a test decides when calls of "other threads" run and when they are reported.
 
 A call has two steps, as on a thread, and other things may happen between them:
 

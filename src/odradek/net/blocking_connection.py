@@ -1,6 +1,6 @@
 """A blocking connection to one broker, for callers that may block: the shell of a `RequestPipeline`.
 
-Requests may be sent ahead of their answers, which are taken in the order of the requests.
+Several requests may be sent before their answers are read; answers are read in the order of the requests.
 """
 
 import socket
@@ -42,7 +42,7 @@ class BrokerConnection(Closing):
         self._timeout_ms = int(timeout_s * 1000)
         self._clock = SystemClock()
         self._pipeline = RequestPipeline(self.address, self._clock, client_id=client_id)
-        # Outcomes that no call has returned yet, the oldest first.
+        # Outcomes not yet returned by a call, the oldest first.
         self._outcomes: deque[Outcome] = deque()
         try:
             self._pipeline.learn_versions(self.call(ApiVersionsRequest(), ApiVersionsResponse, 0))
@@ -72,12 +72,12 @@ class BrokerConnection(Closing):
             raise ConnectionFailed(f"the connection to {self.address} broke: {error}") from error
 
     def send_unanswered(self, request: Message, version: int) -> None:
-        """Send a request that the broker does not answer, as a produce with acks=0."""
+        """Send a request that the broker does not answer, such as a produce with acks=0."""
         self.send(request, version)
         self._pipeline.forget_last()
 
     def receive(self, response: type[R]) -> R:
-        """The answer to the oldest request without one; byte fields are views into its frame."""
+        """Returns the answer to the oldest unanswered request; byte fields are views into its frame."""
         while not self._outcomes:
             self._outcomes.extend(self._read_some())
         outcome = self._outcomes.popleft()
@@ -86,7 +86,7 @@ class BrokerConnection(Closing):
         return decode_answer(self.address, outcome, response)
 
     def call(self, request: Message, response: type[R], version: int) -> R:
-        """Send a request and wait for its answer; no other may be under way."""
+        """Send a request and wait for its answer; no other request may be in flight."""
         assert not self._pipeline.in_flight, "an answer is still to be taken"
         assert not self._outcomes, "an answer is still to be taken"
         self.send(request, version)
@@ -97,12 +97,12 @@ class BrokerConnection(Closing):
         return self.call(request, response, self.version_of(type(request), version_max))
 
     def close(self) -> None:
-        """End the connection; answers still under way are lost."""
+        """Close the connection; outstanding answers are lost."""
         self._pipeline.lost("it was closed here")
         self._socket.close()
 
     def _read_some(self) -> list[Outcome]:
-        """Wait for bytes, at most until the oldest request times out; what they led to."""
+        """Wait for bytes, at most until the oldest request times out; returns their outcomes."""
         deadline_ms = self._pipeline.next_deadline_ms()
         assert deadline_ms is not None, "nothing was asked that is not answered"
         try:

@@ -61,7 +61,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             answer = await connection.call(
                 ApiVersionsRequest(), ApiVersionsResponse, 0, timeout_ms=timeout_ms
             )
-        except BaseException:  # also of a caller who was cancelled meanwhile
+        except BaseException:  # also if the caller was cancelled meanwhile
             connection.close()
             raise
         connection._pipeline.learn_versions(answer)
@@ -98,7 +98,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             raise
 
     def send(self, request: Message, version: int, *, timeout_ms: int = 30_000) -> "asyncio.Future[Answer]":
-        """Send a request, now; the future gets the answer, or ConnectionFailed. Raises it when closed."""
+        """Send a request now; the future gets the answer or ConnectionFailed, which is raised if closed."""
         if self._transport is None:
             self._pipeline.lost("it was never made, or has ended")
         sent, parts = self._pipeline.send(request, version, timeout_ms)
@@ -133,7 +133,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._end("the broker closed it" if exc is None else str(exc))
 
     def _arm(self) -> None:
-        """Look at the pipeline's next deadline, and at none when nothing is in flight."""
+        """Set the timer to the pipeline's next deadline; no timer when nothing is in flight."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None

@@ -1,9 +1,9 @@
-"""All connections of a broker: which are admitted, which have been idle for too long, and their counts.
+"""All connections of a broker: admits or refuses new ones, closes idle ones, and counts.
 
-It counts and decides. It must not touch sockets, which the connections own, nor read a clock.
+It must not touch sockets, which the connections own, nor read a clock.
 
-Idle connections are found by one sweep over all of them, not by a timer each: a connection only sets a flag
-when bytes move. A sweep clears the flag, or, finding it cleared, compares the time since it did.
+One sweep over all connections finds the idle ones, so they need no timers: a connection sets a flag when
+bytes move. A sweep clears the flag; if the flag is already clear, it compares the time since it was cleared.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,23 +13,23 @@ from typing import Any, Protocol
 UNLIMITED = (1 << 31) - 1
 SWEEPS_PER_IDLE_TIME = 10
 LOOK_AGAIN_MS = 60_000
-"""How often to look whether a limit was set meanwhile, while there is none."""
+"""How often to check whether an idle limit was set, while there is none."""
 
 
 @dataclass(slots=True)
 class ConnectionLimits:
-    """What may change while the broker runs."""
+    """The limits, which may change while the broker runs."""
 
     connections_max: int = UNLIMITED
     connections_per_host_max: int = UNLIMITED
     connections_max_because: str = "max.connections"
-    """What sets `connections_max`, for the sentence about a connection that is refused."""
+    """The setting that gives `connections_max`, for the message about a refused connection."""
     idle_ms_max: int = 600_000
     """Negative: no connection is closed for idleness."""
 
 
 class TrackedConnection(Protocol):
-    """What the table needs of a connection; `ServerConnection` is one."""
+    """The part of a connection that the table uses; `ServerConnection` implements it."""
 
     peer_host: str
     peer_port: int
@@ -44,18 +44,18 @@ class TrackedConnection(Protocol):
 
     @property
     def is_handling(self) -> bool:
-        """Whether a request is at work or parked."""
+        """Whether a request is being handled or is parked."""
 
     @property
     def waiting_requests(self) -> int:
-        """How many requests are held back behind the one at work."""
+        """How many requests wait behind the one being handled."""
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of answers that the peer has not taken."""
+        """Bytes of answers that the peer has not read."""
 
     def close(self) -> None:
-        """Handle no more of its requests; send what was answered."""
+        """Handle no more of its requests; answers already given are still sent."""
 
     def abort(self) -> None:
         """Close at once."""
@@ -71,7 +71,7 @@ class ConnectionTable:
         self.opened = 0
         self.refused = 0
         self.closed_idle = 0
-        # What closed connections had counted; `totals` adds the open ones.
+        # The counts of closed connections; `totals` adds those of the open ones.
         self._closed_requests = 0
         self._closed_bytes_in = 0
         self._closed_bytes_out = 0
@@ -124,10 +124,10 @@ class ConnectionTable:
         return max(1, idle_ms // SWEEPS_PER_IDLE_TIME) if idle_ms >= 0 else LOOK_AGAIN_MS
 
     def close_idle(self, now_ms: int) -> int:
-        """Close what has not moved a byte for `idle_ms_max`; how many.
+        """Close connections that moved no byte for `idle_ms_max`; returns how many.
 
-        As in Kafka that goes for a connection with a parked request too: the end of one that has sent another
-        request behind it is not noticed. Fetches and produces are answered before that.
+        As in Kafka this includes a connection with a parked request: if the peer sent another request after
+        it, the broker does not notice that the peer is gone. Fetches and produces are answered sooner.
         """
         closed = 0
         idle_ms_max = self._limits().idle_ms_max

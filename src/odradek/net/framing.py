@@ -1,8 +1,8 @@
 """Frames: four bytes of length, big-endian, then as many bytes of payload.
 
-It cuts bytes that its owner received into whole frames. It must not read sockets or payloads.
+Cuts received bytes into whole frames. It must not read sockets or payloads.
 
-The owner asks where to put the next bytes, puts some there, and says how many:
+The owner calls `writable` for a buffer, writes received bytes to it, and calls `received` with their number:
 
     writable()        the scratch buffer, which all readers of one thread share
     received(9)       it held 00000002 AB CD 0000 00      -> [b"AB CD"], three bytes of a length are kept
@@ -11,11 +11,11 @@ The owner asks where to put the next bytes, puts some there, and says how many:
     writable()        the scratch buffer, from its beginning
     received(1)       55                                  -> [b"11 22 33 44 55"]
 
-Every byte is copied out of the scratch buffer once, into a buffer that becomes the frame. So no frame shares
-memory with another, a frame that is kept keeps nothing else alive, and an idle connection holds no buffer.
+Every byte is copied once, from the scratch buffer to a buffer that becomes the frame. So frames share no
+memory, a reference to a frame keeps nothing else alive, and an idle connection holds no buffer.
 
-A length is a claim, for which no memory is set aside: what a peer has begun occupies what it has sent, and an
-eighth more, however long it says the frame is.
+A stated length is not trusted, and no memory is reserved for it: an incomplete frame occupies the bytes that
+the peer has sent plus an eighth, whatever length it states.
 """
 
 import struct
@@ -34,7 +34,7 @@ JOINED_BYTES_MAX: Final = 4096
 
 _LENGTH: Final = struct.Struct(">i")
 
-# Protocols of clients that connect to a broker by mistake, by the first bytes that they send.
+# The first bytes of other protocols, whose clients connect to a broker by mistake.
 _OTHER_PROTOCOLS: Final = (
     (b"GET ", "an HTTP request"),
     (b"POST", "an HTTP request"),
@@ -48,7 +48,7 @@ _OTHER_PROTOCOLS: Final = (
 
 
 class FrameRefused(OdradekError):
-    """A length that no frame may have; the rest of the connection cannot be read."""
+    """An invalid frame length; the rest of the connection cannot be read."""
 
 
 class FrameReader:
@@ -59,7 +59,7 @@ class FrameReader:
     def __init__(self, scratch: memoryview, frame_bytes_max: int, *, frame_bytes_min: int = 0) -> None:
         """`scratch` may be shared with other readers: each uses it only between `writable` and `received`.
 
-        The least size also bounds into how many frames one read can be cut.
+        `frame_bytes_min` also limits how many frames one read can contain.
         """
         assert len(scratch) > LENGTH_BYTES, "the scratch buffer holds a length and some of a frame"
         self._scratch = scratch
@@ -67,7 +67,7 @@ class FrameReader:
         self._frame_bytes_max = frame_bytes_max
         # The first bytes of a length that was cut short; fewer than LENGTH_BYTES, and empty while in a frame.
         self._head = b""
-        # What has come of a frame that is not whole yet, and how large that will be; None between frames.
+        # The received part of an incomplete frame, and the frame's size; None between frames.
         self._frame: bytearray | None = None
         self._frame_bytes = 0
 
@@ -80,10 +80,10 @@ class FrameReader:
         return self._scratch
 
     def received(self, size_bytes: int) -> list[Buffer]:
-        """Take `size_bytes` more, put where `writable` said; the frames that they complete, in order.
+        """Process `size_bytes` more, written to `writable`; returns the frames that they complete, in order.
 
-        The list is the caller's. Raises FrameRefused for a length out of bounds. The frames before it in the
-        same bytes are lost: the peer does not follow the protocol.
+        The caller owns the list. Raises FrameRefused for a length out of bounds. Frames before it in the same
+        bytes are lost, because the peer does not follow the protocol.
         """
         frame = self._frame
         if frame is None:
@@ -136,8 +136,8 @@ class FrameReader:
 def framed(parts: Sequence[Buffer]) -> list[Buffer]:
     """A frame whose payload is `parts`, at least one, for one gathering write.
 
-    The length joins the first part where that is small, since a piece more costs more than its copy; no other
-    part is copied.
+    The length is joined to the first part if that is small, since copying it costs less than another piece.
+    No other part is copied.
     """
     return framed_as(sum(map(len, parts)), parts)
 

@@ -1,7 +1,7 @@
-"""Which connection's next request is handled when: in turn, one request each, a slice of time per loop turn.
+"""Handles the connections' requests in turn: one request each, within a slice of time per loop turn.
 
-Invariant: no connection gets a second request handled while another one waits for its first, and sockets and
-timers are looked at after every slice, however many requests one client has pipelined.
+Invariant: no connection has a second request handled while another waits for its first, and the loop serves
+sockets and timers after every slice, however many requests a client has pipelined.
 
 A, B and C have 3, 1 and 2 requests of 0.4 ms each; a slice is 1 ms:
 
@@ -11,9 +11,9 @@ A, B and C have 3, 1 and 2 requests of 0.4 ms each; a slice is 1 ms:
     sockets, timers         nothing
     a turn of the loop      a3
 
-A request that comes while no connection waits is handled within the callback that read it, without waiting
-for a turn of the loop. The time of such requests is counted too, since one poll of the sockets may bring one
-of each of thousands of clients: when they have used up what the turn has (`TurnTime`), the next ones queue.
+A request that arrives while no connection waits is handled at once, in the callback that read it. The time of
+such requests counts too, since one poll of the sockets may bring a request from each of thousands of clients:
+when they have used up the turn's time (`TurnTime`), further requests are queued.
 """
 
 from collections import deque
@@ -28,10 +28,10 @@ class Servable(Protocol):
     """A connection as the queue sees it."""
 
     queued_ns: int
-    """Set before a request is handled: to when the connection was queued for it, 0 where it was not."""
+    """When the connection was queued for its next request; 0 if it was not. Set before the request."""
 
     def serve_next(self) -> bool:
-        """Handle the next request, if there is one that may be handled; whether there is another one."""
+        """Handle the next request, if one may be handled; returns whether there is another."""
 
 
 class ReadyQueue:
@@ -48,13 +48,13 @@ class ReadyQueue:
     ) -> None:
         """`schedule` runs a callback in the next turn of the loop, after sockets were looked at.
 
-        `time` is shared with all else that the same loop runs in turns. `spin.after_request` is called for
+        `time` is shared with all other work of the same loop. `spin.after_request` is called for
         every request that was handled at once, `spin.end` when one waits.
         """
         self._schedule = schedule
         self._time = time
         self._spin = spin
-        # In the order in which they are served; each connection sees to it that it is in here once at most.
+        # In the order in which they are served; a connection ensures that it is in here at most once.
         self._waiting: deque[Servable] = deque()
         # A turn has been scheduled and has not begun.
         self._turn_is_due = False

@@ -1,9 +1,9 @@
-"""Requests on one connection to a broker, without I/O: the bytes to write, and the meaning of those received.
+"""Requests on one connection to a broker, without I/O: encodes requests and decodes received bytes.
 
-Invariant: each request that was sent has exactly one outcome, an answer or a failure, in their order, but for
-those that a broker does not answer (`forget_last`).
-A broker answers the requests of one connection in their order, so an answer belongs to the oldest request;
-one that carries another correlation id means that the two sides disagree, and ends everything.
+Invariant: each sent request has exactly one outcome, an answer or a failure, in the order of the requests,
+except those that a broker does not answer (`forget_last`).
+A broker answers the requests of one connection in order, so an answer belongs to the oldest request; an
+answer with another correlation id breaks the protocol, and the connection fails.
 
     send(A), send(B)              bytes to write; in flight: A, B
     received(70)                  [Answer(A)]
@@ -12,7 +12,7 @@ one that carries another correlation id means that the two sides disagree, and e
     lost("...")                   [Failure(..., NETWORK_EXCEPTION)] for all in flight: whether they were done
                                   is unknown
 
-Under every outgoing connection: the asyncio shell, the blocking shell, the links between brokers.
+Every outgoing connection uses it: the asyncio shell, the blocking shell, the links between brokers.
 """
 
 import struct
@@ -46,7 +46,7 @@ class ConnectionFailed(ApiError):
 
     NETWORK_EXCEPTION: the broker could not be reached, or the connection ended. REQUEST_TIMED_OUT: no answer
     came in time; the request may have been carried out. UNSUPPORTED_VERSION: the two sides know no common
-    version. CORRUPT_MESSAGE: what came is not an answer.
+    version. CORRUPT_MESSAGE: the received bytes are not an answer.
     """
 
     def __init__(self, message: str, code: ErrorCode = ErrorCode.NETWORK_EXCEPTION) -> None:
@@ -86,7 +86,7 @@ Outcome: TypeAlias = Answer | Failure
 
 
 class RequestPipeline:
-    """One connection's requests; it knows no socket and keeps no time but its clock's."""
+    """One connection's requests; it uses no socket, and only the clock that it is given."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class RequestPipeline:
         return self._reader.writable()
 
     def received(self, size_bytes: int) -> Sequence[Outcome]:
-        """Take `size_bytes` more, put where `writable` said; the outcomes that they bring, in order."""
+        """Process `size_bytes` more, written to `writable`; returns their outcomes, in order."""
         try:
             frames = self._reader.received(size_bytes)
         except FrameRefused as refused:
@@ -190,11 +190,11 @@ class RequestPipeline:
     # --- ends
 
     def next_deadline_ms(self) -> int | None:
-        """When `expire` has next to be called; None while nothing is in flight."""
+        """When to call `expire` next; None while nothing is in flight."""
         return min((request.deadline_ms for request in self._in_flight), default=None)
 
     def expire(self) -> Sequence[Outcome]:
-        """Fail what was not answered in time, and with it the connection; nothing while there is time."""
+        """If a request was not answered in time, fail it and the connection; else do nothing."""
         now_ms = self._clock.monotonic_ms()
         late = [request for request in self._in_flight if request.deadline_ms <= now_ms]
         if not late:
@@ -205,7 +205,7 @@ class RequestPipeline:
         return [Failure(one.request, timed_out if one.request in late else one.error) for one in outcomes]
 
     def lost(self, reason: str, code: ErrorCode = ErrorCode.NETWORK_EXCEPTION) -> Sequence[Failure]:
-        """The connection is over, or is to be ended: fail everything in flight. The first reason stays."""
+        """Called when the connection ends: fail every request in flight. The first reason is kept."""
         self._closed_because = self._closed_because or reason
         error = ConnectionFailed(f"the connection to {self.address} is lost: {reason}", code)
         failed = [Failure(request, error) for request in self._in_flight]

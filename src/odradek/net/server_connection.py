@@ -1,33 +1,33 @@
 """One client's connection: its requests are handled one at a time and answered in order.
 
-Invariant: it never blocks, and knows no loop and no socket: a `Transport` calls it, and is called. On a loop
-that is one of asyncio's or uvloop's (`socket_connection`), in a simulation one of `testing/sim/streams`;
-`tests/net/test_transports.py` holds all of them to the same. It must not know what frames contain.
+Invariant: it never blocks, and uses no loop and no socket, only a `Transport`: on a loop one of asyncio's or
+uvloop's (`socket_connection`), in a simulation one of `testing/sim/streams`; `tests/net/test_transports.py`
+tests that all behave alike. It must not know what frames contain.
 
-As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection. However
-many requests one read brought, the connections of other clients are served between any two of them: the
-`ReadyQueue`, which all connections of a loop share, decides when.
+As in Kafka, a request that waits (for acks, for data) holds back the later ones of its connection. Between
+any two requests of one connection the other connections are served: the `ReadyQueue`, which all connections
+of a loop share, decides the order.
 
     received    A B C      A is handled at once and answers; B and C wait for their turn
     serve_next()           B is handled and parks; C waits
     answer(B)              B's answer is written; C waits for its turn
     serve_next()           C is handled
 
-The state, and what stops it from handling or reading more:
+The states that stop it from handling or reading more:
 
     handling    a frame was handed over and not yet answered        no other frame is handled
     waiting     frames that came with it or meanwhile               while there are any, nothing is read
-    choked      the peer does not take its answers                  neither handled nor read
+    choked      the peer does not read its answers                  neither handled nor read
     sending     of an answer parts are left that lie in files       no other frame is handled
     fetching    a piece of it is being read on another thread       neither handled nor sent
     queued      it waits for its turn, or its turn is now           it is not queued again
 
-What an answer leaves in files (`StoredBytes`) is read when the peer has taken what came before: PIECE_BYTES
-in a turn of this connection, until the peer is choked again. A piece that would have to be waited for is read
-on another thread; others have their turns meanwhile.
+Parts of an answer that lie in files (`StoredBytes`) are read when the peer has read what came before:
+PIECE_BYTES in each turn of this connection, until the peer is choked again. A piece that is not in memory is
+read on another thread; other connections have their turns meanwhile.
 
-So one connection holds at most one request at work, the frames of one read, and, unsent, what the write
-buffer may hold plus what one answer has in memory, or one piece.
+So the memory of one connection is limited to one request being handled, the frames of one read, and the
+unsent bytes: the write buffer, and the part of one answer in memory or one piece.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -51,7 +51,7 @@ PIECE_BYTES: Final = 512 * 1024
 
 
 class Transport(Protocol):
-    """What a connection needs of whatever carries its bytes; as asyncio's transports have it.
+    """The transport of a connection's bytes, with the methods of asyncio's transports.
 
     It calls `connection_made`, `get_buffer` and `buffer_updated`, `pause_writing` and `resume_writing`,
     `eof_received` and `connection_lost`; the last never from within `close` or `abort`.
@@ -76,16 +76,16 @@ class Transport(Protocol):
         """Give the connection no more bytes; not called twice."""
 
     def resume_reading(self) -> None:
-        """Go on after `pause_reading`."""
+        """Resume after `pause_reading`."""
 
     def is_closing(self) -> bool:
         """Whether `close` or `abort` was called, or the peer has gone."""
 
     def close(self) -> None:
-        """Read no more, send what is unsent, and end."""
+        """Read no more, send the unsent bytes, and close."""
 
     def abort(self) -> None:
-        """End at once; what is unsent is lost."""
+        """Close at once; unsent bytes are lost."""
 
 
 class FrameHandler(Protocol):
@@ -95,23 +95,23 @@ class FrameHandler(Protocol):
         """A client connected; False refuses it."""
 
     def frame_received(self, connection: "ServerConnection", frame: Buffer) -> None:
-        """A request, to be followed by exactly one `answer`, `answer_nothing` or `close`, now or later."""
+        """Handle a request; exactly one `answer`, `answer_nothing` or `close` must follow, now or later."""
 
     def connection_lost(self, connection: "ServerConnection") -> None:
-        """The connection is gone; also called for one that was refused, never for one not made."""
+        """The connection is gone; also called for a refused one, never without `connection_made` before."""
 
     def frame_refused(self, connection: "ServerConnection", reason: str) -> None:
         """The connection is being closed: the peer breaks the protocol, or its answer cannot be sent."""
 
     def answer_waits(self, connection: "ServerConnection") -> None:
-        """The last answer waits for the peer to take it, or to be read from files; `answer_taken` follows."""
+        """The last answer waits for the peer, or to be read from files; `answer_taken` follows."""
 
     def answer_taken(self, connection: "ServerConnection") -> None:
-        """The write buffer has room for what is left of the answer, or the connection is gone."""
+        """The write buffer has room for the rest of the answer, or the connection is gone."""
 
 
 NAME_CHARACTERS_MAX = 250
-"""What is kept of a client's names for itself."""
+"""The length to which a client's names for itself are cut."""
 
 
 class ServerConnection:
@@ -172,7 +172,7 @@ class ServerConnection:
         self.queued_ns = 0
         """When it was queued for the turn of its request, by the ready queue's clock; 0 where it was not."""
         self.last_api_key = -1
-        """What the handler says of its last frame; the connection does not look at it."""
+        """The API key of its last frame; set by the handler, unused by the connection."""
         self.requests = 0
         """How many frames were handed to the handler."""
         self.bytes_in = 0
@@ -188,20 +188,20 @@ class ServerConnection:
         self._write_buffer_bytes = write_buffer_bytes
         # None before connection_made and after connection_lost; nothing is sent or handled then.
         self._transport: Transport | None = None
-        # The handler has a frame that it has not answered yet.
+        # Whether the handler has a frame that it has not answered yet.
         self._handling = False
-        # Ends what the frame at work has parked, when the connection is lost; None when there is nothing.
+        # Abandons the parked operation of the frame being handled, if the connection is lost; or None.
         self._abandon: Callable[[], None] | None = None
         # What is left to send of an answer, the next part last, and how much of that part was sent.
         self._sending: list[Part] = []
         self._sent_bytes = 0
-        # What a piece is being read of on another thread.
+        # The part of which another thread is reading a piece.
         self._fetching: StoredBytes | None = None
         # Frames that are not handled yet, the next one last; nothing is read while there are any.
         self._waiting: list[Buffer] = []
         # The write buffer is above its limit.
         self._choked = False
-        # The handler was told that an answer waits, and not yet that it was taken.
+        # Whether `answer_waits` was called and `answer_taken` not yet.
         self._answer_waits = False
         # No more frames are handled; the transport closes when nothing is left to send.
         self._is_closing = False
@@ -240,7 +240,7 @@ class ServerConnection:
         return self._reader.writable()
 
     def buffer_updated(self, nbytes: int) -> None:
-        """So many bytes have come, put where `get_buffer` said."""
+        """Called when `nbytes` were received into the buffer of `get_buffer`."""
         self.was_active = True
         self.bytes_in += nbytes
         try:
@@ -267,13 +267,13 @@ class ServerConnection:
         return False
 
     def pause_writing(self) -> None:
-        """The peer does not take its answers."""
+        """The peer does not read its answers."""
         self._choked = True
         self._note_waiting_answer()
         self._adjust_reading()
 
     def resume_writing(self) -> None:
-        """The peer has taken nearly all of its answers."""
+        """The peer has read nearly all of its answers."""
         self._choked = False
         self.was_active = True
         self._note_taken_answer()
@@ -289,23 +289,23 @@ class ServerConnection:
 
     @property
     def is_handling(self) -> bool:
-        """Whether a request is at work, parked, or being answered."""
+        """Whether a request is being handled, parked, or being answered."""
         return self._handling or bool(self._sending)
 
     @property
     def waiting_requests(self) -> int:
-        """How many requests are held back behind the one at work."""
+        """How many requests wait behind the one being handled."""
         return len(self._waiting)
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes of answers that the peer has not taken."""
+        """Bytes of answers that the peer has not read."""
         if self._transport is None:
             return 0
         return self._transport.get_write_buffer_size() + sum(map(len, self._sending)) - self._sent_bytes
 
     def answer(self, parts: Sequence[Part]) -> None:
-        """Send the answer to the frame at work, without copying its parts; they must not change any more.
+        """Send the answer to the frame being handled; its parts are not copied and must no longer change.
 
         The first part is in memory.
         """
@@ -335,14 +335,14 @@ class ServerConnection:
         transport.writelines(frame)
 
     def answer_nothing(self) -> None:
-        """End the frame at work without an answer (acks=0)."""
+        """End the frame being handled without an answer (acks=0)."""
         assert self._handling, "no request to end"
         self._handling = False
         self._abandon = None
         self._wait_for_turn()
 
     def when_lost(self, abandon: Callable[[], None]) -> None:
-        """Call `abandon` when the connection is lost before the frame at work is answered."""
+        """Call `abandon` if the connection is lost before the frame being handled is answered."""
         assert self._handling, "nothing is at work"
         if self._transport is None:
             abandon()
@@ -350,7 +350,7 @@ class ServerConnection:
             self._abandon = abandon
 
     def identify(self, client_id: str, software: str) -> None:
-        """Remember who the peer says that it is, for descriptions."""
+        """Store the peer's own names, for descriptions."""
         self.client_id = client_id[:NAME_CHARACTERS_MAX]
         self.software = software[:NAME_CHARACTERS_MAX]
 
@@ -483,7 +483,7 @@ class ServerConnection:
             self._give_up(f"the rest of its answer cannot be read: {error}")
 
     def _end_if_sent(self) -> None:
-        """Close once the last answer is sent, if that was asked for."""
+        """Close once the last answer is sent, if `close` was called."""
         self._note_taken_answer()
         if self._transport is None:
             return
@@ -491,12 +491,12 @@ class ServerConnection:
             self._transport.close()
 
     def _give_up(self, reason: str) -> None:
-        """Close at once: an answer that has begun can only be ended or cut short."""
+        """Close at once: an answer that was partly sent can only be completed or cut off."""
         self._handler.frame_refused(self, reason)
         self.abort()
 
     def _adjust_reading(self) -> None:
-        """Read exactly while no frame waits and the peer takes its answers."""
+        """Read exactly while no frame waits and the peer reads its answers."""
         if self._is_reading is (self._choked or bool(self._waiting)):
             self._set_reading(not self._is_reading)
 

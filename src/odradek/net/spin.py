@@ -1,9 +1,8 @@
-"""Polling the sockets without sleeping for a moment after a request, while requests come close together.
+"""Polls the sockets for a short time after a request instead of sleeping, while requests come close together.
 
-A loop that sleeps pays for its waking up: the system has to schedule the thread, and its caches are cold. A
-client that sends its next request as soon as it has the last answer makes the loop pay that for every
-request. So the loop keeps turning for `spin_max_ns` after a request, if requests have lately come closer
-together than that:
+Waking a sleeping loop is slow: the system has to schedule the thread, and its caches are cold. With a client
+that sends its next request as soon as it has the last answer, every request pays for that. So the loop polls
+for `spin_max_ns` after a request, if recent requests came closer together than that:
 
     gaps of 60 us, limit 150 us       it polls for 60 us after each request and never sleeps between them
     gaps of 5 ms                      it never polls: it would sleep in the end anyway
@@ -11,33 +10,33 @@ together than that:
     a turn takes 1 ms                 another process had the processor: no polling for the next 100 ms
     the thread waited for a           the processors are wanted by others, mostly by the clients: no polling
     processor, 2 % of the last time   for a second
-    requests wait for their turn      the loop does not sleep anyway: nothing is polled for its own sake
+    requests wait for their turn      the loop does not sleep anyway: no polling
 
-A thread that polls on a machine whose processors others need takes them away from its own clients: on two
+If other processes need the processors, a polling thread takes them away from its own clients: on two
 processors 100 clients got a third fewer commits answered with polling than without.
 
 Invariant: at most `spin_max_ns` pass between a request and the sleep, and without requests nothing is polled.
-So the time spent is at most `spin_max_ns` for each request; `polled_ns` says what it came to.
+So polling costs at most `spin_max_ns` per request; `polled_ns` is the total.
 
-A gap counts for eight times the limit at most, and the mean forgets three quarters in five requests: so a
-pause is forgotten after a few requests, and a burst ends with the first requests that are far apart.
+A gap counts as at most eight times the limit, and the mean forgets three quarters in five requests. So a
+pause is forgotten after a few requests, and polling ends with the first requests that are far apart.
 """
 
 from collections.abc import Callable
 from typing import Final
 
 GAPS_MAX: Final = 8
-"""What a gap counts at most, in limits."""
+"""The most that a gap counts, as a multiple of the limit."""
 MEMORY_SHIFT: Final = 2
 """Each gap moves the mean by a quarter of its distance."""
 PREEMPTED_NS: Final = 1_000_000
-"""So late is a poll only when another process had the processor, or the loop had much to do."""
+"""A poll this late means that another process had the processor, or that the loop was busy."""
 HOLD_OFF_NS: Final = 100_000_000
 """How long nothing is polled after that."""
 WAIT_LOOK_NS: Final = 50_000_000
-"""How often the thread's wait for a processor is looked at, while there is polling."""
+"""How often the thread's wait for a processor is checked while it polls."""
 WAIT_SHARE: Final = 50
-"""A wait of more than this part of the time means that others want the processor."""
+"""A wait of more than one part in WAIT_SHARE of the time means that others need the processor."""
 BUSY_HOLD_OFF_NS: Final = 1_000_000_000
 """How long nothing is polled then."""
 
@@ -76,9 +75,9 @@ class Spin:
         self._spin_max_ns = spin_max_ns
         self._mean_gap_ns = GAPS_MAX * spin_max_ns
         self.polled_ns = 0
-        """For how long the loop was kept awake, whatever else it did meanwhile."""
+        """How long the loop was kept awake in total, including other work in that time."""
         self.requests_met = 0
-        """How many requests came in that time, and so waited for no waking up."""
+        """How many requests came in that time, and so did not wait for the loop to wake."""
         # The loop is kept awake until then, by a callback that is scheduled; 0: no longer than that.
         self._until_ns = 0
         self._is_scheduled = False

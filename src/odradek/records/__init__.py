@@ -6,7 +6,7 @@
 - `compression`: the codecs, with a bound on what comes out.
 - `builder`, `control`: making batches, and the markers that end transactions.
 
-Invalid bytes raise one of two errors and no other: CorruptRecord where
-length, magic or CRC do not hold (the bytes were damaged: send or fetch them again), InvalidRecord where a
-batch that arrived as it was sent breaks a rule (sending it again is of no use).
+Invalid bytes raise one of two errors: CorruptRecord if the length, magic or CRC is wrong (the bytes were
+damaged: send or fetch them again), InvalidRecord if an undamaged batch breaks a rule (sending it again does
+not help).
 """

@@ -1,8 +1,7 @@
 """Builds batches: from records one by one, or from the records that compaction keeps of another batch.
 
-A batch built here is whole and sealed: header, records under their codec, CRC. Where offsets have no
-meaning yet (a producer's batch) they begin at 0, and the log that appends it moves them by writing the base
-offset alone.
+A built batch is complete: header, compressed records, CRC. In a producer's batch, which has no offsets yet,
+they start at 0; the log that appends it assigns offsets by writing only the base offset.
 """
 
 from collections.abc import Iterable
@@ -63,7 +62,7 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """What the batch would take uncompressed."""
+        """The size of the batch if it is not compressed."""
         return HEADER_BYTES + len(self._body)
 
     def append(
@@ -75,7 +74,7 @@ class BatchBuilder:
         *,
         offset: Offset | None = None,
     ) -> Offset:
-        """Add a record, at the next offset unless a later one is given; the offset it has."""
+        """Add a record at the next offset, or at the later one that is given; returns its offset."""
         header = self._header
         delta = header.last_offset_delta + 1 if offset is None else offset - header.base_offset
         assert delta > header.last_offset_delta, f"offset delta {delta} after {header.last_offset_delta}"
@@ -88,7 +87,7 @@ class BatchBuilder:
         return header.base_offset + delta
 
     def build(self) -> bytearray:
-        """The batch's bytes; there has to be a record."""
+        """Returns the batch's bytes; it must have at least one record."""
         assert self._header.record_count, "a batch without records"
         return assemble_batch(self._header, self._body, self.codec, self.level)
 
@@ -102,9 +101,9 @@ def rebuild_batch(
 ) -> bytearray:
     """The batch of `header` with only `kept` of its records, as compaction (L5) writes it.
 
-    Offsets stay what they were, the range of offsets and sequence numbers too, also where its ends are gone
-    or nothing is kept (a batch without records still says where its producer stands). `delete_horizon_ms`
-    is noted in the batch where given, and stays where it was noted before (KIP-534).
+    Offsets, and the batch's range of offsets and sequence numbers, do not change, even if its first or last
+    record is dropped, or all are (a batch without records still has its producer's last sequence number).
+    `delete_horizon_ms`, if given, is stored in the batch, unless the batch already has one (KIP-534).
     """
     horizon = header.delete_horizon_ms if header.delete_horizon_ms is not None else delete_horizon_ms
     records = list(kept)

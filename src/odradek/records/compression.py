@@ -2,16 +2,16 @@
 
 Decompression is bounded in bytes and in work, whatever sizes the compressed bytes state:
 
-- Nothing above the caller's bound is written.
-- Every format is a row of blocks (gzip: members), and an empty block takes time too.
-  They are counted: at most BLOCKS_MAX, and one more for each KB of input.
-- gzip is decompressed in pieces, and refused when a piece has brought next to nothing: 1 MB of empty deflate
+- The output never exceeds the caller's limit.
+- Every format is a sequence of blocks (gzip: members), and even an empty block takes time. So blocks are
+  counted: at most BLOCKS_MAX, and one more for each KB of input.
+- gzip is decompressed in pieces, and refused when a piece yields almost no output: 1 MB of empty deflate
   blocks takes some decoders 3 s.
 
-Everything slow in here releases the interpreter lock (docs/decisions/0003-record-validation.md).
+All slow calls in this module release the interpreter lock (docs/decisions/0003-record-validation.md).
 
-The snappy of Java and librdkafka clients comes in the xerial framing, a header and blocks of their own length
-each; others send one plain block; the header's first bytes tell which. lz4 blocks are written independent
+Java and librdkafka clients send snappy in the xerial framing, a header and blocks with a length each; other
+clients send one plain block. The first bytes show which it is. lz4 blocks are written independent
 of each other, the only kind that Kafka's Java client reads.
 """
 
@@ -113,7 +113,7 @@ def decompress(
 ) -> Buffer:
     """Decompress `data`: one frame, or several behind each other. Uncompressed data is returned as it is.
 
-    `blocks_free` is how many blocks may be of any size; each one more needs a KB of input.
+    `blocks_free` is the number of blocks of any size; each further block needs a KB of input.
     Raises DecompressionLimit if the result exceeds `bytes_max` or is in too many blocks; InvalidRecord if the
     bytes are none of that codec or are cut short; UnsupportedCompression if the codec does not exist.
     """

@@ -1,7 +1,8 @@
 """CRC-32C, as the package `crc32c` computes it.
 
-Its `__init__` imports `importlib.metadata` to know its own version, and a command line: 25 ms, a tenth of a
-start. So its C module is loaded without it, where there is one; else the package is imported as ever.
+The package's `__init__` imports `importlib.metadata` (for its version) and a command line, which takes 25 ms,
+a tenth of the startup time. So its C module is loaded directly if it exists; otherwise the package is
+imported.
 """
 
 import sys

@@ -5,10 +5,10 @@ are as many records as the header counts, and offset deltas are 0, 1, 2, ... The
 rules need are returned as a summary. Numbers of one and two bytes are decoded inline, which is most of the
 speed: 2.1 M records/s, where creating each record gives 0.5 M (docs/decisions/0003-record-validation.md).
 
-Why no check of a single end is needed: positions only grow. A key that overruns its record makes the record
-end elsewhere than its length says, and what runs off the batch is an IndexError.
+The end of each field needs no check, because positions only grow: a key that overruns its record makes the
+record end elsewhere than its length states, and a field that overruns the batch raises an IndexError.
 
-The pass goes in steps of RECORDS_PER_STEP records. The headers of records count as well: a record may have
+The pass runs in steps of RECORDS_PER_STEP records. The headers of records count as well: a record may have
 millions of them.
 """
 
@@ -41,7 +41,7 @@ class RecordSummary(NamedTuple):
 
 @dataclass(slots=True)
 class _Walk:
-    """How far the pass has come."""
+    """The progress of the pass."""
 
     # The next record, and where it begins.
     number: int = 0
@@ -92,7 +92,7 @@ def check_in_steps(body: Buffer, record_count: int) -> RecordSteps[RecordSummary
 
 
 def _summary(walk: _Walk, body: Buffer, record_count: int) -> RecordSummary:
-    """The result of a pass that has come to the last record."""
+    """The result of a pass that has reached the last record."""
     if walk.position != len(body):
         raise InvalidRecord(f"{len(body) - walk.position} bytes follow the last of {record_count} records")
     return RecordSummary(walk.oldest, walk.newest, walk.first_without_key)

@@ -8,8 +8,8 @@ age and another codec than the producer's need the records and walk them always.
     64 KB batch, one read of its header, one CRC   ->   the same bytes, ready for `assign_offsets`
 
 The rules about records apply only to batches of clients, not to those that the coordinators write. A batch
-that arrived damaged is CorruptRecord, which clients send again; every other error is final, also for a batch
-that is cut short, since TCP does not cut one.
+that arrived damaged is CorruptRecord, which clients send again; every other error is final, also for a
+truncated batch, since TCP does not truncate.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ from odradek.records.header import (
 from odradek.records.record_check import RECORDS_PER_STEP, RecordSummary, check_in_steps, check_records
 from odradek.records.work import Away, RecordSteps, finish
 
-# How many records of a batch an error names.
+# The largest number of records that an error names.
 RECORDS_BLAMED_MAX = 100
 # Up to this size a batch is recompressed on this thread; larger ones go to another thread.
 RECOMPRESSED_HERE_BYTES_MAX = 4 << 10

@@ -1,6 +1,6 @@
-"""Work on records in steps (`base.execution`), so that the loop can serve others between them.
+"""Work on records in steps (`base.execution`), so that the loop can serve other requests between them.
 
-A step may end in a call that is too long for the loop; what it returns or raises comes back to the work:
+A step may yield a call that is too long for the loop; the work gets its result or exception:
 
     body = yield Away(call)
 
@@ -31,5 +31,5 @@ RecordSteps: TypeAlias = Asking[Away, Any, T]
 
 
 def finish(steps: RecordSteps[T]) -> T:
-    """Do all steps at once, with every call on this thread; raises what they raise."""
+    """Run all steps at once, with every call on this thread; raises what they raise."""
     return exhaust(steps, lambda away: away.call())

@@ -1,7 +1,7 @@
 """Opens and recovers the logs of each log directory at startup, and compares them with the expected logs.
 
 `expected` comes from the metadata store. Logs of unknown topics are set aside, directories that are old
-copies are detected, and missing logs are reported; a missing directory's logs are never created again (R15, L4).
+copies are detected, and missing logs are reported; those of a missing directory are not created (R15, L4).
 """
 
 from collections.abc import Callable

@@ -34,8 +34,8 @@ class EpochCache:
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> bool:
         """Note that `epoch` begins at `start_offset`; returns whether it is new.
 
-        A known epoch keeps its start offset. Older entries that begin at or above the new start have no records
-        in the log, and are removed.
+        A known epoch keeps its start offset. Older entries that begin at or above the new start have no
+        records in the log, and are removed.
         """
         if epoch <= self.latest:
             return False

@@ -198,7 +198,7 @@ class Log:
         """L3: read batches from the one that holds `start_offset`, below `bound` (LEO, HW or LSO).
 
         Raises OffsetOutOfRange below the log start or above LEO. `at_least_one` returns the first batch whole
-        even if it is larger than `max_bytes`. More than `held_bytes_max` is returned as `StoredBytes`, unread.
+        even if it is larger than `max_bytes`. More than `held_bytes_max` comes as `StoredBytes`, unread.
         """
         return read_log(
             self._parts, start_offset, max_bytes, bound, at_least_one, committed_only, held_bytes_max

@@ -81,8 +81,8 @@ class LogCheckpoints:
         )
 
     def cleaned_offsets(self, directory: LogDirectory) -> Callable[[], None]:
-        """Returns a call that writes the present `cleaner-offset-checkpoint`; the call may block, raise OSError
-        and run on any thread."""
+        """Returns a call that writes the present `cleaner-offset-checkpoint`; it may block, raise OSError and
+        run on any thread."""
         offsets = exhaust(self._offsets_in(directory, lambda log: log.cleaned_offset or None))
         path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
         return lambda: write_offsets(directory.file_system, path, offsets)

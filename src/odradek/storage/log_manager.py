@@ -1,8 +1,8 @@
 """All logs of a broker, over all of its log directories: opens, recovers, creates, deletes and closes them.
 
-The server calls the methods for flushing, retention and checkpoints when they are due. Work that waits for the
-disk is returned as a value, with its data of that moment; the caller runs it on another thread. A directory
-that fails takes only its own logs offline.
+The server calls the methods for flushing, retention and checkpoints when they are due. Work that waits for
+the disk is returned as a value, with its data of that moment; the caller runs it on another thread. A
+directory that fails takes only its own logs offline.
 
     opening             locks and checks the directories      log_checkpoints   their checkpoint files
     directory_loading   opens what is in them                 clean_stop        closes it
@@ -279,7 +279,7 @@ class LogManager:
         raise StorageFailure(f"no log directory is left for {topic_partition}")
 
     def _config_for(self, topic: str) -> TopicConfig:
-        """The settings of a topic, taken from its other logs: computing them costs as much as opening a log."""
+        """The settings of a topic, from its other logs: computing them costs as much as opening a log."""
         other = next(iter(self._hosted.of_topic(topic)), None)
         return self._config_of(topic) if other is None else other.config
 

@@ -72,7 +72,7 @@ class LogOffsets:
         self._check()
 
     def mark_cleaned(self, offset: Offset) -> None:
-        """Note that compaction has cleaned everything below `offset`; ignores an offset outside the log."""
+        """Note that compaction has cleaned everything below `offset`; outside the log it counts as 0."""
         self.cleaned = offset if 0 <= offset <= self.end else 0
 
     def _check(self) -> None:

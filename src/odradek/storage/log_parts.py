@@ -1,11 +1,11 @@
 """The parts of a log, and the changes that concern several of them at once.
 
-`Log` is what others see. Each job on a log has a file of its own, which works on these parts:
+`Log` is the public interface. Each operation on a log has a file of its own, which works on these parts:
 
-    appending        the one way in                rolling      the next segment
-    reads            batches from an offset        retention    the oldest segments go
-    truncation       the end is cut off            swapping     compaction's segments take their place
-    log_flusher      to disk                       time_lookup  offsets by time
+    appending        adds records                  rolling      begins the next segment
+    reads            reads from an offset          retention    drops the oldest segments
+    truncation       cuts off the end              swapping     swaps in compacted segments
+    log_flusher      forces the log to disk        time_lookup  finds offsets by time
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class LogParts:
     """Taken off `segment.ms` for the active segment."""
 
     def locate(self, offset: Offset) -> LogPosition:
-        """Where an offset of the log lies, LEO included."""
+        """The position of an offset of the log, or of LEO."""
         offsets = self.offsets
         found = None if offset == offsets.end else self.segments.locate(offset)
         return offsets.end_position if found is None else found

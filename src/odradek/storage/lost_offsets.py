@@ -1,7 +1,7 @@
-"""Offsets that were given out and whose records are gone: they are never given out again.
+"""Lost offsets, which were assigned and whose records are gone: they are never assigned again.
 
-A log that ends below what its checkpoints say has lost records: a segment that vanished, a tail that was cut,
-a power cut. Consumers have seen those offsets and have committed them. The next leader therefore fills the
+A log that ends below its checkpointed offsets has lost records: a segment is missing, its end was cut, or
+the power failed. Consumers may have read and committed those offsets. The next leader therefore fills the
 gap with batches that have offsets and no records, as compaction leaves them:
 
     checkpointed up to 100:  ... 38 39 | 40-99, no records | 100 the next record
@@ -18,7 +18,7 @@ from odradek.records.compression import Codec
 from odradek.records.header import BatchHeader, blank_header
 from odradek.storage.offset_index import RELATIVE_OFFSET_MAX
 
-# Beyond this a checkpoint is rather damaged than true: 64 batches would not cover it.
+# A larger gap means a damaged checkpoint: 64 batches would not cover it.
 LOST_OFFSETS_MAX = 64 * RELATIVE_OFFSET_MAX
 
 

@@ -1,14 +1,14 @@
 """The file-system port in memory: a disk that can be full, failing or read-only, and that can lose power.
 
-It keeps two pictures, what programs see and what is on disk. `sync` and `sync_directory` carry the one
-into the other; `crash` goes back to the second. What was written since the last sync is then lost, kept
-or torn, write by write, as `chance` decides, because that is what a page cache does:
+It keeps two states: what programs see, and what is on disk. `sync` and `sync_directory` copy the first to the
+second; `crash` returns to the second. Each write since the last sync is then lost, kept or torn, as `chance`
+decides, because that is what a page cache does:
 
     write "aa" at 0, sync, write "bb" at 2, write "cc" at 4, crash
         no chance given: "aa"          with chance: "aa", "aab", "aabb", "aa\\0\\0cc", "aabbc", ...
 
-Names that were made, renamed or removed come back to their state at the last `sync_directory`; with chance
-some of what was done to a directory since is kept, always what was done first:
+Names that were created, renamed or removed return to their state at the last `sync_directory`; with chance
+some of the later changes to a directory are kept, always the earliest ones:
 
     rename a.tmp a, rename b.tmp b, crash
         no chance given: a.tmp, b.tmp       with chance also: a, b.tmp, or a, b; never a.tmp, b
@@ -334,11 +334,11 @@ class MemoryFileSystem:
         self.faults.append(fault)
 
     def kill(self) -> None:
-        """The process dies, the machine does not: locks are gone, every byte written is there."""
+        """Simulate a kill of the process: locks are released, every written byte is kept."""
         self._locked.clear()
 
     def crash(self, chance: Chance | None = None) -> None:
-        """The power goes: only what was synced is certain. Files opened before must not be used again."""
+        """Simulate a power cut: only synced data is certain. Files opened before must not be used again."""
         self.kill()
         self._crash_directory(self._root, chance)
 

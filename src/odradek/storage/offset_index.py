@@ -1,4 +1,4 @@
-"""From an offset to a byte of the segment: Kafka's `.index` (L1, L3).
+"""Maps an offset to a byte of the segment: Kafka's `.index` (L1, L3).
 
 Sparse: one entry every `index.interval.bytes` of log, (last offset of a batch, byte where that batch
 begins), the offset relative to the segment's base. To find offset 1005, take the largest entry at or

@@ -1,7 +1,7 @@
 """Checks, locks and marks the log directories of a broker, and opens a single log.
 
-Invariant: nothing is changed on disk before every directory has been checked to belong to this broker, so a
-broker that is refused leaves them as they were.
+Invariant: nothing is changed on disk before all directories are known to belong to this broker, so a refused
+broker leaves them unchanged.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,8 +71,8 @@ def open_log(
 def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_id: BrokerId) -> str | None:
     """Returns the cluster id in the directories' `meta.properties`, or None; changes nothing.
 
-    DataDirectoryError when two of them disagree, when one belongs to another broker, or when one holds logs
-    and does not say whose they are. Those that cannot be read are left out.
+    Raises DataDirectoryError if two of them disagree, if one belongs to another broker, or if one has logs
+    but no `meta.properties`. Directories that cannot be read are left out.
     """
     found: dict[str, str] = {}
     for path in directories:
@@ -95,7 +95,7 @@ def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_
 
 
 def _refuse_logs_of_nobody(file_system: FileSystem, path: str) -> None:
-    """DataDirectoryError when there are logs in a directory that has no `meta.properties`."""
+    """Raises DataDirectoryError if a directory has logs but no `meta.properties`."""
     if not file_system.exists(path):
         return
     logs = [name for name, _ in file_system.list_directory(path) if holds_log(file_system, path, name)]
@@ -115,10 +115,10 @@ def open_directories(
     chance: Chance,
     producer_expiration_ms: Callable[[], int],
 ) -> list[LogDirectory]:
-    """Check, lock and mark every directory of `log.dirs`; one that the disk refuses is offline.
+    """Check, lock and mark every directory of `log.dirs`; one whose disk fails is offline.
 
-    DataDirectoryError when one is in use or belongs to another broker, or when none works; nothing has been
-    changed then.
+    Raises DataDirectoryError if one is in use or belongs to another broker, or if none works; then nothing
+    was changed.
     """
     paths = list(dict.fromkeys(path.rstrip("/") or "/" for path in settings.log_dirs))
     directories = [
@@ -200,9 +200,9 @@ def make_log(
     topic_id: UUID | None,
     reached_offset: Offset = 0,
 ) -> Log:
-    """A new log in a directory, of a partition that had reached that offset. What has its name is set aside.
+    """Create the log of a partition that had reached that offset; an entry of that name is set aside.
 
-    StorageFailure when the disk refuses.
+    Raises StorageFailure if the disk fails.
     """
     try:
         if directory.file_system.exists(f"{directory.path}/{topic_partition}"):

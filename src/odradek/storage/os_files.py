@@ -1,9 +1,9 @@
 """The file-system port on the machine's own files.
 
-Thousands of partitions have more files than a process may have open, so a file holds a descriptor only
-while it is in use: at most `descriptors_max` of them, beyond which one that has long been idle is closed
-and opened again when it is next used. Idle is found by the clock algorithm: files queue in the order of
-their opening, and one that was used since it was last looked at goes to the back once more.
+Thousands of partitions have more files than a process may have open. So at most `descriptors_max` files hold
+a descriptor; to open one more, an idle file is closed, and opened again at its next use. The clock algorithm
+finds an idle file: files queue in the order of their opening, and a file that was used since it was last
+checked moves to the back of the queue.
 
     queue: A B C (full), B was used     opening D: A is idle, closed  ->  B C D
                                         opening E: B was used, spared ->  C closed  ->  D B E

@@ -1,7 +1,7 @@
-"""Where something lies in a log: an offset together with the segment and the byte that hold it.
+"""Positions in a log: an offset with the segment and the byte that hold it.
 
-High watermarks, fetches and truncations use positions: two positions in one segment can be subtracted to
-bytes without touching the disk (F5).
+High watermarks, fetches and truncations use positions: the difference of two positions in one segment is a
+number of bytes, without disk access (F5).
 """
 
 from typing import NamedTuple

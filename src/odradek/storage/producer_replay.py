@@ -25,9 +25,9 @@ from odradek.storage.transaction_index import AbortedTransaction, TransactionInd
 def check_batches(
     producers: ProducerStates, records: ValidatedRecords, origin: Origin
 ) -> RememberedBatch | None:
-    """Refuse batches that must not be appended, or name the earlier one that the first repeats.
+    """Returns the earlier batch that the first batch repeats, or None.
 
-    Raises what `ProducerStates.check` and `check_marker` do.
+    Raises the errors of `ProducerStates.check` and `check_marker` for batches that must not be appended.
     """
     position = 0
     for header in records.headers:
@@ -78,10 +78,10 @@ def remember_batch(
 def rebuild_producers(
     producers: ProducerStates, segments: Segments, file_system: FileSystem, end: Offset, now_ms: int
 ) -> list[Damage]:
-    """Make the state as of `end` again, from the latest snapshot at or before it and the batches behind.
+    """Rebuild the state as of `end` from the latest snapshot at or before it, and the batches after that.
 
-    Later snapshots, and damaged ones, are removed; the latter are returned. CorruptRecord where a batch
-    that is needed is damaged.
+    Removes later and damaged snapshots; returns the damaged ones. Raises CorruptRecord if a needed batch is
+    damaged.
     """
     damages = []
     start = segments.first.base_offset

@@ -7,9 +7,8 @@ epoch, and know which transactions are open (KIP-98).
     epoch 1 sends 0-4                                       a new epoch: sequences begin at 0 again
     epoch 0 sends 10-14                                     InvalidProducerEpoch: fenced
 
-The table changes only through `apply`, after the bytes are written; `check` never changes it. Of a
-transaction that has ended, the offsets stay *unreplicated* until its marker is below HW: until then they
-hold the last stable offset back.
+Only `apply` changes the table, after the bytes are written; `check` never does. A transaction that has ended
+stays *unreplicated* until its marker is below HW, and holds LSO back until then.
 """
 
 from collections import deque
@@ -133,10 +132,10 @@ class ProducerStates:
         return 0 if entry is None else entry.markers_seen
 
     def check(self, header: BatchHeader, origin: Origin) -> RememberedBatch | None:
-        """Refuse a batch that must not be appended, or name the earlier one that it repeats.
+        """Returns the earlier batch that this one repeats, or None.
 
-        InvalidProducerEpoch, OutOfOrderSequence, InvalidTransactionState. A follower's batches are never
-        refused: its leader has checked them.
+        Raises InvalidProducerEpoch, OutOfOrderSequence or InvalidTransactionState if the batch must not be
+        appended. A follower's batches are never refused: its leader has checked them.
         """
         entry = self._entries.get(header.producer_id)
         if origin is Origin.REPLICATION or entry is None:
@@ -166,7 +165,7 @@ class ProducerStates:
         return None
 
     def check_marker(self, header: BatchHeader, marker: EndTxnMarker) -> None:
-        """Refuse a marker of a coordinator that another has followed (TRANSACTION_COORDINATOR_FENCED)."""
+        """Refuse a marker of a coordinator with an older epoch (TRANSACTION_COORDINATOR_FENCED)."""
         entry = self._entries.get(header.producer_id)
         if entry is not None and marker.coordinator_epoch < entry.coordinator_epoch:
             raise ApiError(
@@ -231,7 +230,7 @@ class ProducerStates:
         return min(candidates)
 
     def high_watermark_rose(self, high_watermark: Offset) -> None:
-        """The markers below HW are safe: their transactions hold nothing back any more."""
+        """Called when HW rose: transactions whose markers are below HW no longer hold LSO back."""
         if self._unreplicated:
             self._unreplicated = {
                 first: marker for first, marker in self._unreplicated.items() if marker >= high_watermark

@@ -1,7 +1,7 @@
-"""Reading a broker's log directory from another process: without locks or changes, while the broker runs.
+"""Reads a broker's log directory from another process: without locks or changes, while the broker runs.
 
-For `odradek log dump` and for Spark. What is being written at this moment may be seen up to any byte, so a
-batch that is not whole yet ends the log instead of being an error.
+Used by `odradek log dump` and Spark. A batch that is being written may be visible in part, so an incomplete
+batch ends the log and is not an error.
 
     partition = PartitionFiles("/var/lib/odradek/orders-0")
     for position, header, batch in partition.batches(start_offset=1200): ...

@@ -1,4 +1,4 @@
-"""Reading a log: whole batches from the one that holds an offset, up to a bound (L3).
+"""Reads a log: whole batches from the one that holds an offset, up to a bound (L3).
 
 segment 100:  [100-104][105-109][110-114][115-119]       bound: HW at offset 115
 
@@ -7,8 +7,7 @@ start 107, room for 1.5 batches      -> [105-109] and half of [110-114], as Kafk
 start 107, room for half a batch     -> [105-109] whole, where at least one batch was asked for
 start 115                            -> nothing: it is not below the bound
 
-Of what is found, at most `held_bytes_max` is read into memory. More than that stays in the file, as a
-`FileSlice`.
+At most `held_bytes_max` bytes are read into memory. A larger result stays in the file, as a `FileSlice`.
 """
 
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from odradek.storage.segments import Segments
 from odradek.storage.transaction_index import AbortedTransaction
 
 COLD_BYTES_MIN: Final = 64 * 1024
-"""Below this a read is not looked at: whether it would wait for the disk."""
+"""For fewer bytes, a read does not check whether it would wait for the disk."""
 HOLDS_ALL: Final = (1 << 63) - 1
 """No limit on what a read holds in memory."""
 
@@ -149,9 +148,9 @@ def _read_from(
 def _take(
     segment: Segment, at: LogPosition, size_bytes: int, held_bytes_max: int, *, at_least_one: bool
 ) -> bytes | StoredBytes:
-    """The bytes, or a slice of the file; fewer bytes where no slice can be made, but the first batch whole.
+    """The bytes, or a slice of the file; fewer bytes if no slice can be made, but the first batch whole.
 
-    What would have to be waited for is a slice too, unless it is little or the caller holds all.
+    Bytes that are not in memory also become a slice, unless they are few or the caller holds all.
     """
     position = at.byte_position
     if size_bytes <= held_bytes_max and (

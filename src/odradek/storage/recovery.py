@@ -1,8 +1,8 @@
 """Opens a log: builds the state that appends and reads need from the files of a partition's directory (L4).
 
-After a clean stop everything is taken as it is. After any other, every segment from that of the recovery
-point on is verified (`verification`). Either way what stands in two files is compared, what is wrong is made
-again from the batches, and the report names it.
+After a clean stop the files are used unverified. After any other, every segment from that of the recovery
+point on is verified (`verification`). In both cases, data that two files hold is compared, wrong data is
+rebuilt from the batches, and the report names it.
 """
 
 from collections.abc import Sequence
@@ -181,10 +181,10 @@ class _Loader:
             self.report.clean = self.is_new = True
 
     def _check_ends(self, segments: Sequence[Segment]) -> Offset | None:
-        """Look at the last batches of each segment, which is otherwise taken as it is, and at its indexes.
+        """Check only the last batches of each segment, and its indexes.
 
-        Returns the offset from which on the log has to be verified, because a segment is damaged or does not
-        reach the next one; None when there is none.
+        Returns the offset from which the log has to be verified, because a segment is damaged or does not
+        reach the next one; None if no verification is needed.
         """
         for segment in segments:
             self.end_offset = segment.base_offset

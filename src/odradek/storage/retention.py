@@ -1,13 +1,13 @@
-"""Retention: which segments a log no longer has to keep, and their deletion (L5).
+"""Retention: decides which segments a log no longer has to keep, and deletes them (L5).
 
-Oldest first, and never behind HW: what is not yet on every replica in sync stays.
+Oldest first, and never above HW: records that are not on every in-sync replica are kept.
 
     segments 0-99, 100-199, 200-299, 300- (active), HW 350
       log start 210                      -> 0 and 100 lie before it entirely
       retention.bytes 500, size 900      -> as many as still leave 500 bytes
       retention.ms                       -> those whose youngest record is older
 
-The active segment may go too, once all before it have; the log then begins a new one first.
+The active segment may be deleted too, after all others; the log then begins a new segment first.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,11 @@
-"""One segment of a log: a file of batches, with the indexes that find an offset, a time, an abort in it.
+"""One segment of a log: a file of batches, with its indexes by offset, time and aborted transaction.
 
-The segment's size counts complete writes only; bytes behind it, left by a failed write, are never read. Its
-newest batches' positions are kept in memory, because that is where consumers that
-keep up read and where followers' offsets point to.
+The segment's size counts complete writes only; bytes after it, left by a failed write, are never read. The
+positions of the newest batches are kept in memory, because consumers that keep up and followers read there.
 
-Index files may be damaged. So an index entry is only a hint: it is used when the batch that it names is
-where the entry says, with its timestamp. Otherwise both indexes are built again from the batches, and
-`repairs` gets a sentence about it.
+Index files may be damaged, so an index entry is only a hint: it is used if the batch at its position has its
+offset and timestamp. Otherwise both indexes are rebuilt from the batches, and `repairs` gets a sentence about
+it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ from odradek.storage.transaction_index import TransactionIndex
 
 RECENT_BATCHES_MAX = 64
 _SCAN_CHUNK_BYTES = 4096
-# More bytes without an entry than restarts explain, with each of which Kafka begins to count anew.
+# More bytes without an entry than restarts of Kafka explain; it resets its count at each restart.
 _INTERVALS_WITHOUT_ENTRY_MAX = 8
 # Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: all that a scan looks at.
 _SCAN = Struct(">qiibIhi")

@@ -1,8 +1,8 @@
 """Logs whose topic the metadata store does not know: set aside under another name, never adopted.
 
-A log belongs to its topic by the id in `partition.metadata`, not by its name: a later topic of that name must
-not begin with old records. As in Kafka, the directory is renamed and stays until a person removes it; unlike
-there, it is taken back at a start at which the store knows the topic again.
+The id in `partition.metadata`, not the name, decides which topic a log belongs to: a later topic of that name
+must not start with old records. As in Kafka, the directory is renamed and stays until a person removes it;
+unlike in Kafka, it is taken back at a startup at which the store knows the topic again.
 
     flights-0                 the store has no topic of that id for this broker
     flights-0.1f0c...-stray   not served; removed by hand, or `flights-0` again

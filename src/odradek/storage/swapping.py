@@ -1,4 +1,4 @@
-"""Puts what compaction made of some segments in their place (L5); no offset changes by that."""
+"""Replaces segments of a log by their compacted successor (L5); no offset changes."""
 
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 def swap_in(parts: LogParts, cleaned: "CleanedSegment", truncations: int) -> bool:
-    """Returns False, with nothing done, when one of the segments is no longer what it was.
+    """Returns False and does nothing if one of the segments has changed.
 
-    Or when the log has been truncated since there had been `truncations`. Raises OSError.
+    Likewise if the log's number of truncations is no longer `truncations`. Raises OSError.
     """
     replaced = parts.segments.closed_alike(cleaned.replaced)
     if replaced is None or truncations != parts.flushes.generation:

@@ -1,7 +1,7 @@
-"""From a time to an offset: Kafka's `.timeindex` (L1, L6).
+"""Maps a timestamp to an offset: Kafka's `.timeindex` (L1, L6).
 
-An entry (t, o) says: all records of the segment before offset o are at most as young as t, and t was first
-seen in the batch that ends with o. Written beside the offset index's entries when the largest timestamp
+An entry (t, o) means: all records of the segment before offset o have timestamps of at most t, and t first
+occurs in the batch that ends with o. An entry is added with an offset index entry if the largest timestamp
 has grown, and once more when the segment is closed, so that the last entry holds the segment's maximum:
 
     (t=100, 1004) (t=180, 1009)     first record at or after t=150 -> search from 1004 on
@@ -37,7 +37,7 @@ class TimeIndex:
         self._last_timestamp_ms: int | None = -1 if is_new else None  # -1: no entry; None: not looked at yet
 
     def append_if_later(self, timestamp_ms: int, offset: Offset) -> None:
-        """Add an entry, unless the last one is as young already."""
+        """Add an entry, unless the last one has the same or a later timestamp."""
         if self._last_timestamp_ms is None:
             self._last_timestamp_ms = self.last().timestamp_ms
         if timestamp_ms > self._last_timestamp_ms:

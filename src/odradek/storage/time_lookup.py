@@ -3,8 +3,8 @@
 Timestamps need not rise with offsets, so the answer is the record with the smallest offset among those at
 or after the time, not the one nearest to it.
 
-A lookup goes in steps, between which the log may change. What it keeps from one step to the next is an
-offset, never a segment or a position: it goes on from there in whatever the log then is.
+A lookup runs in steps, between which the log may change. It keeps only an offset from one step to the next,
+never a segment or a position, and continues from that offset in the changed log.
 """
 
 from typing import Final, NamedTuple

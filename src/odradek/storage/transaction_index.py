@@ -1,9 +1,9 @@
-"""The transactions that were rolled back: Kafka's `.txnindex` (L1), one file per segment that has any.
+"""The aborted transactions: Kafka's `.txnindex` (L1), one file per segment that has any.
 
-An entry is written when the abort marker is: (producer, first offset, offset of the marker, LSO at that
-moment). A read-committed consumer gets those that touch what it reads. Since no transaction that is
-aborted later can begin below the LSO of an entry, the search stops at the first entry whose LSO is at or
-above the end of what was read.
+An entry is written together with the abort marker: (producer, first offset, offset of the marker, LSO at
+that moment). A read-committed consumer gets the entries that overlap the records that it reads. Since no
+transaction that is aborted later can begin below the LSO of an entry, the search stops at the first entry
+whose LSO is at or above the end of the records read.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,7 @@
 """`transaction-index-checkpoint`: the entry counts and CRCs by which a log verifies its `.txnindex` files.
 
-A `.txnindex` has no checksum, and one that is empty looks like one of a segment without aborts. What is
-missing in it would show aborted records to read-committed consumers, so each is written down beside it when
-it is complete:
+A `.txnindex` has no checksum, and a lost one looks like that of a segment without aborts. A missing entry
+would show aborted records to read-committed consumers, so this file has one line per complete index:
 
 0
 1

@@ -2,10 +2,10 @@
 
     batches 0-4 5-9 10-14 | truncate to 7 -> 0-4, LEO 5: the batch that holds 7 goes as a whole
 
-Segments, indexes, producers, leader epochs, transaction sums and offsets are cut together. The next append
-waits until the cut is on disk, the recovery point included: else a power cut could bring back what was cut
-and put it beside what was appended. A caller that must not block runs
-`Log.pending_flush` before, in the background.
+Segments, indexes, producers, leader epochs, transaction sums and offsets are truncated together. The next
+append waits until the truncation and the recovery point are on disk: otherwise a power cut could bring the
+truncated batches back next to the appended ones. A caller that must not block runs `Log.pending_flush`
+before, in the background.
 """
 
 from odradek.base.ids import Offset
@@ -19,7 +19,7 @@ def truncate_to(parts: LogParts, offset: Offset) -> bool:
     """Drop all batches that hold `offset` or later ones. Returns False when there were none."""
     segments = parts.segments
     if offset >= parts.offsets.end:
-        # An epoch that began here and wrote nothing is not the leader's: it would answer a wrong end.
+        # An epoch that began here without records is not the leader's: its end offset would be wrong.
         if parts.epochs.truncate_from_end(parts.offsets.end):
             parts.flushes.truncated_to(parts.offsets.end)
             parts.save_epochs()

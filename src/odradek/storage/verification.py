@@ -1,10 +1,10 @@
-"""Verifies the segments of a log batch by batch, makes their indexes anew, and cuts what does not hold (L4).
+"""Verifies the segments of a log batch by batch, rebuilds their indexes, cuts off invalid batches (L4).
 
     batch | batch | batch | batch? | batch        CRC of the fourth does not hold
                           ^ the log ends here; the rest is kept in NNN.log.corrupted-<time>
 
-Kafka cuts at the same place and drops the rest. Here the bytes cut off stay beside the log and the report
-names them, because whole batches may be among them; nothing reads them again by itself.
+Kafka cuts at the same place and drops the rest. Odradek keeps the bytes cut off in a file next to the log,
+and the report names it, because they may include whole batches; no code reads them again.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class Verification:
         """Of that batch; never falls (X6)."""
 
     def run(self, unverified: Sequence[Segment]) -> Offset:
-        """Verify these, which are the log's last ones; returns where the log ends."""
+        """Verify the log's last segments; returns the log's end offset."""
         self._end_offset = unverified[0].base_offset
         for number, segment in enumerate(unverified):
             if segment.base_offset != self._end_offset and not self._may_have_gaps:
@@ -76,7 +76,7 @@ class Verification:
         return self._end_offset
 
     def _verify(self, segment: Segment) -> tuple[int, str] | None:
-        """Check every batch and make the indexes; where the whole batches end, and why, if they do early."""
+        """Check every batch and build the indexes; returns where and why the valid batches end early."""
         segment.forget_indexes()
         segment.transaction_index.clear()
         position = 0

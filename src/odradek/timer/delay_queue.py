@@ -3,9 +3,9 @@
 Invariant: the queue holds buckets, never tasks. Its size is bounded by the number of buckets, wheels times
 buckets per wheel, so that a million tasks cost it no more than a handful.
 
-A bucket is in the heap exactly while its `expiration_ms` is set, and once. Cancelling tasks may empty it
-where it stands: digging it out would cost O(buckets), so it stays, useful again should a task of the same
-tick arrive, and is dropped when it comes to the front:
+A bucket is in the heap exactly while its `expiration_ms` is set, and only once. Cancelling tasks may leave an
+empty bucket in the heap. Removing it would cost O(buckets), so it stays, is reused if a task of the same tick
+arrives, and is dropped when it reaches the front:
 
     offer(5: [A])  offer(8: [B])     heap 5 8      next_expiration_ms() = 5
     A.cancel()                       heap 5 8      5 is empty now and still in the heap

@@ -13,16 +13,16 @@ under p2:
                                              p2: DF Op✓                watched 2, delayed 1
     check_and_complete(p2)                   DF tried; Op is dropped; or else the reaper comes for it
 
-Re-entrance. Completing an operation may cause further events, for this key too, before `check_and_complete`
-returns. Each call goes through the operations watched when it began, skips those that others have completed
-meanwhile, and stops if its key is dropped; an operation watched meanwhile was tried after it was watched,
-by the call that watched it.
+Re-entrance. Completing an operation may cause further events, also for the same key, before
+`check_and_complete` returns. Each call tries the operations that were watched when it began, skips those
+completed meanwhile, and stops if its key is dropped. An operation that was added meanwhile was tried by the
+call that added it.
 
 Errors. An operation that raises is a programming error and must not keep others from completing:
-`check_and_complete` tries the others first. What was raised is then raised as one ExceptionGroup, in a turn
-of its own where there is a `defer` (for the loop's exception handler: the caller's own work goes on), else
-at the end of the call. An operation whose `try_complete` raised stays watched, and its deadline still
-answers it; one whose `on_complete` raised is completed.
+`check_and_complete` tries the others first. Then the errors are raised as one ExceptionGroup: with a `defer`
+in a later turn, for the loop's exception handler, so that the caller continues; otherwise at the end of the
+call. An operation whose `try_complete` raised stays watched, and its deadline still answers it; one whose
+`on_complete` raised is completed.
 """
 
 from collections.abc import Callable, KeysView, Sequence
@@ -103,11 +103,11 @@ class Purgatory(Generic[K]):
 
     @property
     def watched_keys(self) -> KeysView[K]:
-        """The keys under which `check_and_complete` has anything to look at, as they are when it is read."""
+        """A live view of the keys under which operations are watched."""
         return self._watchers.by_key.keys()
 
     def check_and_complete(self, key: K) -> int:
-        """Try what is watched under `key`, drop what is complete; how many this call completed (D5)."""
+        """Try the operations watched under `key`, drop completed ones; returns how many it completed (D5)."""
         operations = self._watchers.by_key.get(key)
         if operations is None:
             return 0
@@ -181,7 +181,7 @@ class Purgatory(Generic[K]):
         return {key: list(operations) for key, operations in self._watchers.by_key.items()}
 
     def describe(self) -> list[WaitingOperation[K]]:
-        """What waits, for how long, and for what; the longest-waiting first (D7)."""
+        """Describes the waiting operations; the one that waited longest comes first (D7)."""
         now_ms = self._timer.clock.monotonic_ms()
         found: dict[int, tuple[DelayedOperation, list[K]]] = {}
         for key, operations in self._watchers.by_key.items():

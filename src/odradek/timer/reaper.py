@@ -1,4 +1,4 @@
-"""The reaper: drops from the lists what completed through another key (D6).
+"""The reaper: drops operations from the lists that completed through another key (D6).
 
 It decides when a sweep is worth its cost, and sweeps. Invariant: it completes no operation.
 
@@ -14,9 +14,8 @@ The estimate is checked after every advance of the clock. Where operations compl
 deadlines, nothing else would advance it soon; so the call that lifts the estimate above the interval asks
 the timer for an advance.
 
-A sweep examines at most `SLICE_ENTRIES` entries, then lets the loop turn. In between lists may change as
-they like: an entry that a slice misses for that is one that was open a moment ago, and the next sweep finds
-it.
+A sweep examines at most `SLICE_ENTRIES` entries in one turn of the loop. Lists may change between turns: an
+entry that the sweep misses because of that was open a moment ago, and the next sweep finds it.
 """
 
 from collections.abc import Callable
@@ -36,7 +35,7 @@ CHECK_DELAY_MS: Final = 200
 
 
 class Advance(TimerTask):
-    """Nothing to run: its becoming due makes the clock advance, and then every reaper checks."""
+    """A task without work: when it is due the clock advances, and then every reaper checks."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""A task that calls what it was given: for what is to be done at a time and needs no state of its own."""
+"""A timer task that calls a function, for tasks without state of their own."""
 
 from collections.abc import Callable
 

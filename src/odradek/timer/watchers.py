@@ -1,14 +1,13 @@
 """The watched operations by key, in the order in which they were added (D3).
 
-It only keeps the lists and their count. The purgatory decides when an operation is tried and what happens
-then.
+It only keeps the lists and their count. The purgatory decides when operations are tried.
 
 One operation is in the list of each of its keys. Op1 is watched under p1 and p2, Op2 under p2 and p3 (S0 has
 more of them):
 
     p1: Op1    p2: Op1 Op2    p3: Op2         watched 4
     Op1 completes through p2, whose list drops it; p1 is not examined
-    p1: Op1✓   p2: Op2        p3: Op2         watched 3, of which one only takes up room: see the reaper
+    p1: Op1✓   p2: Op2        p3: Op2         watched 3, one of them completed: see the reaper
 
 A list is changed in place for as long as its key is known, so that a caller that iterates over a list can
 tell by its identity whether the key was dropped meanwhile.

@@ -1,4 +1,4 @@
-"""How a node runs what it does not do at once: in steps, in later turns of the loop, on other threads.
+"""Runs work that takes long or waits: in steps, in later turns of the loop, on other threads.
 
 - `ports`: later turns and other threads, as ports.
 - `lane`: calls on other threads, one after another.

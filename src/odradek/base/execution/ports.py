@@ -1,4 +1,4 @@
-"""What happens later: in a later turn of the owner's thread, on others, or when somebody has answered."""
+"""Ports for work done later: in a later turn of the owner's thread, on another thread, or on an answer."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
@@ -10,15 +10,15 @@ Defer: TypeAlias = Callable[[Callable[[], None]], None]
 
 
 Later: TypeAlias = Callable[[T], None]
-"""Where the result of a call goes that may take time.
+"""The callback for the result of a call that may take time.
 
-The call returns its result when that is known at once. Else it returns None, or what the caller may abandon,
-and calls this once, in an event of its own: never before it has returned.
+The call returns its result if that is known at once. Otherwise it returns None, or an object that the caller
+may abandon, and calls this callback once, in a later event, never before it has returned.
 """
 
 
 def deliver(known: T | None, later: Later[T]) -> None:
-    """Give a result that a call has returned to where it would have gone later."""
+    """Pass a result that a call has returned at once to its `later` callback; does nothing for None."""
     if known is not None:
         later(known)
 

@@ -4,11 +4,11 @@
     run(B), 20 µs              turn 2: all of B, then the second slice of A
                                turn 3: the last slice of A
 
-The first slice runs at once, so that a request that names little pays nothing. Each later turn of the loop
-has one slice: of the work that has waited longest.
+The first slice runs at once, so that a small request has no delay. Each later turn of the loop runs one
+slice, of the work that has waited longest.
 
-Work has a cause, the request that led to it. While a slice runs, its cause is what `cause` says, so that work
-begun by it has the same one, and whoever finds that a slice took long can say why.
+Work has a cause, the request that led to it. While a slice runs, `cause` holds its cause, so that work begun
+by it has the same cause, and a report of a long slice can name it.
 """
 
 from collections import deque
@@ -27,10 +27,10 @@ Failed: TypeAlias = Callable[[Exception], None]
 
 
 class StallWatch(Protocol):
-    """Called with what held the loop for long."""
+    """Receives reports of work that held the loop for long."""
 
     notable_ns: int
-    """From where on."""
+    """The shortest time that is reported."""
 
     def note(self, elapsed_ns: int, cause: str) -> None:
         """Called with a piece of work that took longer than `notable_ns`, in words for a person."""
@@ -57,7 +57,7 @@ class Slices:
         self._time = time
         self._stalls = stalls
         self._waiting: deque[_Work] = deque()
-        """What is not done, what waited longest first; a turn is asked for while there is any."""
+        """Unfinished work, the longest-waiting first; a turn is requested while there is any."""
         self.cause: object = None
         """What leads to work that is begun now: the request that is being handled, or None."""
 
@@ -106,7 +106,7 @@ class Slices:
 
     @property
     def waiting(self) -> int:
-        """How much work has begun and is not done."""
+        """How many pieces of work are not finished."""
         return len(self._waiting)
 
     def _wait(self, work: _Work) -> None:
@@ -146,7 +146,7 @@ class Slices:
         return True
 
     def _note(self, work: _Work) -> None:
-        """Tell who watches for stalls of a slice that took long."""
+        """Report a long slice to the stall watch."""
         elapsed_ns, stalls = self._time.ended_ns - self._time.began_ns, self._stalls
         if stalls is not None and elapsed_ns > stalls.notable_ns:
             cause = getattr(work.steps, "__qualname__", "work") if work.cause is None else work.cause

@@ -7,8 +7,8 @@ between two steps may read all state. It may also change it: work checks again w
     body = yield question    what the work needs: a call on another thread, a store operation
     return value             the work is done
 
-Work calls other work by `yield from`. Whoever runs steps decides how many of them fill a turn of the loop
-(`slices`), or runs them all (`exhaust`).
+Work calls other work by `yield from`. `slices` decides how many steps run in a turn of the loop; `exhaust`
+runs all of them.
 """
 
 from collections.abc import Callable, Generator, Iterable

@@ -1,6 +1,6 @@
 """How long stepped work may hold one turn of the loop: a millisecond, for all of it together.
 
-Sockets and timers are looked at once in a turn. What wants to run in it shares TURN_NS:
+The loop serves sockets and timers once in a turn. All work in a turn shares TURN_NS:
 
     work that waits for its turn     equal shares for those who wait: connections with requests, slices
     work that has only just come     what is left; time in which none ran gives that back
@@ -9,7 +9,7 @@ Sockets and timers are looked at once in a turn. What wants to run in it shares 
     a request, 0.4 ms                0.6 ms are left, for a slice that the request begins, too
     0.1 ms later a request, 2 ms     it might have taken 0.7 ms, and leaves nothing for the next 1.3 ms
 
-Work may begin within other work; it takes of the same time, which is counted once.
+Work may begin within other work; it uses the same time, which is counted once.
 """
 
 from typing import Final
