@@ -108,7 +108,7 @@ class Partition:
         return self.log.append_as_leader(batches, self.leader_epoch, origin=origin, now_ms=wall_ms)
 
     def raise_high_watermark(self, now_ms: int) -> bool:
-        """R7, R11: raise HW as far as R7 allows; returns whether it moved.
+        """R7, R11: raise HW as far as it may rise; returns whether it moved.
 
         HW does not move while the ISR is below `min.insync.replicas` (KIP-966): consumers could see records
         that are lost when those few replicas fail. Nor does it move on a failed disk; the next read or write

@@ -16,23 +16,23 @@ class OpeningReport:
     """What was found when the directories were opened (L4, R15)."""
 
     unclean_directories: list[str] = field(default_factory=list)
-    """Those whose last stop was not clean: their logs were verified."""
+    """The directories whose last stop was not clean: their logs were verified."""
     offline_directories: dict[str, str] = field(default_factory=dict)
-    """Those that cannot be used, why, and what to do."""
+    """The directories that cannot be used, with the cause and the remedy."""
     damages: list[Damage] = field(default_factory=list)
     """Checkpoint files that were ignored."""
     ignored: list[str] = field(default_factory=list)
-    """Directories among the logs that are no log."""
+    """Directories that are not logs."""
     logs: list[LogRecovery] = field(default_factory=list)
     """Every log that was verified, repaired or cut."""
     copied_directories: dict[str, int] = field(default_factory=dict)
-    """Those that an earlier run than the last one stopped cleanly, and its broker epoch."""
+    """The directories with the clean-stop mark of a run before the last, and its broker epoch."""
     new_directories: list[str] = field(default_factory=list)
-    """Those that had no id yet."""
+    """The directories that had no id yet."""
     strays: dict[str, list[TopicPartition]] = field(default_factory=dict)
     """By directory, the logs of unknown topics, set aside just now."""
     strays_left: dict[str, list[str]] = field(default_factory=dict)
-    """By directory, what earlier starts set aside."""
+    """By directory, the strays that earlier startups set aside."""
     strays_back: dict[str, list[TopicPartition]] = field(default_factory=dict)
     """By directory, the logs that an earlier start had set aside and whose topics are known again."""
     missing_directories: tuple[UUID, ...] = ()
@@ -45,7 +45,7 @@ class OpeningReport:
     """Logs that the broker was to make when it stopped: nothing was ever written to them."""
 
     def findings(self) -> list[Finding]:
-        """One for each thing that was not as it should be."""
+        """One finding for each problem."""
         found = [
             Finding(Kind.UNCLEAN_STOP, f"{path} was not stopped cleanly, its logs were verified")
             for path in self.unclean_directories

@@ -39,7 +39,7 @@ _EPOCHS_CHECKED_MAX = 16
 
 @dataclass(slots=True)
 class LoadedLog:
-    """The parts of a log as they were found, or made."""
+    """The parts of a log, loaded or created."""
 
     segments: Segments
     producers: ProducerStates
@@ -49,11 +49,11 @@ class LoadedLog:
     end_offset: Offset
     recovery_point: Offset
     reached_offset: Offset
-    """Offsets below this one have been given out, whatever the log holds now."""
+    """Offsets below this one were assigned, whatever the log holds now."""
     transaction_sums: Sums | None
     """What is written down of the transaction indexes; None: no transaction ever ended here."""
     is_new: bool
-    """There was nothing before."""
+    """Whether the log did not exist before."""
     report: LogRecovery
 
 
@@ -207,7 +207,7 @@ class _Loader:
     def _note_lost_offsets(
         self, recovery_point: Offset, high_watermark: Offset, *, stopped_cleanly: bool
     ) -> None:
-        """Compare the end of the log with what the checkpoints say it had reached."""
+        """Compare the log's end with the offsets in the checkpoints."""
         end = self.end_offset
         if stopped_cleanly and end == recovery_point < high_watermark:
             # A clean stop writes both, and no HW is above LEO.
@@ -257,7 +257,7 @@ class _Loader:
         self.report.damages.append(Damage(f"{log_directory}/{name}", reason))
 
     def _epochs_are_wrong(self) -> bool:
-        """Whether the batches say otherwise than the last entries of `leader-epoch-checkpoint`."""
+        """Whether the batches contradict the last entries of `leader-epoch-checkpoint`."""
         start, end = self.log_start_offset, self.end_offset
         last = self._epoch_at(end - 1) if end > start else UNKNOWN_EPOCH
         if last == UNKNOWN_EPOCH:
@@ -294,7 +294,7 @@ class _Loader:
         return before < epoch and (there == UNKNOWN_EPOCH or there >= epoch)
 
     def _check_transactions(self, trusted: Sequence[Segment]) -> None:
-        """See that no `.txnindex` has lost an abort; where one may have, the batches tell."""
+        """Check that no `.txnindex` has lost an abort; rebuild a doubtful one from the batches."""
         self.sums, damage = read_sums(self._file_system, self.segments.directory)
         if damage is not None:
             self.report.damages.append(damage)

@@ -24,15 +24,15 @@ BELOW_START, BY_SIZE, BY_AGE = "log start offset", "retention.bytes", "retention
 
 
 class Retired(NamedTuple):
-    """What retention took from one log."""
+    """The segments that retention removed from one log."""
 
     partition: TopicPartition
     segments: int
     first_offset: Offset
     end_offset: Offset
-    """The offset after the last one that went."""
+    """The offset after the last removed one."""
     size_bytes: int
-    """Of their records."""
+    """The bytes of their records."""
     reasons: tuple[str, ...]
     """Each of BELOW_START, BY_SIZE, BY_AGE that took a segment, once, in the order of the segments."""
 

@@ -121,7 +121,7 @@ class Segment:
         return self._first_timestamp
 
     def append(self, data: Buffer, headers: Sequence[BatchHeader]) -> None:
-        """Write whole batches behind the last one; when the disk refuses, nothing has changed here."""
+        """Write whole batches after the last one; if the write fails, the segment is unchanged."""
         position = self.size_bytes
         try:
             self._file.write_at(data, position)
@@ -138,7 +138,7 @@ class Segment:
             del recent[next(iter(recent))]
 
     def note(self, header: BatchHeader, position: int) -> None:
-        """Bring the indexes up to a batch that lies at `position`."""
+        """Update the indexes for a batch at `position`."""
         newest = self._newest if self._newest is not None else self.newest
         max_timestamp = header.max_timestamp
         if max_timestamp > newest.timestamp_ms:
@@ -257,7 +257,7 @@ class Segment:
         return offset - self.base_offset <= RELATIVE_OFFSET_MAX
 
     def rebuild_indexes(self) -> None:
-        """Make the offset and the time index again from the batches (L4)."""
+        """Rebuild the offset index and the time index from the batches (L4)."""
         self.forget_indexes()
         for position, header in self.headers():
             self.note(header, position)
@@ -303,7 +303,7 @@ class Segment:
             self._find_newest_behind_index()
 
     def seal(self) -> None:
-        """No more batches will come: complete the indexes and give their memory back."""
+        """Close the segment for appends: complete the indexes and free their memory."""
         newest = self.newest
         if newest.timestamp_ms >= 0:
             self.time_index.append_if_later(newest.timestamp_ms, newest.offset)
@@ -324,14 +324,14 @@ class Segment:
         return self._file_system.modified_ms(self._file.path)
 
     def close(self) -> None:
-        """Let go of the files; the segment opens them again when it is used."""
+        """Close the files; the segment opens them again when it is used."""
         self._file.close()
         self.offset_index.entries.close()
         self.time_index.entries.close()
         self.transaction_index.close()
 
     def _repair(self, fault: str) -> None:
-        """Make the indexes again because of a fault. CorruptRecord when the batches are damaged too."""
+        """Rebuild the indexes because of a fault. Raises CorruptRecord if the batches are damaged too."""
         self._was_repaired = True
         self.rebuild_indexes()
         self._repairs.append(f"{fault}: the indexes of {self._file.path} were made again")
@@ -380,7 +380,7 @@ class Segment:
         return header.base_offset <= entry.offset and header.max_timestamp == entry.timestamp_ms
 
     def _index_holds(self, entry: OffsetEntry) -> bool:
-        """Whether the batch that an index entry speaks of is where it says."""
+        """Whether the batch of an index entry is at the entry's position."""
         offset, position = entry
         if position < 0:
             return False
@@ -414,7 +414,7 @@ class Segment:
         return None
 
     def _find_newest_behind_index(self) -> None:
-        """After a cut: the batches behind the last index entry may be younger than the entry says."""
+        """Called after a cut: batches after the last index entry may have later timestamps than the entry."""
         position = self.offset_index.floor(self.base_offset + RELATIVE_OFFSET_MAX).byte_position
         newest = self.newest
         for _, header in self.headers(position):

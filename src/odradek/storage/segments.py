@@ -14,7 +14,7 @@ from odradek.storage.segment import Segment
 
 
 class Segments:
-    """The list, and what happens to its members as a whole."""
+    """The list of segments, with the operations on several of them."""
 
     __slots__ = ("_bases", "_file_system", "_list", "_removals", "config", "directory", "repairs")
 
@@ -61,7 +61,7 @@ class Segments:
         return self._list[number - 1] if number else None
 
     def from_offset(self, offset: Offset) -> list[Segment]:
-        """The segment whose range holds `offset` (or the first one) and all behind it."""
+        """The segment whose range holds `offset` (or the first one) and all later ones."""
         return self._list[max(0, bisect_right(self._bases, offset) - 1) :]
 
     def locate(self, offset: Offset) -> LogPosition | None:
@@ -90,15 +90,15 @@ class Segments:
         return found if alike else None
 
     def add_new(self, base_offset: Offset, now_ms: int) -> Segment:
-        """Make an empty segment behind all others."""
+        """Create an empty segment after all others."""
         return self._add(base_offset, size_bytes=0, is_new=True, created_ms=now_ms)
 
     def add_existing(self, base_offset: Offset, size_bytes: int, now_ms: int) -> Segment:
-        """Take up a segment that is on disk, behind all others."""
+        """Add a segment that is on disk, after all others."""
         return self._add(base_offset, size_bytes=size_bytes, is_new=False, created_ms=now_ms)
 
     def discard(self, segment: Segment) -> None:
-        """Take a segment away: renamed at once, its files removed after `file.delete.delay.ms`."""
+        """Remove a segment: its files are renamed at once, and deleted after `file.delete.delay.ms`."""
         self.release(segment)
         self._discard_files(segment, (*file_names.SEGMENT_SUFFIXES, file_names.PRODUCER_SNAPSHOT))
 
@@ -135,7 +135,7 @@ class Segments:
         del self._list[number], self._bases[number]
 
     def move_to(self, directory: str) -> None:
-        """The directory has another name now; every segment goes on there."""
+        """Called when the directory was renamed: every segment uses the new name."""
         self.directory = directory
         members, self._list, self._bases = self._list, [], []
         for segment in members:
@@ -143,7 +143,7 @@ class Segments:
             self.add_existing(segment.base_offset, segment.size_bytes, segment.created_ms)
 
     def close(self) -> None:
-        """Let go of every file."""
+        """Close every file."""
         for segment in self._list:
             segment.close()
 

@@ -83,14 +83,14 @@ class TransactionIndex:
         return IndexSum(len(entries), self._crc)
 
     def holds(self, aborted: Sequence[AbortedTransaction]) -> bool:
-        """Whether these are the entries."""
+        """Whether the index has exactly these entries."""
         try:
             return self.entries() == aborted
         except CorruptRecord:
             return False
 
     def replace(self, entries: Sequence[AbortedTransaction]) -> None:
-        """Hold these transactions, whatever the file held."""
+        """Replace all entries by these."""
         self.clear()
         for aborted in entries:
             self.append(aborted)
@@ -128,7 +128,7 @@ class TransactionIndex:
         return self._file
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
