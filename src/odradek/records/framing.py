@@ -1,4 +1,4 @@
-"""The records inside a batch: where each begins, what it holds. This module must not know logs or rules.
+"""Decodes the records inside a batch. This module must not know logs or rules.
 
 A record is a row of varints and byte strings; its length counts what follows it:
 
@@ -31,7 +31,7 @@ RECORD_BYTES_MIN = 7
 # Of one header: the lengths of its key and its value.
 HEADER_ENTRY_BYTES_MIN = 2
 
-# What is decompressed where it stands, in a fraction of a millisecond.
+# Up to this size a batch is decompressed on this thread, in a fraction of a millisecond.
 COMPRESSED_HERE_BYTES_MAX = 32 << 10
 DECOMPRESSED_HERE_BYTES_MAX = 256 << 10
 BLOCKS_HERE_MAX = 64
@@ -74,7 +74,7 @@ def body_view(
 def body_in_steps(
     batch: Buffer, header: BatchHeader, position: int = 0, *, bytes_max: int = DECOMPRESSED_BYTES_MAX
 ) -> RecordSteps[Buffer]:
-    """`body_view` in steps: what is small is decompressed here, the rest in another thread."""
+    """`body_view` in steps: small batches are decompressed on this thread, others on another thread."""
     body = memoryview(batch)[position + HEADER_BYTES : position + header.size_bytes]
     codec = header.codec
     if codec == Codec.NONE:
@@ -126,9 +126,9 @@ def iter_records(
     *,
     bytes_max: int = DECOMPRESSED_BYTES_MAX,
 ) -> Iterator[Record]:
-    """Every record of the batch at `position`, in order; the CRC is the caller's to check.
+    """Every record of the batch at `position`, in order; the caller checks the CRC.
 
-    InvalidRecord when the records do not add up to the batch, UnsupportedCompression for an unknown codec.
+    Raises InvalidRecord if the records are inconsistent, UnsupportedCompression for an unknown codec.
     """
     return iter_body(body_of(batch, header, position, bytes_max=bytes_max), header)
 
@@ -183,7 +183,7 @@ def _records(body: bytes, header: BatchHeader) -> Iterator[Record]:
 
 
 def iter_outlines(body: Buffer, header: BatchHeader) -> Iterator[RecordOutline]:
-    """What lookups ask of each record of an uncompressed `body`; nothing is copied out of it.
+    """The fields that lookups need of each record of an uncompressed `body`, without copies.
 
     Raises InvalidRecord if a record ends outside the batch, or offsets do not rise.
     """

@@ -23,7 +23,7 @@ from typing import ClassVar, Final
 from odradek.timer.timer_task import PendingCount, TimerTask
 
 TRIES_MAX: Final = 1_000
-"""After so many repeated attempts, the operation counts as one that wakes itself for ever."""
+"""After so many repeated attempts, the operation is assumed to wake itself forever."""
 
 
 class DelayedOperation(TimerTask):
@@ -44,7 +44,7 @@ class DelayedOperation(TimerTask):
         self.watched_at_ms = deadline_ms
         """When a purgatory began to watch it, on the monotonic clock; set by the purgatory."""
         self._trying = False
-        """Whether a `safe_try_complete` is at work further up the stack."""
+        """Whether a `safe_try_complete` is running further up the stack."""
         self._try_again = False
         """Whether another one was called meanwhile."""
         self._delayed_in: PendingCount | None = None
@@ -61,12 +61,12 @@ class DelayedOperation(TimerTask):
         raise NotImplementedError
 
     def try_complete_for(self, key: Hashable) -> bool:
-        """The same after an event for one key; overridden where all else is known to stand as it did."""
+        """`try_complete` after an event for one key; a subclass may override it to check only that key."""
         return self.try_complete()
 
     @abstractmethod
     def on_complete(self) -> None:
-        """Called exactly once, when the operation has left the timer: do what was delayed, or answer (D1)."""
+        """Finish or answer the operation. Called exactly once, after it has left the timer (D1)."""
         raise NotImplementedError
 
     def on_expiration(self) -> None:

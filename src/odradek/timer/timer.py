@@ -76,7 +76,7 @@ class Timer:
         self._due = TimerTaskList(self._pending)
         """Tasks that were due when they were added: the next `advance` runs them first."""
         self._advancing = False
-        """Whether an `advance` is at work further up the stack."""
+        """Whether an `advance` is running further up the stack."""
         self._target_ms = self._wheel.clock_ms
         """What the latest `advance` read from the clock."""
         self._after_advance: list[Callable[[], None]] = []
@@ -99,13 +99,13 @@ class Timer:
             self._announce_earlier()
 
     def close(self) -> None:
-        """Run nothing any more, also what is due in an `advance` at work: the owner of all tasks is gone."""
+        """Run no more tasks, not even those due in a running `advance`: the owner of all tasks is gone."""
         self._run = _drop_task
         self._on_earlier = None
         self._after_advance.clear()
 
     def next_expiration_ms(self) -> int | None:
-        """When `advance` has next to be called, which may be in the past; None while nothing is pending.
+        """When to call `advance` next, which may be in the past; None while no task is pending.
 
         It is the expiration of a bucket: there may be nothing to run then but tasks to move to a finer wheel.
         """

@@ -8,7 +8,7 @@ For a topic's `retention.ms` on a broker whose file says `log.retention.hours=1`
     static           log.retention.hours   1              -> 3600000, source STATIC_BROKER
     default          log.retention.hours   168
 
-What wins and what it hides are DescribeConfigs' sources and synonyms.
+DescribeConfigs returns the winning layer as the source, and all given values as synonyms.
 
 Invariant: `in_force` is the only view of a broker's present settings (R18). Code reads a setting there each
 time it uses it; it keeps no copy of one that may change, and there is no notification of a change.
@@ -49,7 +49,7 @@ class Synonym(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The value in force, its text, its layer, and everything that gives one, the winner first."""
+    """The value in force, its text, its layer, and all synonyms, the winner first."""
 
     value: Value
     text: str | None
@@ -71,7 +71,7 @@ class SettingLayers:
     dynamic_default: dict[str, str] = field(default_factory=dict)
     # From /config/brokers/<id>: for this broker only.
     dynamic_broker: dict[str, str] = field(default_factory=dict)
-    # What the layers above come to, for a broker and for a topic without overrides; None until asked for.
+    # The resulting settings of a broker, and of a topic without overrides; None until needed.
     _in_force: BrokerSettings | None = field(default=None, init=False, repr=False, compare=False)
     _topic_defaults: TopicConfig | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -216,7 +216,7 @@ class SettingLayers:
         return found
 
     def _given(self, name: str) -> Iterator[Synonym]:
-        """What the layers hold under a name, the winner first."""
+        """The values that the layers give under a name, the winner first."""
         for source in _BROKER_LAYERS:
             text = self._layer(source).get(name)
             if text is not None:
