@@ -13,7 +13,7 @@ offset, and is dropped otherwise. An error of one partition never stops the requ
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
@@ -45,6 +45,9 @@ NAMED_MAX: Final = 1_000
 """The largest number of partitions in one OffsetForLeaderEpoch or ListOffsets request."""
 _PASSING: Final = (CorruptRecord, RecordError, FileUnavailable)
 """Errors of a log after which another attempt may succeed."""
+
+AskT = TypeVar("AskT", EpochAsk, OffsetAsk)
+AnswerT = TypeVar("AnswerT", EpochEndAnswer, OffsetAnswer)
 
 
 class Fetcher:
@@ -159,36 +162,34 @@ class Fetcher:
         """X4: apply the answer to an EpochEndsAsk, a few partitions in each step."""
         ask = self._in_flight
         assert isinstance(ask, EpochEndsAsk), f"no OffsetForLeaderEpoch is under way, but {ask}"
-        asked = {one.topic_partition: one for one in ask.asks}
-        portion = Portion()
-        try:
-            self.unreachable_because = ""
-            for answer in answers:
-                one = asked.pop(answer.topic_partition, None)
-                followed = self._current(one, State.TRUNCATING)
-                if followed is not None and one is not None:
-                    self._on_epoch_end(followed, one.epoch, answer)
-                if portion.is_full_after(partitions=1):
-                    yield
-            self._delay_unanswered(asked.values(), State.TRUNCATING)
-        finally:
-            self._in_flight = None
+        return self._on_answers(ask.asks, answers, State.TRUNCATING, self._on_epoch_end)
 
     def on_offsets(self, answers: Iterable[OffsetAnswer]) -> Steps[None]:
         """X3: apply the answer to an OffsetsAsk, a few partitions in each step."""
         ask = self._in_flight
         assert isinstance(ask, OffsetsAsk), f"no ListOffsets is under way, but {ask}"
-        asked = {one.topic_partition: one for one in ask.asks}
+        return self._on_answers(ask.asks, answers, State.LOCATING, self._on_offset)
+
+    def _on_answers(
+        self,
+        asks: Iterable[AskT],
+        answers: Iterable[AnswerT],
+        state: State,
+        apply: Callable[[FollowedPartition, AskT, AnswerT], None],
+    ) -> Steps[None]:
+        """Apply each answer to its partition if that is still in `state`; delay what was not answered."""
+        asked = {one.topic_partition: one for one in asks}
         portion = Portion()
         try:
             self.unreachable_because = ""
             for answer in answers:
-                followed = self._current(asked.pop(answer.topic_partition, None), State.LOCATING)
-                if followed is not None:
-                    self._on_offset(followed, answer)
+                one = asked.pop(answer.topic_partition, None)
+                followed = self._current(one, state)
+                if followed is not None and one is not None:
+                    apply(followed, one, answer)
                 if portion.is_full_after(partitions=1):
                     yield
-            self._delay_unanswered(asked.values(), State.LOCATING)
+            self._delay_unanswered(asked.values(), state)
         finally:
             self._in_flight = None
 
@@ -211,7 +212,7 @@ class Fetcher:
                 elif part.error_code is not ErrorCode.NONE:
                     self._on_error(followed, part.error_code)
                 elif part.diverging is not None:
-                    self._on_diverging(followed, asked.last_fetched_epoch, part.diverging)
+                    self._cut_for(followed, asked.last_fetched_epoch, part.diverging)
                 else:
                     yield from self._append(followed, part, portion)
                 if portion.is_full_after(partitions=1):
@@ -236,17 +237,14 @@ class Fetcher:
 
     # --- what becomes of a partition
 
-    def _on_epoch_end(self, followed: FollowedPartition, epoch: LeaderEpoch, answer: EpochEndAnswer) -> None:
-        log = self._logs.log(followed.topic_partition)
+    def _on_epoch_end(self, followed: FollowedPartition, asked: EpochAsk, answer: EpochEndAnswer) -> None:
         if answer.error_code is not ErrorCode.NONE:
             self._on_error(followed, answer.error_code)
-        elif log is None:
-            self._delay(followed, _NO_LOG)
         else:
-            cut = cut_for(log, epoch, answer.end)
-            self._cut(followed, log, cut.offset, is_agreed=cut.is_agreed)
+            self._cut_for(followed, asked.epoch, answer.end)
 
-    def _on_diverging(self, followed: FollowedPartition, epoch: LeaderEpoch, end: EpochEnd) -> None:
+    def _cut_for(self, followed: FollowedPartition, epoch: LeaderEpoch, end: EpochEnd) -> None:
+        """X4: cut where the leader's log ends `epoch`, or an older epoch that it knows."""
         log = self._logs.log(followed.topic_partition)
         if log is None:
             self._delay(followed, _NO_LOG)
@@ -279,7 +277,7 @@ class Fetcher:
         if followed.state is State.FETCHING:
             self.partitions.want(followed, log)
 
-    def _on_offset(self, followed: FollowedPartition, answer: OffsetAnswer) -> None:
+    def _on_offset(self, followed: FollowedPartition, _: OffsetAsk, answer: OffsetAnswer) -> None:
         """X3: called with the leader's LEO, and later with its log start."""
         log = self._logs.log(followed.topic_partition)
         if answer.error_code is not ErrorCode.NONE:
