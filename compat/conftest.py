@@ -17,7 +17,9 @@ from peers.waiting import wait_until
 from compat.admins import ADMINS, Admin
 from compat.admins.confluent import ConfluentAdmin
 from compat.clients import CLIENTS, Ability, Client
+from compat.commands import Cli
 from compat.served import served_apis
+from odradek.cli.main import run
 from odradek.net.blocking_connection import BrokerConnection
 
 collect_ignore = ["styles"]  # run by test_styles.py, in environments of their own
@@ -132,6 +134,23 @@ def admin(request: pytest.FixtureRequest, broker: BrokerProcess) -> Admin:
 def tools(broker: BrokerProcess) -> KafkaTools:
     """Apache Kafka's own programs, for the broker."""
     return KafkaTools(broker.bootstrap)
+
+
+@pytest.fixture
+def cli(broker: BrokerProcess, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Runs commands of `odradek` on the broker (see `compat.commands`)."""
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", broker.bootstrap)
+
+    def type_in(*arguments: str, code: int = 0) -> str:
+        capfd.readouterr()
+        ended = run(arguments)
+        printed = capfd.readouterr()
+        assert ended == code, printed
+        if code:
+            assert len(printed.err.splitlines()) == 1, printed.err
+        return printed.err if code else printed.out
+
+    return type_in
 
 
 @pytest.fixture

@@ -12,7 +12,9 @@ import pytest
 from peers import JarsMissing
 
 from compat.assignors import KafkaUniformAssignor
+from odradek.base.execution import exhaust
 from odradek.coordinator.assignors import ASSIGNORS, Assignment, Subscriber
+from odradek.coordinator.pace import Pace
 
 HISTORIES = 1_000
 CHANGES = 6
@@ -84,6 +86,7 @@ def test_the_uniform_assignor_ends_where_kafka_s_does(kafka: KafkaUniformAssigno
             group.change()
             members = group.members(held)
             theirs = kafka.assign(members, group.counts)
-            ours = {name: dict(given) for name, given in ASSIGNORS["uniform"](members, group.counts).items()}
+            answer = exhaust(ASSIGNORS["uniform"](members, group.counts, Pace()))
+            ours = {name: dict(given) for name, given in answer.items()}
             assert ours == theirs, f"history {seed}, change {change}"
             held = theirs

@@ -1,6 +1,5 @@
 """Every command of `odradek` that speaks Kafka's protocol, as a person types it, on each broker."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,44 +8,9 @@ import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess
 
-from odradek.cli.main import run
+from compat.commands import Cli, records, rows, send
 
 WAIT_S = 30.0
-
-Cli = Callable[..., str]
-
-
-@pytest.fixture
-def cli(broker: BrokerProcess, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """Run a command, check its exit code, and return its output."""
-    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVERS", broker.bootstrap)
-
-    def type_in(*arguments: str, code: int = 0) -> str:
-        capfd.readouterr()
-        ended = run(arguments)
-        printed = capfd.readouterr()
-        assert ended == code, printed
-        if code:
-            assert len(printed.err.splitlines()) == 1, printed.err
-        return printed.err if code else printed.out
-
-    return type_in
-
-
-def rows(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(cli(*arguments, "--json"))
-    return found
-
-
-def records(cli: Cli, *arguments: str) -> list[dict[str, Any]]:
-    printed = cli("consume", *arguments, "--json").splitlines()
-    return sorted((json.loads(line) for line in printed), key=lambda one: (one["partition"], one["offset"]))
-
-
-def send(cli: Cli, tmp_path: Path, topic: str, text: str, *options: str) -> None:
-    file = tmp_path / "input"
-    file.write_text(text)
-    cli("produce", topic, "--file", str(file), *options)
 
 
 def test_topics(cli: Cli, fresh_name: Callable[[], str]) -> None:

@@ -78,7 +78,7 @@ def test_large_numbers_may_be_written_as_they_are_shown() -> None:
     [
         ((), "odradek make needs THING, what to make; see odradek make --help"),
         (("x", "y"), "odradek make takes no 'y'; see odradek make --help"),
-        (("x", "--cuont", "1"), r"odradek make has no option --cuont \(is --count meant\?\)"),
+        (("x", "--cuont", "1"), r"odradek make has no option --cuont \(did you mean --count\?\)"),
         (("x", "--count"), "--count has no value: it takes N, how many"),
         (("x", "--count", "--fast"), "--count has no value"),
         (("x", "--count", "ten"), "--count is a whole number from 1 to 9, not 'ten'"),

@@ -89,7 +89,7 @@ def test_settings_are_set_shown_with_their_layer_and_reset(capsys: pytest.Captur
         ("retention.ms", "5000", "dynamic topic")
     ]
     output_of(capsys, "configs", "reset", "topic", "tuned", "retention.ms")
-    assert "at their defaults" in output_of(capsys, "configs", "describe", "topic", "tuned")
+    assert "have their default values" in output_of(capsys, "configs", "describe", "topic", "tuned")
 
 
 def test_lines_go_in_and_come_out(
@@ -197,10 +197,10 @@ def test_what_cannot_be_reset_is_named(capsys: pytest.CaptureFixture[str], broke
     run(["topics", "create", "resettable"])
     capsys.readouterr()
     assert run(["configs", "reset", "topic", "resettable", "retention.m"]) == 2
-    said = "odradek: topic resettable has no setting retention.m (is retention.ms meant?)\n"
+    said = "odradek: topic resettable has no setting retention.m (did you mean retention.ms?)\n"
     assert capsys.readouterr().err == said
     assert run(["configs", "reset", "broker", "all", "log.retention.ms"]) == 2
-    assert capsys.readouterr().err == "odradek: log.retention.ms is not set for all brokers\n"
+    assert capsys.readouterr().err == "odradek: there is no value of log.retention.ms for all brokers\n"
     output_of(capsys, "configs", "set", "broker", "all", "log.retention.ms=5000")
     output_of(capsys, "configs", "reset", "broker", "all", "log.retention.ms")
 
@@ -444,6 +444,23 @@ def test_connections_are_shown_with_who_is_behind_them(
         command = ("describe", "connections", "--admin", broker.admin_address, "--json")
         (shown,) = json.loads(output_of(capsys, *command, "--filter", "audit*"))
     assert (shown["client_id"], shown["software"]) == ("auditor", "library 1.0")
+
+
+def test_replicas_are_shown_with_their_standing(capsys: pytest.CaptureFixture[str], broker: Broker) -> None:
+    run(["topics", "create", "standing", "--partitions", "2"])
+    capsys.readouterr()
+    assert broker.admin_address is not None
+    command = ("describe", "replicas", "--admin", broker.admin_address, "--filter", "standing")
+    rows = json.loads(output_of(capsys, *command, "--json"))
+    assert [(row["partition"], row["role"], row["state"]) for row in rows] == [
+        (0, "leader", "in sync"),
+        (1, "leader", "in sync"),
+    ]
+    heading, first, _ = output_of(capsys, *command).splitlines()
+    assert re.split("  +", heading)[5:] == ["state", "in sync", "replicas", "end", "behind"]
+    assert re.split("  +", first)[-5:] == ["in sync", "0", "0", "0", "-"]
+    shown = output_of(capsys, *command, "--under-replicated")
+    assert shown == "All replicas of these topics are in sync.\n"
 
 
 @pytest.mark.parametrize(

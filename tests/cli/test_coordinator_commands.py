@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from odradek.cli.main import run
+from odradek.client.group_admin import GroupAdmin
 from odradek.testing import Broker
 from odradek.testing.broker_process import BrokerProcess
 
@@ -149,7 +150,7 @@ def test_a_reset_is_clamped_to_the_log_and_done_only_when_executed(
 
     offset, said = after("--to", "999")
     assert offset == 3
-    assert f"{topic}-0: 999 is beyond the end, 3 is taken instead" in said
+    assert f"{topic}-0: 999 is beyond the end, 3 is used instead" in said
     assert "add --execute" in said
     assert after("--shift-by", "-2", "--execute") == (1, "")
     (lag,) = rows_of(capsys, "groups", "lag", group)
@@ -165,11 +166,99 @@ def test_a_reset_is_clamped_to_the_log_and_done_only_when_executed(
 
 def test_a_reset_needs_one_target_and_a_topic(capsys: pytest.CaptureFixture[str]) -> None:
     for options, sentence in (
-        (["--topic", "t"], "needs one of --to, --shift-by and --to-datetime"),
-        (["--topic", "t", "--to", "1", "--shift-by", "1"], "needs one of --to, --shift-by and --to-datetime"),
+        (["--topic", "t"], "needs one of --to, --shift-by, --to-datetime and --from-file"),
+        (["--topic", "t", "--to", "1", "--shift-by", "1"], "needs one of --to, --shift-by, "),
+        (["--topic", "t", "--from-file", "f"], "--from-file names the partitions itself: leave out --topic"),
+        (["--topic", "t", "--to", "1", "--export", "--json"], "--export prints CSV: leave out --json"),
         (["--to", "1"], "needs --topic TOPIC, or --all-topics"),
     ):
         assert run(["groups", "reset-offsets", "g", *options]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+@pytest.fixture
+def committed(broker: Broker, tmp_path: Path) -> tuple[str, str]:
+    """A topic with two partitions of three records, and a group that has committed 2 and 3."""
+    topic = broker.create_topic(partitions=2)
+    group = f"readers-of-{topic}"
+    lines = tmp_path / "lines"
+    lines.write_text("a\nb\nc\n")
+    for number in ("0", "1"):
+        assert run(["produce", topic, "--partition", number, "--file", str(lines), "--quiet"]) == 0
+        place = ["--topic", topic, "--partition", number, "--to", str(int(number) + 2)]
+        assert run(["groups", "reset-offsets", group, *place, "--execute"]) == 0
+    return topic, group
+
+
+def offsets_of(capsys: pytest.CaptureFixture[str], group: str) -> dict[int, int]:
+    return {one["partition"]: one["committed"] for one in rows_of(capsys, "groups", "lag", group)}
+
+
+def test_offsets_are_exported_to_a_file_and_set_from_it(
+    committed: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    topic, group = committed
+    reset = ["groups", "reset-offsets", group]
+    capsys.readouterr()
+    assert run([*reset, "--topic", topic, "--to", "current", "--export"]) == 0
+    exported = capsys.readouterr().out
+    assert exported == f"{topic},0,2\n{topic},1,3\n"
+    file = tmp_path / "offsets.csv"
+    file.write_text(f"{topic},1,999\n")
+    assert run([*reset, "--from-file", str(file)]) == 0
+    assert f"{topic}-1: 999 is beyond the end, 3 is used instead" in capsys.readouterr().err
+    file.write_text(f"{topic},0,0\n{topic},7,0\n")
+    assert run([*reset, "--from-file", str(file), "--execute"]) == 1
+    assert f"there is no partition 7 of topic {topic}" in capsys.readouterr().err
+    file.write_text(f"{topic},0,1\n")
+    (moved,) = rows_of(capsys, *reset, "--from-file", str(file), "--execute")
+    assert (moved["before"], moved["committed"], moved["executed"]) == (2, 1, True)
+    assert offsets_of(capsys, group) == {0: 1, 1: 3}
+    file.write_text(exported)
+    rows_of(capsys, *reset, "--from-file", str(file), "--execute")
+    assert offsets_of(capsys, group) == {0: 2, 1: 3}
+
+
+def test_committed_offsets_are_deleted_when_executed(
+    broker: Broker, committed: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, group = committed
+    delete = ["groups", "delete-offsets", group]
+    (shown,) = rows_of(capsys, *delete, "--topic", topic, "--partition", "1")
+    assert shown == {"topic": topic, "partition": 1, "committed": 3, "executed": False}
+    assert offsets_of(capsys, group) == {0: 2, 1: 3}
+    rows_of(capsys, *delete, "--topic", topic, "--partition", "1", "--execute")
+    assert offsets_of(capsys, group) == {0: 2}
+    assert run([*delete, "--topic", topic, "--partition", "1", "--execute"]) == 0
+    assert capsys.readouterr().out == f"Group {group} has committed nothing in {topic}.\n"
+    assert len(rows_of(capsys, *delete, "--all-topics", "--execute")) == 1
+    with GroupAdmin(broker.bootstrap_servers) as admin:
+        assert admin.committed(group) == {}
+
+
+def test_offsets_that_a_member_reads_are_not_deleted(
+    broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, group = broker.create_topic(), "still-reading"
+    consumer = joined(broker, topic, group, 3)
+    assert run(["groups", "delete-offsets", group, "--topic", topic, "--execute"]) == 1
+    said = capsys.readouterr().err
+    assert said == f"odradek: members of group {group} read topic {topic}: stop them first\n"
+    assert offsets_of(capsys, group) == {0: 3}
+    consumer.close()
+
+
+def test_offsets_of_what_does_not_exist_are_not_deleted(
+    committed: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    topic, group = committed
+    for arguments, code, sentence in (
+        ([group], 2, "groups delete-offsets needs --topic TOPIC, or --all-topics"),
+        ([group, "--topic", "nowhere"], 1, "there is no topic nowhere"),
+        ([group, "--topic", topic, "--partition", "2"], 1, f"there is no partition 2 of topic {topic}"),
+        (["nobody", "--topic", topic], 1, "there is no group nobody"),
+    ):
+        assert run(["groups", "delete-offsets", *arguments]) == code
         assert sentence in capsys.readouterr().err
 
 
@@ -190,7 +279,7 @@ def test_a_place_that_is_none_is_refused(broker: Broker, capsys: pytest.CaptureF
         assert f"not '{word}'" in capsys.readouterr().err
     for word in (str(1 << 63), f"@{1 << 63}", "9" * 5000):
         assert run(["groups", "reset-offsets", "g", "--topic", topic, "--to", word]) == 2, word
-        assert "--to is earliest, latest, an offset" in capsys.readouterr().err
+        assert "--to is earliest, latest, current, an offset" in capsys.readouterr().err
 
 
 def test_a_transaction_is_shown_while_it_is_open(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:

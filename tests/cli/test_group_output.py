@@ -38,7 +38,7 @@ def test_a_group_at_rest_is_a_sentence_and_its_members(capsys: pytest.CaptureFix
     assert printed(capsys, GROUP) == [
         "Group readers is stable: 1 member, consumer protocol, epoch 3, assignor uniform.",
         "",
-        "member client host epoch subscribed has",
+        "member client host epoch subscribed assigned",
         "m-a c /127.0.0.1 3 t t 0-1",
     ]
 
@@ -59,7 +59,7 @@ def test_what_members_differ_in_gets_a_column(capsys: pytest.CaptureFixture[str]
         "Group readers is reconciling: 2 members, consumer protocol, epoch 4 (target of epoch 3), "
         "assignor uniform.",
         "",
-        "member instance client host protocol epoch subscribed has is to have",
+        "member instance client host protocol epoch subscribed assigned target",
         "m-a - c /127.0.0.1 consumer 3 t t 0-1 the same",
         "m-b i c /127.0.0.1 classic away /t.*/ - u 0",
     ]
@@ -71,7 +71,7 @@ def test_classic_groups_have_no_epochs(capsys: pytest.CaptureFixture[str]) -> No
     assert printed(capsys, group) == [
         "Group old is preparing rebalance: 1 member, classic protocol, assignor range.",
         "",
-        "member client host has",
+        "member client host assigned",
         "m-a c /127.0.0.1 t 0",
     ]
 

@@ -78,6 +78,31 @@ def test_text_is_folded_by_the_places_that_it_takes(text: str, lines: list[str])
     assert all(width(line) <= 8 for line in lines)
 
 
+SETTING = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+
+
+@pytest.mark.parametrize(
+    ("columns", "is_whole"), [(200, True), (len(SETTING) + len("  static  ") + 16, True), (60, False)]
+)
+def test_a_name_is_broken_only_where_it_cannot_be_whole(
+    monkeypatch: pytest.MonkeyPatch, columns: int, is_whole: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    row = {
+        "name": SETTING,
+        "from": "static broker",
+        "meaning": "How often open transactions are checked. " * 3,
+    }
+    lines = list(table_lines([row], [Column("name"), Column("from"), Column("meaning")]))
+    assert max(map(len, lines)) <= columns
+    assert any(SETTING in line for line in lines) == is_whole
+    parts = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
+    assert "".join(parts) == SETTING
+    assert all(part.endswith(".") for part in parts[:-1])
+
+
 def test_a_row_of_blanks_stays_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")

@@ -124,7 +124,7 @@ def test_a_place_that_is_none_is_refused(topic: str, capfd: pytest.CaptureFixtur
         ),
         (["--since", "soon"], 2, "--since is a time as"),
         (["--offset", "1", "--from-beginning"], 2, "one of --from-beginning, --offset and --since"),
-        (["--group", "g", "--partition", "1"], 2, "partitions and offsets are the group's"),
+        (["--group", "g", "--partition", "1"], 2, "leave out --partition, --offset and --since"),
         (["--format", "%q"], 2, "--format has no %q"),
     ):
         assert run(["consume", topic, *arguments]) == code
@@ -330,7 +330,7 @@ def test_the_number_of_sent_records_is_said_with_the_topics_own_name(
 def test_options_for_groups_are_refused_without_one(topic: str, capfd: pytest.CaptureFixture[str]) -> None:
     for option in (("--commit", "never"), ("--protocol", "classic"), ("--verbose",)):
         assert run(["consume", topic, *option]) == 2
-        assert capfd.readouterr().err == f"odradek: {option[0]} is for --group, which is not given\n"
+        assert capfd.readouterr().err == f"odradek: {option[0]} needs --group GROUP\n"
 
 
 def test_a_broker_that_goes_away_is_named_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

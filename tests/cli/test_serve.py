@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +64,21 @@ def test_a_bad_setting_ends_with_code_2_and_one_sentence(capsys: pytest.CaptureF
 
 def test_faults_need_the_listener_that_takes_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--data-dir", str(tmp_path / "data"), "--test-faults"]) == 2
-    assert (
-        "--test-faults takes requests by the admin listener: give --admin-port too" in capsys.readouterr().err
-    )
+    said = "odradek: --test-faults needs the admin listener: give --admin-port too\n"
+    assert capsys.readouterr().err == said
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_an_end_that_cannot_be_waited_for_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    """It ended in a traceback: the end of /dev/null, or of a file, cannot be waited for."""
+    done = subprocess.run(
+        [sys.executable, "-m", "odradek", "serve", "--port", "0", "--data-dir", str(tmp_path), "--until-eof"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "odradek: --until-eof needs a pipe or a terminal as its standard input\n"

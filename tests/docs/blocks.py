@@ -23,6 +23,10 @@ class Runner(Enum):
     """All commands of a page, beside a broker and a data directory of Kafka's."""
     TERMINAL = "tests/docs/test_terminal_pages.py"
     """All commands of a page, which start the brokers that they use."""
+    HISTORY = "tests/tools/test_replication_page.py"
+    """The code that records a history in the simulator."""
+    SIMULATION = "tests/testing/test_simulation_page.py"
+    """The tests of the page: one that passes, one that fails, and the part that mends it."""
     SPARK = "tests/spark/test_spark_page.py"
     """All blocks of a page in one Spark session; a block of text is what the block above it prints."""
 
@@ -33,6 +37,8 @@ RUN_BY: Final[dict[tuple[str, str], Runner]] = {
     ("docs/cli.md", "console"): Runner.COMMANDS,
     ("docs/metrics.md", "console"): Runner.TERMINAL,
     ("docs/operations.md", "console"): Runner.TERMINAL,
+    ("docs/replication.md", "python"): Runner.HISTORY,
+    ("docs/simulation.md", "python"): Runner.SIMULATION,
     ("docs/spark.md", "console"): Runner.SPARK,
     ("docs/spark.md", "python"): Runner.SPARK,
     ("docs/testing.md", "console"): Runner.TERMINAL,

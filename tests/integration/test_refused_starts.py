@@ -152,13 +152,13 @@ def test_a_directory_that_cannot_be_understood(
     [
         ("num.partitions=many", "num.partitions must be a whole number, not 'many'"),
         ("num.partitions", "--set takes name=value, not 'num.partitions'"),
-        ("listeners=here", "a listener is written NAME://host:port, not 'here'"),
+        ("listeners=here", "listeners: a listener is written NAME://host:port, not 'here'"),
         (
             "authorizer.class.name=example.Authorizer",
             "authorizer.class.name cannot be set: no authorizer is served yet, and everybody could do "
             "everything; remove it where all who reach the listeners may do everything",
         ),
-        ("listeners=SSL://127.0.0.1:0", "the listener SSL wants SSL; only PLAINTEXT is served yet"),
+        ("listeners=SSL://127.0.0.1:0", "the listener SSL uses SSL; only PLAINTEXT is supported yet"),
         (
             "listeners=PLAINTEXT://192.0.2.1:0",
             "cannot listen on 192.0.2.1:0: cannot assign requested address",

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, TopicPartition
 from odradek.metadata import codec
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
 
@@ -71,6 +72,30 @@ def test_a_partition_state_is_written_as_kafka_writes_it() -> None:
         "isr": [2, 1],
     }
     assert codec.decode_state(data) == codec.StateDocument(2, 4, (2, 1), 3)
+
+
+@pytest.mark.parametrize(
+    ("state", "added"),
+    [
+        pytest.param(PartitionImage((1, 2), (2,), 2, elr=(1,)), {"elr": [1]}, id="eligible"),
+        pytest.param(
+            PartitionImage((1, 2), (), NO_BROKER, last_known_leader=2),
+            {"last_known_leader": 2},
+            id="none left",
+        ),
+        pytest.param(PartitionImage((1, 2), (2,), 2, 5, unclean_epoch=5), {"unclean_epoch": 5}, id="unclean"),
+    ],
+)
+def test_what_kafka_does_not_have_is_added_to_a_partition_state(
+    state: PartitionImage, added: dict[str, object]
+) -> None:
+    """R15e: Kafka skips fields that it does not know."""
+    data = codec.encode_state(state, controller_epoch=3)
+    plain = replace(state, elr=(), last_known_leader=NO_BROKER, unclean_epoch=NO_EPOCH)
+    assert json.loads(data) == json.loads(codec.encode_state(plain, controller_epoch=3)) | added
+    found = codec.decode_state(data)
+    assert (found.elr, found.last_known_leader) == (state.elr, state.last_known_leader)
+    assert found.unclean_epoch == state.unclean_epoch
 
 
 def test_producer_id_blocks_are_strings_as_kafka_writes_them() -> None:

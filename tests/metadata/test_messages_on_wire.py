@@ -8,13 +8,14 @@ from uuid import UUID
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, TopicPartition
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint, PartitionImage
 from odradek.metadata.messages import (
     BrokerMessage,
     LeaderAndIsr,
     LeaderAndIsrPartition,
     LiveLeader,
+    LogEnd,
     OrderOutcome,
     StopReplica,
     StopReplicaPartition,
@@ -24,6 +25,7 @@ from odradek.metadata.messages import (
 )
 from odradek.metadata.messages_on_wire import (
     PARTITIONS_PER_STEP,
+    RESOURCES_PER_PART,
     TOPICS_PER_PART,
     OrderRequest,
     outcome_in,
@@ -31,9 +33,10 @@ from odradek.metadata.messages_on_wire import (
     to_request,
     to_response,
 )
+from odradek.metadata.resources import Resource, ResourceType
 
 T = TypeVar("T")
-STATE = PartitionImage((1, 2), (1,), 1, 7, 3, 2)
+STATE = PartitionImage((1, 2), (1,), 1, 7, 3, 2, elr=(2,), last_known_leader=2, unclean_epoch=6)
 NAMES = [TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)]
 IDS = {"a": UUID(int=1), "b": UUID(int=2)}
 
@@ -100,6 +103,45 @@ def test_the_names_of_all_topics_come_before_anything_of_them() -> None:
     assert rest == replace(message, all_topics=None)
 
 
+LONG = {Resource(ResourceType.TOPIC, "a"): {"follower.replication.throttled.replicas": "1:2," * 10_000}}
+
+
+@pytest.mark.parametrize("topics", [(), (TopicStates("a", IDS["a"], {0: STATE}),)])
+def test_settings_arrive_as_they_were_sent_before_the_topics(topics: tuple[TopicStates, ...]) -> None:
+    """R18: of each kind of resource, taken back ones, and one that is longer than a string of the wire."""
+    settings: dict[Resource, dict[str, str]] = {
+        **LONG,
+        Resource(ResourceType.BROKER, ""): {"log.retention.ms": "1", "foo.bar": "ü"},
+        Resource(ResourceType.BROKER, "2"): {},
+        Resource(ResourceType.GROUP, "g"): {"consumer.session.timeout.ms": "50000"},
+    }
+    message = UpdateMetadata(1, 3, 7, (broker(1),), topics, settings=settings)
+    first, *rest = parts_of(over_the_wire(message))
+    assert first == replace(message, topics=())
+    assert rest == [replace(message, settings={})] * len(topics)
+
+
+def test_many_settings_come_a_few_at_a_time() -> None:
+    many = {Resource(ResourceType.GROUP, f"g{n}"): {"a": "1"} for n in range(3 * RESOURCES_PER_PART)}
+    message = UpdateMetadata(1, 3, 7, (), (), settings=many)
+    request, pauses = finished(to_request(message))
+    assert pauses == 3
+    parts = [part for part in parts_of(request) if isinstance(part, UpdateMetadata)]
+    assert [len(part.settings) for part in parts] == [RESOURCES_PER_PART] * 3
+    assert {key: text for part in parts for key, text in part.settings.items()} == many
+
+
+def test_the_names_of_all_that_has_overrides_come_first() -> None:
+    """R18: also of those whose overrides come in a later message."""
+    here, later = Resource(ResourceType.TOPIC, "a"), Resource(ResourceType.GROUP, "g")
+    settings = {here: {"retention.ms": "1"}}
+    message = UpdateMetadata(1, 3, 7, (), (), all_topics=(), settings=settings, all_configured=(later, here))
+    first, *rest = parts_of(over_the_wire(message))
+    assert isinstance(first, UpdateMetadata)
+    assert (first.settings, set(first.all_configured)) == ({}, {here, later})
+    assert rest == [replace(message, all_topics=None, all_configured=())]
+
+
 def test_a_cluster_without_topics_is_told_as_such() -> None:
     names, _ = parts_of(over_the_wire(UpdateMetadata(1, 3, 7, (broker(1),), (), (), ())))
     assert isinstance(names, UpdateMetadata)
@@ -117,7 +159,7 @@ def test_what_the_wire_does_not_carry_is_not_learned() -> None:
     message = UpdateMetadata(1, 3, 7, (known,), ())
     (part,) = parts_of(over_the_wire(message))
     assert isinstance(part, UpdateMetadata)
-    assert part.live_brokers == (broker(1),)
+    assert part.live_brokers == (replace(broker(1), epoch=9),)
 
 
 @pytest.mark.parametrize("message", [roles(), stops(), UpdateMetadata(1, 3, 7, (), ())])
@@ -173,6 +215,10 @@ def test_the_answer_names_each_partition(message: BrokerMessage) -> None:
         ErrorCode.NONE,
         {NAMES[0]: ErrorCode.NONE, NAMES[1]: ErrorCode.KAFKA_STORAGE_ERROR, NAMES[2]: ErrorCode.NONE},
     )
+    if isinstance(message, LeaderAndIsr):
+        outcome = replace(
+            outcome, log_ends={NAMES[0]: LogEnd(7, 5, 10**12), NAMES[2]: LogEnd(0, NO_EPOCH, 0)}
+        )
     response, _ = finished(to_response(request, outcome))
     version = request.VERSIONS.highest
     assert outcome_in(request, type(response).decode(response.encode(version), version)) == outcome

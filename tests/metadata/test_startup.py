@@ -1,5 +1,6 @@
 """A store is founded once, and read into an image; what cannot be read is named."""
 
+from collections import Counter
 from typing import Protocol, TypeVar
 from uuid import UUID
 
@@ -8,7 +9,7 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import exhaust
+from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import NO_BROKER
 from odradek.metadata import codec, paths
 from odradek.metadata.image import ClusterImage, PartitionImage
@@ -16,6 +17,7 @@ from odradek.metadata.memory import MemorySession, MemoryStore
 from odradek.metadata.startup import found_cluster, load_image, register_broker
 from odradek.metadata.store import (
     READS_MAX,
+    Committed,
     Create,
     Delete,
     Multi,
@@ -177,3 +179,48 @@ def test_a_store_is_read_in_batches(store: MemoryStore, session: MemorySession, 
     assert len(image.topics["t"].partitions) == count
     assert all(state.leader == 1 for state in image.topics["t"].partitions.values())
     assert len(trips) == count // READS_MAX + 5
+
+
+def test_no_step_of_reading_a_store_decodes_more_than_a_few_nodes(
+    store: MemoryStore, session: MemorySession, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller that is elected reads ten thousand partitions, and its broker serves meanwhile."""
+    run(found_cluster(SeededChance(1)))
+    state = PartitionImage((1,), (1,), 1)
+    for number in range(2 * READS_MAX):
+        name = f"t{number}"
+        nodes: list[WriteOperation] = [
+            Create(paths.topic(name), codec.encode_topic(UUID(int=number + 1), {0: state})),
+            Create(paths.topic_config(name), codec.encode_config({"retention.ms": "7"})),
+            *(Create(path) for path in (paths.partitions(name), paths.partition(name, 0))),
+            Create(paths.partition_state(name, 0), codec.encode_state(state, 1)),
+        ]
+        assert isinstance(store.engine.apply(session.session_id, Multi(tuple(nodes))).result, Committed)
+    decoded: Counter[str] = Counter()
+
+    def count(name: str) -> None:
+        decode = getattr(codec, name)
+
+        def counted(data: bytes) -> object:
+            decoded[name] += 1
+            decoded["in this step"] += 1
+            return decode(data)
+
+        monkeypatch.setattr(codec, name, counted)
+
+    for name in ("decode_topic", "decode_state", "decode_config"):
+        count(name)
+    process, image, longest = load_image(), ClusterImage(), 0
+    answer: Result | None = None
+    while not image.topics:
+        try:
+            operation = process.send(answer) if answer is not None else next(process)
+        except StopIteration as end:
+            image, operation = end.value, None
+        longest = max(longest, decoded.pop("in this step", 0))
+        answer = None
+        if operation is not None:
+            answer = store.engine.apply(session.session_id, operation).result
+    assert len(image.topics) == 2 * READS_MAX
+    assert decoded == dict.fromkeys(("decode_topic", "decode_state", "decode_config"), 2 * READS_MAX)
+    assert longest <= ITEMS_PER_STEP

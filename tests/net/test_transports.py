@@ -212,6 +212,16 @@ class InWorld(Client):
         self._stream = Stream(self._world.links, self, (CLIENT_HOST, CLIENT_PORT), (CLIENT_HOST, 1), CLIENTS)
         self._world.links.add(self._stream)
 
+    @property
+    def has_room(self) -> bool:
+        return True
+
+    def on_open(self) -> None:
+        """It begins by sending."""
+
+    def on_taken(self, count: int) -> None:
+        """Not of interest here."""
+
     def on_bytes(self, data: bytes) -> None:
         self.arrived(data)
 

@@ -10,7 +10,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import RunSteps, deliver, exhaust
-from odradek.base.ids import NO_TOPIC_ID, TopicPartition
+from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.metadata.image import (
     BrokerImage,
@@ -74,6 +74,32 @@ class RecordedEffects:
 
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
         self.failed_directories.append((directory, is_last))
+
+
+class FakeQuota:
+    """A `ReplicationQuota` that is exceeded when a test says so, and throttles what `listed` says."""
+
+    def __init__(
+        self, listed: Callable[[TopicPartition], bool] = lambda named: True, *, is_over: bool = False
+    ) -> None:
+        self.listed = listed
+        self.is_over = is_over
+        self.free_at_ms = 0
+        self.recorded: list[tuple[TopicPartition, int]] = []
+        """What was counted of listed partitions."""
+
+    def throttles(self, topic_partition: TopicPartition, config: TopicConfig) -> bool:
+        return self.listed(topic_partition)
+
+    def record(self, topic_partition: TopicPartition, config: TopicConfig, size_bytes: int) -> None:
+        if size_bytes > 0 and self.listed(topic_partition):
+            self.recorded.append((topic_partition, size_bytes))
+
+    def is_exceeded(self) -> bool:
+        return self.is_over
+
+    def frees_at_ms(self) -> int:
+        return self.free_at_ms
 
 
 class Answers(Generic[T]):
@@ -195,12 +221,22 @@ class ReplicaBench:
         version: int = 0,
         controller_epoch: int = 1,
         topic_id: UUID = NO_TOPIC_ID,
+        elr: Sequence[int] = (),
+        unclean_epoch: int = NO_EPOCH,
     ) -> RoleChanges:
         """A LeaderAndIsr for one partition; by default for the next leader epoch."""
         if epoch is None:
             hosted = self.manager.partition(topic_partition)
             epoch = 0 if hosted is None else hosted.leader_epoch + 1
-        state = PartitionImage(tuple(replicas or isr), tuple(isr), leader, epoch, version)
+        state = PartitionImage(
+            tuple(replicas or isr),
+            tuple(isr),
+            leader,
+            epoch,
+            version,
+            elr=tuple(elr),
+            unclean_epoch=unclean_epoch,
+        )
         self.make_known(topic_partition, state)
         wanted = LeaderAndIsrPartition(topic_partition, topic_id, state, is_new=True)
         order = LeaderAndIsr(HERE, controller_epoch, 0, (wanted,), ())

@@ -8,23 +8,15 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.replication import FetchParams, Isolation, PartitionFetch, params_for_follower
-from tests.replication.replica_bench import BATCH_BYTES, ConsumeOptions, FetchAnswers, ReplicaBench
+from tests.replication.replica_bench import BATCH_BYTES, ConsumeOptions, FakeQuota, FetchAnswers, ReplicaBench
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 BIG = 1 << 20
 
 
-class Quota:
-    """A quota for the followers of p1, used up or not."""
-
-    def __init__(self) -> None:
-        self.exceeded = True
-
-    def is_exceeded(self) -> bool:
-        return self.exceeded
-
-    def throttles(self, topic_partition: TopicPartition, replica_id: int) -> bool:
-        return topic_partition == p1
+def quota_of_p1() -> FakeQuota:
+    """A quota for the followers of p1, used up."""
+    return FakeQuota(lambda named: named == p1, is_over=True)
 
 
 # --- F1
@@ -329,23 +321,24 @@ def test_a_second_read_that_fails_says_so(bench: ReplicaBench) -> None:
 def test_a_throttled_follower_is_given_nothing_and_waits(bench: ReplicaBench) -> None:
     """F8: quota exceeded, in the list, and not in the ISR."""
     bench.order(p1, isr=(1,), replicas=(1, 2))
-    quota = Quota()
+    quota = quota_of_p1()
     bench.produce(p1, acks=1)
     answers = bench.follow(2, {p1: 0}, quota=quota)
     assert not answers.is_answered
     bench.log(p1).roll()
     bench.produce(p1, acks=1)
     assert not answers.is_answered
-    quota.exceeded = False
+    quota.is_over = False
     bench.produce(p1, acks=1)
     assert len(answers.only[0].records) == BATCH_BYTES, "a read ends with its segment"
+    assert quota.recorded == [(p1, BATCH_BYTES)], "what was sent, once"
 
 
 def test_a_follower_in_sync_is_never_throttled(bench: ReplicaBench) -> None:
     """F8."""
     bench.order(p1, isr=(1, 2))
     bench.produce(p1, acks=1)
-    assert len(bench.follow(2, {p1: 0}, quota=Quota()).only[0].records) == 100
+    assert len(bench.follow(2, {p1: 0}, quota=quota_of_p1()).only[0].records) == 100
 
 
 def diverging_fetch(

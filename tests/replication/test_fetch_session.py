@@ -13,31 +13,31 @@ from odradek.replication.fetch_session import (
     FetchAnswer,
     FetchSession,
     IncrementalFetch,
-    SessionKey,
     SessionlessFetch,
-    SessionPartition,
     epoch_after,
     key_of,
-    resolve_names,
+    note_sent,
 )
 from odradek.storage import EpochEnd
+from odradek.timer.watchers import Watchers
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 KNOWN = FetchOutcome(high_watermark=5, last_stable_offset=4, log_start_offset=1)
 
 
 def session_of(*partitions: TopicPartition) -> FetchSession:
-    known: dict[SessionKey, SessionPartition] = {}
+    session = FetchSession(77, Watchers(), 0, is_follower=False, uses_topic_ids=False)
     for partition in partitions:
-        fetch = PartitionFetch(partition, 0, 1000)
-        known[key_of(fetch)] = SessionPartition(
-            fetch, KNOWN.high_watermark, KNOWN.last_stable_offset, KNOWN.log_start_offset
-        )
-    return FetchSession(77, False, False, 0, 0, partitions=known)
+        note_sent(session.add(PartitionFetch(partition, 0, 1000)), KNOWN)
+    return session
+
+
+def order_of(session: FetchSession) -> list[TopicPartition]:
+    return [partition.fetch.topic_partition for partition in session.news.in_order()]
 
 
 def answer(session: FetchSession, *outcomes: FetchOutcome) -> FetchAnswer:
-    return IncrementalFetch(session).answer(outcomes)
+    return IncrementalFetch(session).answer(list(zip(session.news.in_order(), outcomes, strict=True)))
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,7 @@ def test_partitions_with_records_are_read_last_the_next_time() -> None:
     session = session_of(p1, p2, p3)
     quiet, full = KNOWN, replace(KNOWN, records=b"x")
     answer(session, full, quiet, full)
-    order = [fetch.topic_partition for fetch in IncrementalFetch(session).fetches]
-    assert order == [p2, p1, p3]
+    assert order_of(session) == [p2, p1, p3]
 
 
 def test_partitions_are_added_changed_and_forgotten() -> None:
@@ -90,7 +89,7 @@ def test_partitions_are_added_changed_and_forgotten() -> None:
     session.change(
         [PartitionFetch(p2, 40, 500), PartitionFetch(p3, 7, 500)], [("flights", 1), ("flights", 9)]
     )
-    fetches = IncrementalFetch(session).fetches
+    fetches = [partition.fetch for partition in session.news.in_order()]
     assert [(fetch.topic_partition, fetch.fetch_offset) for fetch in fetches] == [(p2, 40), (p3, 7)]
     assert session.partitions["flights", 2].high_watermark == 5
     assert session.partitions["flights", 3].high_watermark == -1
@@ -100,9 +99,11 @@ def test_a_partition_forgotten_while_its_fetch_waited_stays_forgotten() -> None:
     """F10."""
     session = session_of(p1, p2)
     waiting = IncrementalFetch(session)
+    one, other = session.news.in_order()
     session.change([], [("flights", 1)])
-    waiting.answer([replace(KNOWN, records=b"x"), KNOWN])
+    waiting.answer([(one, replace(KNOWN, records=b"x")), (other, KNOWN)])
     assert list(session.partitions) == [("flights", 2)]
+    assert order_of(session) == [p2]
 
 
 def test_an_answer_overtaken_by_another_request_is_void() -> None:
@@ -110,7 +111,8 @@ def test_an_answer_overtaken_by_another_request_is_void() -> None:
     session = session_of(p1)
     waiting = IncrementalFetch(session)
     session.expected_epoch = 2
-    told = waiting.answer([FetchOutcome(records=b"x")])
+    (partition,) = session.news.in_order()
+    told = waiting.answer([(partition, FetchOutcome(records=b"x"))])
     assert (told.error_code, list(told.partitions)) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, [])
 
 
@@ -128,10 +130,26 @@ def test_epochs_wrap_to_one() -> None:
 
 def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes() -> None:
     """F10: Fetch >= 13 may ask for a topic before this broker has heard of it."""
-    early = SessionPartition(PartitionFetch(TopicPartition("", 3), 0, 1000, topic_id=UUID(int=7)))
-    never = SessionPartition(PartitionFetch(TopicPartition("", 4), 0, 1000, topic_id=UUID(int=8)))
-    keys = [key_of(one.fetch) for one in (early, never)]
-    resolve_names([early, never], {UUID(int=7): "flights"}.get)
+    watchers: Watchers[TopicPartition] = Watchers()
+    session = FetchSession(77, watchers, 0, is_follower=False, uses_topic_ids=True)
+    early = session.add(PartitionFetch(TopicPartition("", 3), 0, 1000, topic_id=UUID(int=7)))
+    never = session.add(PartitionFetch(TopicPartition("", 4), 0, 1000, topic_id=UUID(int=8)))
+    keys = list(session.partitions)
+    session.resolve_names({UUID(int=7): "flights"}.get)
     assert early.fetch.topic_partition == p3
     assert never.fetch.topic_partition == TopicPartition("", 4)
     assert [key_of(one.fetch) for one in (early, never)] == keys
+    assert watchers.standing == {p3: [early]}
+    session.change([], keys)
+    assert watchers.standing == {}
+
+
+def test_a_topic_known_by_another_name_has_events_under_that_name() -> None:
+    """F10: an id that this broker no longer knows, and knows again later."""
+    watchers: Watchers[TopicPartition] = Watchers()
+    session = FetchSession(77, watchers, 0, is_follower=False, uses_topic_ids=True)
+    partition = session.add(PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7)))
+    session.change([PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=UUID(int=7))], ())
+    assert watchers.standing == {}
+    session.change([PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7))], ())
+    assert watchers.standing == {p1: [partition]}

@@ -8,8 +8,9 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId, TopicPartition
-from odradek.replication import FetchOutcome, FetchParams, PartitionFetch
+from odradek.replication import FetchOutcome, PartitionFetch
 from odradek.replication.fetch_session import (
     FetchContext,
     FullFetch,
@@ -18,7 +19,7 @@ from odradek.replication.fetch_session import (
     SessionlessFetch,
 )
 from odradek.replication.fetch_session_cache import EVICTION_MS, FetchSessionCache
-from tests.replication.replica_bench import ReplicaBench
+from odradek.timer.watchers import Watchers
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 TOPIC_ID = UUID(int=7)
@@ -28,17 +29,27 @@ def asks(count: int) -> list[PartitionFetch]:
     return [PartitionFetch(TopicPartition("flights", number), 0, 1000) for number in range(count)]
 
 
+def fetches_of(context: FetchContext) -> Sequence[PartitionFetch]:
+    """What it reads, where nothing is settled."""
+    if isinstance(context, SessionlessFetch):
+        return context.fetches
+    return [partition.fetch for partition in context.session.news.in_order()]
+
+
 class Sessions:
     """A cache, and clients that fetch through it."""
 
     def __init__(self, slots: int = 1000, partitions_max: int = 1000) -> None:
         self.clock = ManualClock()
+        self.watchers: Watchers[TopicPartition] = Watchers()
         self.names: dict[TopicId, str] = {}
         self.cache = FetchSessionCache(
             slots,
             clock=self.clock,
             chance=SeededChance(1),
             name_of=self.names.get,
+            events=self.watchers,
+            run_steps=exhaust,
             partitions_max=partitions_max,
         )
 
@@ -56,7 +67,7 @@ class Sessions:
         found = self.cache.context(
             session_id, epoch, fetches, forgotten, is_follower=is_follower, uses_topic_ids=uses_topic_ids
         )
-        return found if isinstance(found, ErrorCode) else len(found.fetches)
+        return found if isinstance(found, ErrorCode) else len(fetches_of(found))
 
     def context(
         self,
@@ -76,6 +87,7 @@ class Sessions:
 
     def open(self, partitions: int = 1, *, session_id: int = 0, is_follower: bool = False) -> int:
         context = self.context(session_id, 0, asks(partitions), is_follower=is_follower)
+        assert isinstance(context, FullFetch)
         return context.answer([FetchOutcome() for _ in context.fetches]).session_id
 
 
@@ -134,7 +146,8 @@ def test_the_first_answer_is_full_and_the_next_one_tells_only_news(sessions: Ses
     assert len(told.partitions) == 2
     context = sessions.context(told.session_id, 1)
     assert isinstance(context, IncrementalFetch)
-    told = context.answer([FetchOutcome(high_watermark=5), FetchOutcome(high_watermark=7)])
+    outcomes = [FetchOutcome(high_watermark=5), FetchOutcome(high_watermark=7)]
+    told = context.answer(list(zip(context.session.news.in_order(), outcomes, strict=True)))
     assert [outcome.high_watermark for _, outcome in told.partitions] == [7]
 
 
@@ -142,6 +155,7 @@ def test_a_session_that_forgot_everything_is_closed(sessions: Sessions) -> None:
     """F10."""
     session_id = sessions.open(1)
     context = sessions.context(session_id, 1, (), [("flights", 0)])
+    assert isinstance(context, SessionlessFetch)
     assert context.answer([]).session_id == 0
     assert len(sessions.cache) == 0
 
@@ -160,10 +174,12 @@ def test_names_and_ids_do_not_mix_within_a_session(sessions: Sessions) -> None:
 def test_a_topic_that_becomes_known_is_fetched_by_its_name(sessions: Sessions) -> None:
     fetch = PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=TOPIC_ID)
     context = sessions.context(0, 0, [fetch], uses_topic_ids=True)
+    assert isinstance(context, FullFetch)
     session_id = context.answer([FetchOutcome(ErrorCode.UNKNOWN_TOPIC_ID)]).session_id
     sessions.names[TOPIC_ID] = "flights"
     context = sessions.context(session_id, 1, uses_topic_ids=True)
-    assert context.fetches[0].topic_partition == p1
+    assert [fetch.topic_partition for fetch in fetches_of(context)] == [p1]
+    assert list(sessions.watchers.standing) == [p1], "its events are passed on from now on"
 
 
 # --- eviction
@@ -231,28 +247,8 @@ def test_all_sessions_together_hold_a_bounded_number_of_partitions() -> None:
     assert (len(sessions.cache), sessions.cache.partitions) == (0, 0)
 
 
-def test_an_incremental_fetch_waits_for_all_partitions_of_its_session(
-    sessions: Sessions, bench: ReplicaBench
-) -> None:
-    """F10, F1, F6: although the request names none; the answer holds the one with records."""
-    for number in range(3):
-        bench.order(TopicPartition("flights", number))
-    params = FetchParams(max_wait_ms=500)
-    context = sessions.context(0, 0, asks(3))
-    told = context.answer(bench.fetch(FetchParams(), *context.fetches).only)
-    assert len(told.partitions) == 3
-
-    context = sessions.context(told.session_id, 1)
-    waiting = bench.fetch(params, *context.fetches)
-    assert not waiting.is_answered
-    bench.produce(p2)
-    told = context.answer(waiting.only)
-    assert [(fetch.topic_partition, len(outcome.records)) for fetch, outcome in told.partitions] == [
-        (p2, 100)
-    ]
-
-    moved_on = PartitionFetch(p2, 1, 1000)
-    context = sessions.context(told.session_id, 2, [moved_on])
-    waiting = bench.fetch(params, *context.fetches)
-    bench.pass_time(500)
-    assert list(context.answer(waiting.only).partitions) == []
+def test_a_session_that_ends_leaves_no_entry_behind(sessions: Sessions) -> None:
+    """F10: closed, replaced or evicted, it receives no events any more."""
+    sessions.open(3)
+    sessions.open(2, session_id=sessions.open(3))
+    assert sorted(len(entries) for entries in sessions.watchers.standing.values()) == [1, 2, 2]

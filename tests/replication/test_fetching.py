@@ -60,16 +60,20 @@ def outcome(
         ([outcome(60), outcome(39)], 1, True),
         ([outcome(60), outcome(39)], 0, False),
         ([outcome(60), outcome(40)], 1, False),
-        ([], 1, False),
         ([outcome(), outcome(code=ErrorCode.OFFSET_OUT_OF_RANGE)], 1, False),
         ([outcome(diverging=EpochEnd(1, 5)), outcome()], 1, False),
         ([outcome(preferred=2)], 1, False),
     ],
-    ids=["too little", "no wish to wait", "enough", "nothing named", "error", "diverged", "another replica"],
+    ids=["too little", "no wish to wait", "enough", "error", "diverged", "another replica"],
 )
 def test_what_is_parked(outcomes: list[FetchOutcome], max_wait_ms: int, waits: bool) -> None:
     """F1: by the sum over all partitions, unless one of them has something to tell."""
     assert may_wait(FetchParams(max_wait_ms=max_wait_ms, min_bytes=100), outcomes) is waits
+
+
+def test_a_fetch_of_nothing_is_answered_at_once(bench: ReplicaBench) -> None:
+    """F1: it names no partition."""
+    assert bench.fetch(FetchParams(max_wait_ms=500)).only == []
 
 
 def test_an_errored_partition_answers_the_whole_fetch_at_once(bench: ReplicaBench) -> None:

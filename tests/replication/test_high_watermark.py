@@ -43,7 +43,7 @@ def candidate(
 def test_who_counts(in_isr: bool, live: bool, caught_up_ago_ms: int | None) -> None:
     """R7: a member of the ISR always; another while it lives and was caught up within the lag time."""
     caught_up_ms = NEVER_MS if caught_up_ago_ms is None else NOW_MS - caught_up_ago_ms
-    remote = RemoteReplica(2, LogPosition(7, 0, 700), last_caught_up_ms=caught_up_ms)
+    remote = RemoteReplica(2, LogPosition(7, 0, 700), noted_caught_up_ms=caught_up_ms)
     found = candidate([remote], (1, 2) if in_isr else (1,), (1, 2) if live else (1,))
     counts = in_isr or (live and caught_up_ago_ms in (0, LAG_MS))
     assert found.offset == (7 if counts else 10)

@@ -22,7 +22,7 @@ NOW_MS = 50_000
 
 def remote(broker_id: int = 2, log_end: int = 90, caught_up_ms: int = NEVER_MS) -> RemoteReplica:
     position = UNKNOWN_POSITION if log_end < 0 else LogPosition(log_end, 0, log_end)
-    return RemoteReplica(broker_id, position, last_caught_up_ms=caught_up_ms)
+    return RemoteReplica(broker_id, position, noted_caught_up_ms=caught_up_ms)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_replica_that_died_before_it_joined_holds_nothing_back(
     """R7, R14: on a partition without traffic the round finds it; the produce does not expire."""
     bench.order(p1, isr=(1,), replicas=(1, 2))
     bench.follow(2, {p1: 0}, max_wait_ms=0)
-    maintenance.on_failed(bench.effects.isr_writes.pop())
+    maintenance.on_lost_race(bench.effects.isr_writes.pop(), StoredState(1, 0, 1, (1,), 1))
     produce = bench.produce(p1, timeout_ms=60_000)
     exhaust(maintenance.expire())
     assert not produce.is_answered
@@ -168,6 +168,7 @@ def test_a_lost_race_that_finds_our_own_data_is_a_success(
     lagging(bench)
     exhaust(maintenance.expire())
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(1, 0, 1, (1, 2), 12))
+    assert bench.manager.meters.isr_update_failures == 0
     assert (isr(bench), bench.leadership(p1).state_version) == ((1, 2), 12)
     assert bench.manager.meters.isr_shrinks == 1
 
@@ -179,6 +180,7 @@ def test_a_lost_race_in_the_same_epoch_is_tried_again_on_the_version_found(
     lagging(bench)
     exhaust(maintenance.expire())
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(1, 0, 1, (1, 2, 3), 12))
+    assert bench.manager.meters.isr_update_failures == 1
     assert isr(bench) == (1, 2, 3)
     exhaust(maintenance.expire())
     assert bench.effects.isr_writes[1].state_version == 12
@@ -191,6 +193,7 @@ def test_a_newer_leader_or_controller_ends_isr_changes_until_leader_and_isr(
     lagging(bench)
     exhaust(maintenance.expire())
     maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(2, 1, 1, (2,), 12))
+    assert bench.manager.meters.isr_update_failures == 1
     exhaust(maintenance.expire())
     assert len(bench.effects.isr_writes) == 1
     bench.order(p1, isr=(1, 2, 3), epoch=2, version=13)
@@ -206,6 +209,7 @@ def test_a_store_out_of_reach_changes_nothing_and_is_tried_again(
     lagging(bench)
     exhaust(maintenance.expire())
     maintenance.on_failed(bench.effects.isr_writes[0])
+    assert bench.manager.meters.isr_update_failures == 1
     assert isr(bench) == (1, 2, 3)
     exhaust(maintenance.expire())
     assert len(bench.effects.isr_writes) == 2
@@ -222,9 +226,66 @@ def test_an_answer_from_an_epoch_that_is_over_is_ignored(
     maintenance.on_written(change, 8)
     maintenance.on_lost_race(change, StoredState(1, 0, 1, (1, 2), 12))
     maintenance.on_failed(change)
+    assert bench.manager.meters.isr_update_failures == 0
     assert isr(bench) == (1, 2, 3)
     bench.order(p1, leader=2, isr=(2, 1), epoch=2)
     maintenance.on_written(change, 8)
     bench.stop(p1)
     maintenance.on_written(change, 8)
     assert bench.manager.meters.isr_shrinks == 0
+
+
+def test_the_state_that_a_lost_race_finds_is_taken_over(
+    bench: ReplicaBench, maintenance: IsrMaintenance
+) -> None:
+    """R2, R7: it is an earlier write of this leader, whose answer was lost."""
+    produce = lagging(bench)
+    exhaust(maintenance.expire())
+    maintenance.on_lost_race(bench.effects.isr_writes[0], StoredState(1, 0, 1, (1,), 12))
+    bench.run_turns()
+    assert (isr(bench), produce.only[p1].error_code) == ((1,), ErrorCode.NONE)
+
+
+@pytest.mark.parametrize("has_joined", [False, True])
+def test_a_joining_that_was_not_answered_is_cleared_up_by_the_next_round(
+    bench: ReplicaBench, maintenance: IsrMaintenance, has_joined: bool
+) -> None:
+    """R2, R7: until then the follower counts for HW, also a dead one: the store may hold the ISR with it."""
+    bench.order(p1, isr=(1,), replicas=(1, 2))
+    bench.follow(2, {p1: 0}, max_wait_ms=0)
+    maintenance.on_failed(bench.effects.isr_writes.pop())
+    produce = bench.produce(p1, timeout_ms=120_000)
+    bench.pass_time(LAG_MS + 1)
+    exhaust(maintenance.expire())
+    change = bench.effects.isr_writes.pop()
+    assert (change.new_isr, bench.log(p1).high_watermark.offset) == ((1,), 0)
+    if has_joined:
+        maintenance.on_lost_race(change, StoredState(1, 0, 1, (1, 2), 1))
+        assert (isr(bench), bench.log(p1).high_watermark.offset) == ((1, 2), 0)
+        bench.pass_time(LAG_MS + 1)
+        exhaust(maintenance.expire())
+        change = bench.effects.isr_writes.pop()
+    maintenance.on_written(change, 2)
+    bench.run_turns()
+    assert (isr(bench), produce.only[p1].error_code) == ((1,), ErrorCode.NONE)
+    assert bench.effects.isr_writes == []
+
+
+def test_hw_stands_while_there_is_an_elr(bench: ReplicaBench, maintenance: IsrMaintenance) -> None:
+    """R7, R15e: its members have what is below HW now; at min ISR the store forgets them before HW moves."""
+    bench.order(p1, isr=(1,), elr=(2,), replicas=(1, 2))
+    produce = bench.produce(p1, timeout_ms=60_000)
+    assert bench.partition(p1).is_under_min_isr is False
+    assert bench.log(p1).high_watermark.offset == 0
+    exhaust(maintenance.expire())
+    (change,) = bench.effects.isr_writes
+    assert (change.new_isr, change.new_elr) == ((1,), ())
+    assert bench.log(p1).high_watermark.offset == 0
+    maintenance.on_written(change, 8)
+    bench.run_turns()
+    assert bench.log(p1).high_watermark.offset == 1
+    assert produce.only[p1].error_code is ErrorCode.NONE
+    meters = bench.manager.meters
+    assert (meters.isr_shrinks, meters.isr_expansions) == (0, 0), "nobody left or joined"
+    exhaust(maintenance.expire())
+    assert len(bench.effects.isr_writes) == 1

@@ -1,9 +1,13 @@
 """What one epoch of leading knows and decides; the log's offsets are arguments."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pytest
 
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata.image import BrokerImage, BrokerRegistered, ClusterImage, PartitionImage
+from odradek.replication import StoredState
 from odradek.replication.leadership import Leadership
 from odradek.replication.remote_replica import NEVER_MS
 from odradek.storage import LogPosition
@@ -11,6 +15,7 @@ from odradek.storage.positions import UNKNOWN_POSITION
 
 p1 = TopicPartition("flights", 1)
 NOW_MS, LAG_MS = 100_000, 10_000
+LATE_MS = NOW_MS + LAG_MS + 1
 
 
 def at(offset: int) -> LogPosition:
@@ -20,14 +25,21 @@ def at(offset: int) -> LogPosition:
 def leading(
     isr: tuple[BrokerId, ...] = (1, 2),
     *,
+    elr: tuple[BrokerId, ...] = (),
     replicas: tuple[BrokerId, ...] = (1, 2, 3),
     live: tuple[BrokerId, ...] = (1, 2, 3),
     epoch_start: int = 5,
+    epochs: Mapping[BrokerId, int] = MappingProxyType({}),
 ) -> Leadership:
-    """Broker 1 leads under epoch 4, which began at offset 5; the stored state has version 7."""
+    """Broker 1 leads under epoch 4, which began at offset 5; the stored state has version 7.
+
+    `epochs` are the registrations' epochs, as far as they are known.
+    """
     cluster = ClusterImage()
-    cluster.apply_all(BrokerRegistered(BrokerImage(broker_id, ())) for broker_id in live)
-    state = PartitionImage(replicas, isr, 1, 4, 7)
+    cluster.apply_all(
+        BrokerRegistered(BrokerImage(broker_id, (), epoch=epochs.get(broker_id, -1))) for broker_id in live
+    )
+    state = PartitionImage(replicas, isr, 1, 4, 7, elr=elr)
     return Leadership(p1, 1, state, epoch_start, cluster, NOW_MS, LAG_MS)
 
 
@@ -56,10 +68,10 @@ def test_a_joining_member_counts_at_once_and_a_leaving_one_until_it_is_written()
     """R7."""
     joining = leading((1, 2))
     joining.remotes[3].note_fetch(at(6), 0, 9, NOW_MS)
-    assert joining.propose_expansion(3, high_watermark=6) is not None
+    assert joining.propose_expansion(3, high_watermark=6, min_isr=1) is not None
     assert (joining.counted_isr, joining.isr) == ((1, 2, 3), (1, 2))
     leaving = leading((1, 2))
-    assert leaving.propose_shrink(9, NOW_MS + LAG_MS + 1) is not None
+    assert leaving.propose_shrink(9, LATE_MS, 1) is not None
     assert leaving.counted_isr == (1, 2)
     leaving.isr_written(8)
     assert len(leaving.counted_isr) == 1, "the shrink is known now"
@@ -68,7 +80,7 @@ def test_a_joining_member_counts_at_once_and_a_leaving_one_until_it_is_written()
 
 def test_a_change_names_what_it_replaces() -> None:
     """R2: it is written on the version that is known, and void in another epoch."""
-    change = leading((1, 2)).propose_shrink(9, NOW_MS + LAG_MS + 1)
+    change = leading((1, 2)).propose_shrink(9, LATE_MS, 1)
     assert change is not None
     assert (change.leader_id, change.leader_epoch, change.state_version) == (1, 4, 7)
     assert (change.old_isr, change.new_isr, change.is_expansion) == ((1, 2), (1,), False)
@@ -78,22 +90,81 @@ def test_one_write_is_in_flight() -> None:
     """R2, R3: neither another shrink nor an expansion beside it."""
     leadership = leading((1, 2))
     leadership.remotes[3].note_fetch(at(9), 0, 9, NOW_MS)
-    assert leadership.propose_expansion(3, high_watermark=9) is not None
-    assert leadership.propose_shrink(9, NOW_MS + LAG_MS + 1) is None
-    assert leadership.propose_expansion(3, high_watermark=9) is None
+    assert leadership.propose_expansion(3, high_watermark=9, min_isr=1) is not None
+    assert leadership.propose_shrink(9, LATE_MS, 1) is None
+    assert leadership.propose_expansion(3, high_watermark=9, min_isr=1) is None
 
 
-@pytest.mark.parametrize("freeze", [True, False])
-def test_what_was_not_written_is_proposed_again_unless_another_decides(freeze: bool) -> None:
-    """R2: on the version that was found; frozen until LeaderAndIsr brings the next epoch."""
+def test_what_was_not_written_is_proposed_again_on_the_version_that_was_found() -> None:
+    """R2"""
     leadership = leading((1, 2))
-    late_ms = NOW_MS + LAG_MS + 1
-    assert leadership.propose_shrink(9, late_ms) is not None
-    leadership.isr_not_written(12, freeze=freeze)
+    assert leadership.propose_shrink(9, LATE_MS, 1) is not None
+    leadership.isr_found(StoredState(1, 4, 1, (1, 2), 12))
     assert leadership.isr == (1, 2)
-    again = leadership.propose_shrink(9, late_ms)
-    assert (again is None) is freeze
-    assert again is None or again.state_version == 12
+    again = leadership.propose_shrink(9, LATE_MS, 1)
+    assert again is not None
+    assert again.state_version == 12
+
+
+def test_a_leader_that_is_superseded_proposes_nothing_more() -> None:
+    """R2: until LeaderAndIsr brings the next epoch."""
+    leadership = leading((1, 2))
+    assert leadership.propose_shrink(9, LATE_MS, 1) is not None
+    leadership.isr_superseded()
+    assert leadership.propose_shrink(9, LATE_MS, 1) is None
+
+
+def test_a_member_whose_joining_was_not_answered_counts_until_the_store_is_known() -> None:
+    """R7: the store may hold the ISR with it, and then it may be elected."""
+    leadership = leading((1, 2))
+    leadership.remotes[3].note_fetch(at(9), 0, 9, NOW_MS)
+    assert leadership.propose_expansion(3, high_watermark=9, min_isr=1) is not None
+    leadership.isr_unanswered()
+    assert (leadership.isr, leadership.counted_isr) == ((1, 2), (1, 2, 3))
+    assert leadership.propose_expansion(3, high_watermark=9, min_isr=1) is not None
+    leadership.isr_found(StoredState(1, 4, 1, (1, 2, 3), 8))
+    assert (leadership.isr, leadership.counted_isr) == ((1, 2, 3), (1, 2, 3))
+    assert leadership.propose_shrink(9, LATE_MS, 1) is not None
+    leadership.isr_written(9)
+    assert (leadership.isr, leadership.counted_isr) == ((1, 3), (1, 3)), "broker 3 alone was equal"
+
+
+@pytest.mark.parametrize(
+    ("isr", "elr", "min_isr", "new_isr", "new_elr"),
+    [
+        pytest.param((1, 2), (), 1, (1,), (), id="still at min ISR"),
+        pytest.param((1, 2), (), 2, (1,), (2,), id="below min ISR by this"),
+        pytest.param((1, 2), (3,), 3, (1,), (3, 2), id="further below it"),
+        pytest.param((1,), (2,), 2, None, None, id="nothing changes"),
+        pytest.param((1,), (2,), 1, (1,), (), id="at min ISR, for that was lowered"),
+    ],
+)
+def test_the_elr_goes_with_the_isr(
+    isr: tuple[BrokerId, ...],
+    elr: tuple[BrokerId, ...],
+    min_isr: int,
+    new_isr: tuple[BrokerId, ...] | None,
+    new_elr: tuple[BrokerId, ...] | None,
+) -> None:
+    """R15e: who takes the ISR below min ISR may lead; the ELR is emptied at min ISR."""
+    leadership = leading(isr, elr=elr)
+    change = leadership.propose_shrink(9, LATE_MS, min_isr)
+    if change is None:
+        assert new_isr is None
+        return
+    assert (change.new_isr, change.new_elr) == (new_isr, new_elr)
+    leadership.isr_written(8)
+    assert (leadership.isr, leadership.elr) == (new_isr, new_elr)
+
+
+def test_joining_empties_the_elr_at_min_isr() -> None:
+    """R15e: and only there."""
+    for min_isr, elr in ((2, ()), (3, (2,))):
+        leadership = leading((1,), elr=(2,))
+        leadership.remotes[3].note_fetch(at(9), 0, 9, NOW_MS)
+        change = leadership.propose_expansion(3, high_watermark=9, min_isr=min_isr)
+        assert change is not None
+        assert (change.new_isr, change.new_elr) == ((1, 3), elr)
 
 
 @pytest.mark.parametrize(
@@ -112,16 +183,29 @@ def test_who_joins(broker_id: BrokerId, log_end: int, live: tuple[BrokerId, ...]
     remote = leadership.remotes.get(broker_id)
     if remote is not None:
         remote.note_fetch(at(log_end), 0, 9, NOW_MS)
-    change = leadership.propose_expansion(broker_id, high_watermark=6)
+    change = leadership.propose_expansion(broker_id, high_watermark=6, min_isr=1)
     assert (change is not None) is joins
     assert change is None or change.new_isr == (1, 2, broker_id)
+
+
+@pytest.mark.parametrize(
+    ("registered", "fetched", "joins"), [(7, 7, True), (8, 7, False), (7, 8, False), (7, -1, True)]
+)
+def test_a_follower_joins_under_the_epoch_that_is_registered(
+    registered: int, fetched: int, joins: bool
+) -> None:
+    """R16, KIP-903: a fetch of an earlier registration is late; one of a later one is early."""
+    leadership = leading((1, 2), epochs={3: registered})
+    leadership.remotes[3].note_fetch(at(6), 0, 9, NOW_MS)
+    change = leadership.propose_expansion(3, high_watermark=6, min_isr=1, broker_epoch=fetched)
+    assert (change is not None) is joins
 
 
 def test_a_follower_below_the_start_of_the_epoch_does_not_join() -> None:
     """R3: although it has all that is committed."""
     leadership = leading((1, 2), epoch_start=7)
     leadership.remotes[3].note_fetch(at(6), 0, 9, NOW_MS)
-    assert leadership.propose_expansion(3, high_watermark=3) is None
+    assert leadership.propose_expansion(3, high_watermark=3, min_isr=1) is None
 
 
 def test_the_low_watermark_is_the_least_log_start_of_the_living() -> None:

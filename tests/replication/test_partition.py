@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import TopicPartition
+from odradek.replication import StoredState
 from odradek.storage import LogPosition, Origin
 from odradek.storage.memory_files import Fault
 from tests.replication.replica_bench import BATCH_BYTES, ReplicaBench, batch_of
@@ -105,7 +106,9 @@ def test_an_isr_write_ends_once(bench: ReplicaBench) -> None:
     with pytest.raises(AssertionError, match="no ISR write"):
         leadership.isr_written(3)
     with pytest.raises(AssertionError, match="no ISR write"):
-        leadership.isr_not_written(3)
+        leadership.isr_found(StoredState(1, 0, 1, (1,), 3))
+    with pytest.raises(AssertionError, match="no ISR write"):
+        leadership.isr_unanswered()
 
 
 def test_hw_stays_where_it_is_on_a_disk_that_failed(bench: ReplicaBench) -> None:

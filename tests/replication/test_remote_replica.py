@@ -30,7 +30,7 @@ def test_an_older_catch_up_never_replaces_a_newer_one() -> None:
     """R10."""
     replica = RemoteReplica(2)
     replica.start_epoch(1000, in_sync=True)
-    replica.last_fetch_ms, replica.leader_end_at_last_fetch = 400, 5
+    replica.noted_fetch_ms, replica.leader_end_at_last_fetch = 400, 5
     assert fetch(replica, 5, 9, 1100) == 1000
 
 
@@ -40,6 +40,6 @@ def test_a_new_epoch_forgets_where_a_follower_was() -> None:
     fetch(replica, 100, 100, 10)
     replica.high_watermark_sent = 9
     replica.start_epoch(50, in_sync=True)
-    assert replica == RemoteReplica(2, UNKNOWN_POSITION, last_caught_up_ms=50)
+    assert replica == RemoteReplica(2, UNKNOWN_POSITION, noted_caught_up_ms=50)
     replica.start_epoch(60, in_sync=False)
     assert replica == RemoteReplica(2)

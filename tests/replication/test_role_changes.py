@@ -5,7 +5,8 @@ from uuid import UUID
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import NO_BROKER, TopicPartition
+from odradek.metadata.messages import LogEnd
 from tests.replication.replica_bench import ReplicaBench
 
 p1, p2 = TopicPartition("flights", 1), TopicPartition("flights", 2)
@@ -36,6 +37,23 @@ def test_a_partitions_epoch_must_rise(bench: ReplicaBench, epoch: int, expected:
     changes = bench.order(p1, leader=2, isr=(1, 2), epoch=epoch)
     assert changes.partition_errors == {p1: expected}
     assert (bench.partition(p1).leadership is None) == (expected is ErrorCode.NONE)
+
+
+def test_the_answer_says_where_the_logs_without_a_leader_end(bench: ReplicaBench) -> None:
+    """R15e: under the epoch that was obeyed, also to a controller whose order is not the first of it."""
+    bench.order(p1, isr=(1, 2), epoch=3)
+    bench.produce(p1, acks=1)
+    end = LogEnd(4, 3, 1)
+    assert bench.order(p1, leader=NO_BROKER, isr=(1, 2), epoch=4).log_ends == {p1: end}
+    again = bench.order(p1, leader=NO_BROKER, isr=(1, 2), epoch=4, controller_epoch=9)
+    assert (again.partition_errors, again.log_ends) == ({p1: ErrorCode.STALE_CONTROLLER_EPOCH}, {p1: end})
+    outdated = bench.order(p1, leader=NO_BROKER, isr=(1, 2), epoch=3, controller_epoch=9)
+    assert outdated.log_ends == {}, "it may append to the log in epoch 4 for all that controller knows"
+    assert bench.order(p1, leader=2, isr=(1, 2), epoch=5, controller_epoch=9).log_ends == {}
+    bench.manager.directory_failed("/data", "gone")
+    failed = bench.order(p1, leader=NO_BROKER, isr=(1, 2), epoch=6, controller_epoch=9)
+    assert failed.partition_errors == {p1: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert failed.log_ends == {}
 
 
 def test_a_broker_that_holds_no_replica_refuses(bench: ReplicaBench) -> None:

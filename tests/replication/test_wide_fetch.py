@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
-from odradek.replication import FetchOutcome, FetchParams, Partition, PartitionFetch, wide_fetch
+from odradek.replication import FetchOutcome, FetchParams, Partition, PartitionFetch, readable
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.reading import find_replica
 from odradek.replication.wide_fetch import WideFetch
@@ -54,7 +54,7 @@ def test_an_event_makes_it_look_at_one_partition(
         looked_at.append(fetch.topic_partition)
         return find_replica(hosted, params, fetch)
 
-    monkeypatch.setattr(wide_fetch, "find_replica", counted)
+    monkeypatch.setattr(readable, "find_replica", counted)
     for one in (PARTITIONS[5], PARTITIONS[5], PARTITIONS[7]):
         assert not answers.is_answered
         bench.produce(one, acks=1)

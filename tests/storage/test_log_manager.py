@@ -235,7 +235,9 @@ def test_a_failed_flush_takes_the_directory_offline_with_its_logs(broker: Broker
     manager = broker.start()
     for partition in ORDERS:
         manager.create(partition)
+    assert manager.offline_logs() == {}
     manager.fail_directory("/d2", "fsync failed")
+    assert manager.offline_logs() == dict.fromkeys((ORDERS[1], ORDERS[3], ORDERS[5]), "fsync failed")
     assert [one for one in ORDERS if manager.is_offline(one)] == [ORDERS[1], ORDERS[3], ORDERS[5]]
     assert manager.online_directories() == ["/d1"]
     assert manager.failed_directories() == {"/d2": "fsync failed"}

@@ -191,7 +191,7 @@ def test_a_marker_that_could_have_no_effect_is_refused(run: Run) -> None:
             pass
         """
     )
-    result.stdout.fnmatch_lines(["*takes neither odradek_broker nor*"])
+    result.stdout.fnmatch_lines(["*uses neither odradek_broker nor*"])
     result.assert_outcomes(errors=1)
 
 

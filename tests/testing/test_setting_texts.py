@@ -33,8 +33,8 @@ def test_values_become_the_texts_of_a_settings_file() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "fault"),
     [
-        ("num.partitions", timedelta(seconds=1), "num.partitions is no time"),
-        ("log.retention.hours", timedelta(minutes=90), "no whole number"),
+        ("num.partitions", timedelta(seconds=1), "num.partitions takes no timedelta"),
+        ("log.retention.hours", timedelta(minutes=90), "not a whole number"),
         ("num.partitions", None, "not None"),
     ],
 )

@@ -12,6 +12,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.client.admin import Admin
 from odradek.net.request_pipeline import ConnectionFailed
+from odradek.server.faults.rules import HELPERS_CLIENT_ID
 from odradek.testing import Broker
 from odradek.testing.deadline import WaitTimeout
 from odradek.wire.messages.describe_producers import (
@@ -324,8 +325,23 @@ def test_a_producer_is_forgotten(broker: Broker, topic: str) -> None:
     assert broker.faults.lose_producer_id(known.producer_id) == []
 
 
+def test_a_fault_for_all_clients_meets_one_that_is_called_odradek_and_not_the_brokers_own_verbs(
+    broker: Broker, topic: str
+) -> None:
+    with broker.faults.error("Metadata", "CLUSTER_AUTHORIZATION_FAILED") as fault:
+        broker.produce(topic, "a")
+        assert broker.wait_for(topic, 1)[0].text == "a"
+        assert fault.hits == 0
+        with (
+            Admin(broker.bootstrap_servers) as admin,
+            pytest.raises(ApiError, match="cluster authorization failed"),
+        ):
+            admin.list_topics([topic])
+        assert fault.hits == 1
+
+
 def test_a_restart_ends_all_faults(broker: Broker, topic: str) -> None:
-    broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", client="odradek")
+    broker.faults.error("Produce", "NOT_LEADER_OR_FOLLOWER", client=HELPERS_CLIENT_ID)
     with pytest.raises(ApiError, match="not leader or follower"):
         broker.produce(topic, "a")
     broker.restart()

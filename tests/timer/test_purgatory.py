@@ -157,6 +157,7 @@ def test_an_event_tries_all_of_its_key_and_drops_what_is_complete() -> None:
     assert bench.purgatory.check_and_complete("P1") == 2
     assert bench.log == ["Op3 completed", "Op1 completed", "Op2 completed"]
     assert bench.lists() == {"P1": "[Op0]", "P2": "[Op0, Op1✓, Op2✓, Op3✓]"}
+    assert [bench.purgatory.open_count_of(key) for key in ("P1", "P2", "P3")] == [1, 1, 0]
     assert (bench.purgatory.watched, bench.purgatory.delayed) == (5, 1)
     assert bench.purgatory.check_and_complete("P2") == 0
     assert bench.lists() == {"P1": "[Op0]", "P2": "[Op0]"}
@@ -368,7 +369,7 @@ def test_a_person_is_told_what_waits_and_for_what() -> None:
     bench.park("Op2", "P2")
     bench.park("Op3", "P3").force_complete()
     bench.pass_time(12)
-    described = bench.purgatory.describe()
+    described = list(bench.purgatory.describe())
     assert described == [
         WaitingOperation("scripted", ("P1", "P2"), 312, 188, "Op1 to hold"),
         WaitingOperation("scripted", ("P2",), 12, 988, "Op2 to hold"),
@@ -376,12 +377,23 @@ def test_a_person_is_told_what_waits_and_for_what() -> None:
     assert str(described[0]) == "scripted  P1, P2  waiting 312 ms, 188 ms left: Op1 to hold"
 
 
+def test_an_operation_that_is_completed_while_others_are_described_is_left_out() -> None:
+    """D7."""
+    bench = Bench()
+    bench.park("Op1", "P1")
+    second = bench.park("Op2", "P2")
+    described = bench.purgatory.describe()
+    assert next(described).waits_for == "Op1 to hold"
+    second.force_complete()
+    assert list(described) == []
+
+
 def test_time_left_is_never_negative() -> None:
     """D7 the deadline has passed and the timer has not run yet."""
     bench = Bench()
     bench.park("Op", "P1", delay_ms=5)
     bench.clock.advance(50)
-    assert bench.purgatory.describe()[0].time_left_ms == 0
+    assert next(bench.purgatory.describe()).time_left_ms == 0
 
 
 def test_a_completed_operation_is_kept_alive_by_its_lists_only() -> None:

@@ -11,6 +11,7 @@ TopicId: TypeAlias = UUID
 
 NO_BROKER: BrokerId = -1
 NO_EPOCH: LeaderEpoch = -1
+NO_BROKER_EPOCH = -1
 NO_OFFSET: Offset = -1
 NO_PRODUCER_ID: ProducerId = -1
 NO_TOPIC_ID: TopicId = UUID(int=0)

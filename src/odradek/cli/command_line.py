@@ -215,11 +215,11 @@ def _value(one: Argument, text: str) -> Any:  # noqa: ANN401 - whatever `kind` m
 
 
 def meant(word: str, known: Sequence[str]) -> str:
-    """Returns ` (is --partitions meant?)`, or an empty text if no known word is similar."""
+    """Returns ` (did you mean --partitions?)`, or an empty text if no known word is similar."""
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, 1)
-    return f" (is {close[0]} meant?)" if close else ""
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 # --- help
@@ -266,7 +266,7 @@ def _described(one: Argument) -> str:
     if one.choices:
         notes.append(f"one of {', '.join(one.choices)}")
     if one.many and one.is_option:
-        notes.append("may be given again")
+        notes.append("may be repeated")
     if one.variable:
         notes.append(f"else ${one.variable}")
     if one.shown_default:

@@ -14,10 +14,10 @@ TYPES = {"topic": TOPIC_RESOURCE, "broker": BROKER_RESOURCE, "group": GROUP_RESO
 ALL_BROKERS = "all"
 COLUMNS = (Column("setting"), Column("value"), Column("from"))
 
-KIND = positional("kind", "what has the settings", choices=tuple(TYPES))
+KIND = positional("kind", "the kind of thing that has the settings", choices=tuple(TYPES))
 NAME = positional(
     "name",
-    f"the topic's or group's name, or the broker's id ('{ALL_BROKERS}': what holds for all brokers)",
+    f"the topic's or group's name, or the broker's id ('{ALL_BROKERS}': settings for all brokers)",
     completes="named",
 )
 
@@ -39,7 +39,7 @@ def describe(options: Options) -> None:
     ]
     rows = matching(rows, options.filter, "setting")
     columns = (*COLUMNS, Column("meaning")) if options.explain else COLUMNS
-    empty = f"All settings of {options.kind} {options.name} are at their defaults; --all shows them."
+    empty = f"All settings of {options.kind} {options.name} have their default values; --all shows them."
     show(rows, columns, as_json=options.json, empty=empty)
 
 
@@ -65,7 +65,7 @@ def reset(options: Options) -> None:
 def _unknown(options: Options, name: str, known: list[str]) -> str:
     """The error for a setting that cannot be reset; for all brokers only overridden settings are known."""
     if _resource(options) == "":
-        return f"{name} is not set for all brokers"
+        return f"there is no value of {name} for all brokers"
     return f"{options.kind} {options.name} has no setting {name}{meant(name, known)}"
 
 
@@ -84,13 +84,13 @@ GROUP = Group(
     (
         Command(
             "describe",
-            "Show the settings in force and which layer gave each of them.",
+            "Show the values of settings, and where each value comes from.",
             describe,
             (
                 KIND,
                 NAME,
-                flag("--all", help="also settings at their defaults"),
-                flag("--explain", help="also what each setting means"),
+                flag("--all", help="show also settings with default values"),
+                flag("--explain", help="show also what each setting means"),
                 FILTER,
                 JSON,
                 *CONNECTION,
@@ -102,24 +102,24 @@ GROUP = Group(
         ),
         Command(
             "set",
-            "Set one or more settings; they are in force at once.",
+            "Set one or more settings. The new values apply at once.",
             set_values,
             (
                 KIND,
                 NAME,
-                positional("values", "what to set", metavar="SETTING=VALUE", many=True),
+                positional("values", "a setting and its new value", metavar="SETTING=VALUE", many=True),
                 *CONNECTION,
             ),
             examples=("odradek configs set topic flights retention.ms=86400000 cleanup.policy=compact",),
         ),
         Command(
             "reset",
-            "Take settings back to their defaults.",
+            "Reset settings to their defaults.",
             reset,
             (
                 KIND,
                 NAME,
-                positional("settings", "what to take back", metavar="SETTING", many=True),
+                positional("settings", "a setting to reset", metavar="SETTING", many=True),
                 *CONNECTION,
             ),
         ),

@@ -91,7 +91,8 @@ def _start(options: Options) -> Start | None:
 def _join(config: ClientConfig, options: Options, group: str, start: Start | None) -> GroupReader:
     if options.partition or options.offset is not None or options.since is not None:
         raise UsageError(
-            "with --group, partitions and offsets are the group's: see odradek groups reset-offsets"
+            "with --group, leave out --partition, --offset and --since: the group's committed offsets say"
+            " where it reads; 'odradek groups reset-offsets' moves them"
         )
     from odradek.client.group_reader import NEVER, REGULARLY, GroupReader  # 40 ms that others do not need
 
@@ -104,7 +105,7 @@ def _join(config: ClientConfig, options: Options, group: str, start: Start | Non
 def _refuse_for_groups(options: Options) -> None:
     for name in ("protocol", "commit", "verbose"):
         if getattr(options, name):
-            raise UsageError(f"--{name} is for --group, which is not given")
+            raise UsageError(f"--{name} needs --group GROUP")
 
 
 def _positions(
@@ -201,45 +202,50 @@ COMMAND = Command(
     consume,
     (
         positional("topic", "the topic's name", completes="topic"),
-        flag("--from-beginning", help="from the first record; the same as --offset earliest"),
+        flag("--from-beginning", help="start at the first record; the same as --offset earliest"),
         option(
             "--offset",
             "-o",
-            help="from this offset, 'earliest', 'latest', or -N for the last N of each partition",
+            help="start at this offset, 'earliest', 'latest', or -N for the last N of each partition",
             metavar="OFFSET",
             kind=_offset,
         ),
         option(
-            "--since", help=f"from the first record of this time on: {MOMENT}", metavar="TIME", kind=moment_ms
+            "--since",
+            help=f"start at the first record of this time or later: {MOMENT}",
+            metavar="TIME",
+            kind=moment_ms,
         ),
-        flag("--follow", "-f", help="wait for more at the end"),
-        option("--max-messages", "-n", help="stop after so many records", metavar="N", kind=number(1)),
+        flag("--follow", "-f", help="wait for more records at the end"),
+        option("--max-messages", "-n", help="stop after this many records", metavar="N", kind=number(1)),
         option(
-            "--timeout", help="stop after so many seconds without a record", metavar="SECONDS", kind=seconds
+            "--timeout", help="stop after this many seconds without a record", metavar="SECONDS", kind=seconds
         ),
         option("--partition", "-p", help="only this partition", metavar="N", kind=number(0, (1 << 31) - 1)),
         option(
             "--group",
             "-g",
-            help="read as a member of this group, and commit what was printed",
+            help="read as a member of this group, and commit the offsets of printed records",
             metavar="GROUP",
             completes="group",
         ),
         option(
             "--protocol",
-            help="with --group: how its members share the partitions; see below",
+            help="with --group: the protocol of the group; see below",
             metavar="PROTOCOL",
             choices=GROUP_PROTOCOLS,
         ),
         option(
             "--commit",
-            help="with --group: when what was printed is committed: every five seconds and at the end, at the"
-            " end alone, or never",
+            help="with --group: when offsets are committed: every five seconds and at the end, only at the"
+            " end, or never",
             metavar="WHEN",
             choices=("regularly", "end", "never"),
             shown_default="regularly",
         ),
-        flag("--verbose", "-v", help="with --group: say on the error output which partitions came and went"),
+        flag(
+            "--verbose", "-v", help="with --group: print assigned and revoked partitions to the error output"
+        ),
         option(
             "--isolation-level",
             help="whether records of open and aborted transactions are shown",
@@ -249,25 +255,26 @@ COMMAND = Command(
         ),
         flag("--keys", help="print each key and a tab before the value"),
         flag("--headers", help="print name=value,... and a tab before the value"),
-        option("--format", help="print each record so; see below", metavar="FORMAT"),
-        flag("--json", help="print one JSON object a record, with everything"),
+        option("--format", help="print each record in this format; see below", metavar="FORMAT"),
+        flag("--json", help="print each record as a JSON object with all its fields"),
         flag("--base64", help="with --json: keys and values always in base64"),
         *CONNECTION,
     ),
-    details="Without a place to begin, it waits for new records until Ctrl-C. With one, it prints what is"
-    " there and ends; --follow goes on. A group goes on until Ctrl-C; --from-beginning says where it begins"
-    " in partitions of which it has committed nothing."
+    details="Without a starting point, it waits for new records until Ctrl-C. With one, it prints the records"
+    " that are there and ends; with --follow it continues. With --group it reads until Ctrl-C, and"
+    " --from-beginning is for partitions without a committed offset."
     "\n\n"
-    "A group whose members speak the classic protocol is joined in it, any other in the consumer protocol of"
-    " Kafka 4.0 (KIP-848) where the broker serves it, else in the classic one. --protocol insists on one of"
-    " them. In the classic protocol it knows the strategies range, cooperative-sticky and roundrobin."
+    "It joins a group whose members use the classic protocol with that protocol, and any other group with the"
+    " consumer protocol of Kafka 4.0 (KIP-848) if the broker serves it, else with the classic one. --protocol"
+    " chooses one of them. With the classic protocol it supports the strategies range, cooperative-sticky and"
+    " roundrobin."
     "\n\n"
     "In a FORMAT, %t is the topic, %p the partition, %o the offset, %T the time in milliseconds, %k the key,"
     " %s the value, %K and %S their lengths in bytes (-1 for null), %h the headers, %% a percent sign;"
     r" \n and \t are a newline and a tab."
     "\n\n"
-    "In JSON, what is not UTF-8 is given as key_base64 and value_base64, without loss."
-    " 'odradek produce --format json' reads the same.",
+    "In JSON, bytes that are not UTF-8 are in key_base64 and value_base64, so nothing is lost."
+    " 'odradek produce --format json' reads this JSON.",
     examples=(
         "odradek consume flights --from-beginning --max-messages 10",
         "odradek consume flights --since 10m --follow --json",

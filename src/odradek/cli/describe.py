@@ -6,19 +6,32 @@ Without an admin listener, partitions are read through Kafka's own API.
 import http.client
 import json
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from odradek.base.errors import OdradekError
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
-from odradek.cli.output import Column, colour_of_leader, colour_of_state, counted, show, sized
+from odradek.cli.output import (
+    Column,
+    colour_of_leader,
+    colour_of_replica,
+    colour_of_state,
+    counted,
+    say,
+    sentences,
+    show,
+    sized,
+)
 from odradek.cli.watching import WATCH, watched
 from odradek.client.admin import Admin
 from odradek.client.topic_figures import partitions_with_figures
 
 TIMEOUT_S = 10.0
+
 # The columns of each subject's table; --json has every field. Filters match the first columns.
 COLUMNS = {
     "purgatories": (
@@ -53,6 +66,18 @@ COLUMNS = {
         Column("log_end_offset", counted, title="end"),
         Column("size_bytes", sized, title="size"),
     ),
+    "replicas": (
+        Column("topic"),
+        Column("partition"),
+        Column("role"),
+        Column("leader_id", title="leader", colour=colour_of_leader),
+        Column("leader_epoch", title="epoch"),
+        Column("state", colour=colour_of_replica),
+        Column("isr", title="in sync"),
+        Column("replicas"),
+        Column("log_end_offset", counted, title="end"),
+        Column("behind", sentences),
+    ),
     "groups": (
         Column("group"),
         Column("type"),
@@ -84,6 +109,10 @@ SUBJECTS = {
         "the compacted logs, how dirty they are, and what keeps each from being cleaned",
         "No log is compacted.",
     ),
+    "replicas": (
+        "the replicas of a broker, and who is behind, by how much, since when and why",
+        "There are no replicas.",
+    ),
     "partitions": ("the partitions with their offsets and replicas", "There are no partitions."),
 }
 _FILTERED = ("topic", "group", "transactional_id", "client", "client_id", "partition", "keys")
@@ -95,11 +124,20 @@ ADMIN = option(
     variable="ODRADEK_ADMIN",
 )
 
+UNDER_REPLICATED = flag(
+    "--under-replicated", help="only replicas that are not in sync, or whose partition is not"
+)
 INTERNAL = flag("--internal", help="also those of the cluster's own topics")
 PARTITIONS_DETAILS = (
     "With --admin these are the logs that one broker has, as leader or follower. Without it, the brokers at"
     " -b are asked by Kafka's protocol for the partitions of the whole cluster: who leads each, and what the"
     " leader has."
+)
+
+
+REPLICAS_DETAILS = (
+    "Those in trouble come first. A leader says which of its followers are behind, and a follower why it is."
+    " A broker shows what it knows; the ISR of a partition is best known to its leader."
 )
 
 
@@ -111,13 +149,18 @@ def describe(subject: str, options: Options) -> None:
 def _describe_once(subject: str, options: Options) -> None:
     if subject == "partitions" and options.admin is None:
         rows = _partitions_by_protocol(options)
+    elif subject == "replicas":
+        rows = _replicas(options)
     else:
         rows = _ask(options.admin, subject)
     if subject == "partitions" and not options.internal:
         rows = [row for row in rows if row["topic"] not in INTERNAL_TOPICS]
-    rows = matching(rows, options.filter, *_FILTERED)
+    if subject != "replicas":  # whose filter the broker has applied
+        rows = matching(rows, options.filter, *_FILTERED)
     columns = COLUMNS.get(subject) or [Column(name, counted) for name in (rows[0] if rows else ())]
-    show(rows, columns, as_json=options.json, empty=SUBJECTS[subject][1])
+    is_in_order = subject == "replicas" and options.under_replicated
+    empty = "All replicas of these topics are in sync." if is_in_order else SUBJECTS[subject][1]
+    show(rows, columns, as_json=options.json, empty=empty)
 
 
 def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
@@ -138,15 +181,30 @@ def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
     ]
 
 
-def _ask(admin: str | None, subject: str) -> list[dict[str, Any]]:
+def _replicas(options: Options) -> list[dict[str, Any]]:
+    """The replicas in trouble, and the others but for those of the cluster's own topics."""
+    query = {"under-replicated": "true" if options.under_replicated else "false"}
+    if options.filter is not None:
+        query["topic"] = options.filter
+    answer = _ask(options.admin, "replicas", query)
+    if answer["left_out"]:
+        say(f"{answer['left_out']:,} more replicas are not shown; --filter selects topics", as_error=True)
+    return [
+        row
+        for row in answer["replicas"]
+        if options.internal or row["topic"] not in INTERNAL_TOPICS or row["state"] != "in sync"
+    ]
+
+
+def _ask(admin: str | None, subject: str, query: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401 - JSON
     if admin is None:
         raise OdradekError(
             f"{subject} are shown by the admin listener: serve with --admin-port, then give it as --admin"
         )
     try:
-        with urllib.request.urlopen(f"http://{admin}/describe/{subject}", timeout=TIMEOUT_S) as answer:
-            rows: list[dict[str, Any]] = json.load(answer)
-            return rows
+        asked = f"?{urlencode(query)}" if query else ""
+        with urllib.request.urlopen(f"http://{admin}/describe/{subject}{asked}", timeout=TIMEOUT_S) as answer:
+            return json.load(answer)
     except (http.client.HTTPException, OSError, ValueError) as error:
         raise OdradekError(f"the admin listener at {admin} did not answer: {_reason(error)}") from error
 
@@ -161,6 +219,9 @@ def _command(subject: str) -> Command:
     def run(options: Options) -> None:
         describe(subject, options)
 
+    if subject == "replicas":
+        shown = (ADMIN, UNDER_REPLICATED, INTERNAL, FILTER, WATCH, JSON)
+        return Command(subject, f"List {SUBJECTS[subject][0]}.", run, shown, details=REPLICAS_DETAILS)
     if subject != "partitions":
         return Command(subject, f"List {SUBJECTS[subject][0]}.", run, (ADMIN, FILTER, WATCH, JSON))
     own = (ADMIN, INTERNAL, FILTER, WATCH, JSON, *CONNECTION)

@@ -47,7 +47,7 @@ def total_of(lags: Sequence[Lag]) -> str:
     partitions = "1 partition" if len(known) == 1 else f"{len(known):,} partitions"
     unknown = len(lags) - len(known)
     return f"Total lag: {sum(known):,} in {partitions}" + (
-        f"; in {unknown:,} more nothing is committed." if unknown else "."
+        f"; {unknown:,} more have no committed offset." if unknown else "."
     )
 
 
@@ -91,9 +91,9 @@ def print_group(group: GroupDescription) -> None:
         columns.append("protocol")
     if group.kind == CONSUMER:
         columns += ["epoch", "subscribed"]
-    columns.append("has")
+    columns.append("assigned")
     if any(one.target is not None and one.target != one.partitions for one in group.members):
-        columns.append("is to have")
+        columns.append("target")
     rows = [_row(one) for one in group.members]
     show(rows, [Column(name) for name in columns], as_json=False, empty="")
 
@@ -122,6 +122,6 @@ def _row(one: MemberDescription) -> dict[str, Any]:
         "protocol": one.protocol,
         "epoch": "away" if one.epoch == AWAY_EPOCH else one.epoch,
         "subscribed": subscribed or None,
-        "has": in_ranges(one.partitions),
-        "is to have": "the same" if one.target == one.partitions else in_ranges(one.target or []),
+        "assigned": in_ranges(one.partitions),
+        "target": "the same" if one.target == one.partitions else in_ranges(one.target or []),
     }

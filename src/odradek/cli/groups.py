@@ -1,4 +1,6 @@
-"""`odradek groups`: list groups, show their members and lag, move their offsets, delete them."""
+"""`odradek groups`: list groups, show their members and lag, move and delete their offsets, delete them."""
+
+from collections.abc import Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
@@ -17,10 +19,23 @@ from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.group_output import LAG_COLUMNS, group_document, lag_rows, print_group, total_of
 from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
 from odradek.cli.names import FILTER, matching
+from odradek.cli.offset_files import offset_rows, read_offsets
 from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
 from odradek.cli.watching import WATCH, watched
 from odradek.client.group_admin import GroupAdmin
-from odradek.client.offset_reset import At, AtTime, Earliest, Latest, ShiftBy, Target, plan_moves
+from odradek.client.offset_reset import (
+    At,
+    AtEach,
+    AtTime,
+    Current,
+    Earliest,
+    Latest,
+    Move,
+    ShiftBy,
+    Target,
+    partitions_in_scope,
+    plan_moves,
+)
 
 GROUP_NAME = positional("group", "the group's id", completes="group")
 LIST_COLUMNS = (
@@ -29,12 +44,19 @@ LIST_COLUMNS = (
     Column("type"),
     Column("protocol"),
 )
+WORDS: dict[str, type[Earliest | Latest | Current]] = {
+    "earliest": Earliest,
+    "latest": Latest,
+    "current": Current,
+}
+WHERE = "earliest, latest, current, an offset, or a time as @milliseconds"
 MOVE_COLUMNS = (
     Column("topic"),
     Column("partition"),
     Column("before", counted),
     Column("committed", counted, title="after"),
 )
+DELETED_COLUMNS = (Column("topic"), Column("partition"), Column("committed", counted))
 
 
 def list_groups(options: Options) -> None:
@@ -78,8 +100,8 @@ def _lag_once(admin: GroupAdmin, options: Options) -> None:
 def reset_offsets(options: Options) -> None:
     """Move a group's committed offsets."""
     target = _target(options)
-    if not options.topic and not options.all_topics:
-        raise UsageError("odradek groups reset-offsets needs --topic TOPIC, or --all-topics")
+    if options.export and options.json:
+        raise UsageError("--export prints CSV: leave out --json")
     with GroupAdmin(client_config(options)) as admin:
         _refuse_members(admin, options.group)
         moves = plan_moves(admin, options.group, options.topic, target, options.partition)
@@ -88,7 +110,16 @@ def reset_offsets(options: Options) -> None:
     for one in moves:
         if one.asked != one.after:
             side = "beyond the end" if one.asked > one.after else "before the start"
-            say(f"{one.partition}: {one.asked:,} is {side}, {one.after:,} is taken instead", as_error=True)
+            say(f"{one.partition}: {one.asked:,} is {side}, {one.after:,} is used instead", as_error=True)
+    if options.export:
+        print(offset_rows((one.partition, one.after) for one in moves), end="")
+    else:
+        _show_moves(options, moves)
+    if not options.execute and moves:
+        say("Nothing was committed: add --execute to do it.", as_error=True)
+
+
+def _show_moves(options: Options, moves: Sequence[Move]) -> None:
     rows = [
         {
             "topic": one.partition.topic,
@@ -100,8 +131,32 @@ def reset_offsets(options: Options) -> None:
         for one in moves
     ]
     show(rows, MOVE_COLUMNS, as_json=options.json, empty=f"Group {options.group} has committed nothing.")
-    if not options.execute and moves:
-        say("Nothing was committed: add --execute to do it.", as_error=True)
+
+
+def delete_offsets(options: Options) -> None:
+    """Delete a group's committed offsets of topics."""
+    _need_topics(options, "delete-offsets")
+    with GroupAdmin(client_config(options)) as admin:
+        admin.describe(options.group)  # An unknown group is an error here, as in the other commands.
+        committed = admin.committed(options.group)
+        scope = partitions_in_scope(admin, committed, options.topic, options.partition)
+        found = [one for one in scope if one in committed]
+        if options.execute and found:
+            admin.delete_offsets(options.group, found)
+    rows = [
+        {
+            "topic": one.topic,
+            "partition": one.partition,
+            "committed": committed[one],
+            "executed": options.execute,
+        }
+        for one in found
+    ]
+    of = f" in {', '.join(options.topic)}" if options.topic else ""
+    empty = f"Group {options.group} has committed nothing{of}."
+    show(rows, DELETED_COLUMNS, as_json=options.json, empty=empty)
+    if found and not options.execute:
+        say("Nothing was deleted: add --execute to do it.", as_error=True)
 
 
 def delete(options: Options) -> None:
@@ -121,33 +176,60 @@ def _refuse_members(admin: GroupAdmin, group: str) -> None:
         return  # Committing offsets creates the group.
     if has_members:
         raise ApiError(
-            ErrorCode.NON_EMPTY_GROUP, f"group {group} has members, whose offsets these are: stop them first"
+            ErrorCode.NON_EMPTY_GROUP,
+            f"group {group} has members, and only they may change its offsets: stop them first",
         )
 
 
+def _need_topics(options: Options, command: str) -> None:
+    if not options.topic and not options.all_topics:
+        raise UsageError(f"odradek groups {command} needs --topic TOPIC, or --all-topics")
+
+
 def _target(options: Options) -> Target:
-    given = [one for one in (options.to, options.shift_by, options.to_datetime) if one is not None]
+    """What the options of reset-offsets ask for. Raises UsageError, and OdradekError for an offset file."""
+    given = [
+        one
+        for one in (options.to, options.shift_by, options.to_datetime, options.from_file)
+        if one is not None
+    ]
     if len(given) != 1:
-        raise UsageError("odradek groups reset-offsets needs one of --to, --shift-by and --to-datetime")
+        raise UsageError(
+            "odradek groups reset-offsets needs one of --to, --shift-by, --to-datetime and --from-file"
+        )
+    if options.from_file is not None:
+        if options.topic or options.all_topics or options.partition is not None:
+            raise UsageError(
+                "--from-file names the partitions itself: leave out --topic, --all-topics and --partition"
+            )
+        return AtEach(read_offsets(options.from_file, options.group))
+    _need_topics(options, "reset-offsets")
     if options.shift_by is not None:
         return ShiftBy(options.shift_by)
     if options.to_datetime is not None:
         return AtTime(options.to_datetime)
-    if options.to in ("earliest", "latest"):
-        return Earliest() if options.to == "earliest" else Latest()
+    if options.to in WORDS:
+        return WORDS[options.to]()
     return AtTime(moment_ms(options.to)) if options.to.startswith("@") else At(number()(options.to))
 
 
 def _place(text: str) -> str:
     """Check the text of --to with `_target`, and return it. Raises ValueError."""
-    if text in ("earliest", "latest"):
+    if text in WORDS:
         return text
     try:
         (moment_ms if text.startswith("@") else number())(text)
     except ValueError:
-        raise ValueError("earliest, latest, an offset, or a time as @milliseconds") from None
+        raise ValueError(WHERE) from None
     return text
 
+
+SCOPE = (
+    option("--topic", help="the offsets of this topic", metavar="TOPIC", many=True, completes="topic"),
+    flag("--all-topics", help="all topics that the group has committed offsets of"),
+    option("--partition", help="only this partition", metavar="N", kind=number(0, (1 << 31) - 1)),
+)
+EXECUTE = flag("--execute", help="do it; without it only show what would be done")
 
 GROUP = Group(
     "groups",
@@ -158,7 +240,7 @@ GROUP = Group(
             "List the groups of the cluster with their states.",
             list_groups,
             (
-                option("--state", help="only groups in this state, as Empty", metavar="STATE"),
+                option("--state", help="only groups in this state, such as Empty", metavar="STATE"),
                 option(
                     "--type",
                     help="only groups of this protocol",
@@ -178,7 +260,7 @@ GROUP = Group(
         ),
         Command(
             "lag",
-            "Show what a group has yet to read, partition by partition, and in all.",
+            "Show how many records a group has not read yet, for each partition and in total.",
             lag,
             (
                 GROUP_NAME,
@@ -194,24 +276,16 @@ GROUP = Group(
             reset_offsets,
             (
                 GROUP_NAME,
-                option(
-                    "--topic",
-                    help="a topic whose offsets are moved",
-                    metavar="TOPIC",
-                    many=True,
-                    completes="topic",
-                ),
-                flag("--all-topics", help="all topics that the group has committed offsets of"),
-                option("--partition", help="only this partition", metavar="N", kind=number(0, (1 << 31) - 1)),
+                *SCOPE,
                 option(
                     "--to",
-                    help="earliest, latest, an offset, or a time as @milliseconds",
+                    help=WHERE,
                     metavar="WHERE",
                     kind=_place,
                 ),
                 option(
                     "--shift-by",
-                    help="so many offsets on, or back if negative",
+                    help="the committed offset plus N, which may be negative",
                     metavar="N",
                     kind=number(-INT64_MAX),
                 ),
@@ -221,15 +295,33 @@ GROUP = Group(
                     metavar="TIME",
                     kind=moment_ms,
                 ),
-                flag("--execute", help="do it; without it only show what would be done"),
+                option(
+                    "--from-file",
+                    help="the offsets in a CSV file ('-': standard input)",
+                    metavar="FILE",
+                    completes="file",
+                ),
+                EXECUTE,
+                flag("--export", help="print the offsets as CSV, as --from-file reads them"),
                 JSON,
                 *CONNECTION,
             ),
-            details="An offset that a log does not have is replaced by the nearer end of the log.",
+            details="An offset that a log does not have is replaced by the nearer end of the log."
+            " The rows of a CSV file are TOPIC,PARTITION,OFFSET or GROUP,TOPIC,PARTITION,OFFSET, as"
+            " kafka-consumer-groups.sh writes and reads them.",
             examples=(
                 "odradek groups reset-offsets readers --topic flights --shift-by -10",
                 "odradek groups reset-offsets readers --all-topics --to earliest --execute",
+                "odradek groups reset-offsets readers --all-topics --to current --export > offsets.csv",
+                "odradek groups reset-offsets readers --from-file offsets.csv --execute",
             ),
+        ),
+        Command(
+            "delete-offsets",
+            "Delete the committed offsets of topics that no member of the group reads.",
+            delete_offsets,
+            (GROUP_NAME, *SCOPE, EXECUTE, JSON, *CONNECTION),
+            examples=("odradek groups delete-offsets readers --topic flights --execute",),
         ),
         Command(
             "delete",

@@ -87,7 +87,7 @@ COMMAND = Command(
     (
         positional(
             "directories",
-            "a log directory of the broker; all of them, in the order of log.dirs",
+            "all log directories of the broker, in the order of log.dirs",
             metavar="DIR",
             many=True,
             completes="file",
@@ -95,9 +95,9 @@ COMMAND = Command(
         flag("--execute", help="do it; without it only show what would be done"),
         JSON,
     ),
-    details="Topics keep their ids, records, offsets and settings; groups and transactions come along in"
+    details="Topics keep their ids, records, offsets and settings; groups and transactions are kept in"
     " their internal topics. The logs stay where they are: the only thing written is Odradek's metadata file."
-    " Kafka must be stopped, and must have had every partition on this broker."
+    " Kafka must be stopped, and must have had all partitions on this broker."
     "\n\n"
     "The way back: stop Odradek and start Kafka on the directory. Records and commits written meanwhile are"
     " there; Kafka does not know topics and settings made meanwhile.",

@@ -107,7 +107,7 @@ _JSON_FIELDS = ("key_version", "key", "value_version", "value")
 
 GROUP = Group(
     "log",
-    "Look into the files of a log.",
+    "Show what is in the files of a log.",
     (
         Command(
             "dump",
@@ -121,10 +121,10 @@ GROUP = Group(
                     kind=Path,
                     completes="file",
                 ),
-                flag("--records", help="each record, not only each batch"),
+                flag("--records", help="show each record, not only each batch"),
                 option(
                     "--decode",
-                    help="with --records: as which internal topic keys and values are read",
+                    help="with --records: the internal topic whose format keys and values have",
                     metavar="TOPIC",
                     choices=tuple(_DECODERS),
                     shown_default="as the directory's name says",
@@ -142,7 +142,7 @@ GROUP = Group(
             details="With --json, each row is one line. A log may be read while its broker runs."
             "\n\n"
             "With --records, those of __consumer_offsets and __transaction_state are decoded: a committed"
-            " offset, a group, a member, a transaction. 'tombstone' takes away what had the same key.",
+            " offset, a group, a member, a transaction. A tombstone removes the records with the same key.",
             examples=(
                 "odradek log dump data/flights-0",
                 "odradek log dump data/flights-0/00000000000000000000.log --records --offset 1000",

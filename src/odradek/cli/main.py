@@ -35,9 +35,9 @@ MODULES = {
     "consume": ("consume", "Print the records of a topic."),
     "groups": ("groups", "Show, move and delete consumer groups."),
     "configs": ("configs", "Show and change the settings of topics, brokers and groups."),
-    "transactions": ("transactions", "Show transactional producers and their transactions."),
+    "transactions": ("transactions", "Show transactions, find those that hang, and end them."),
     "describe": ("describe", "Show what a broker holds and what it is waiting for."),
-    "log": ("log", "Look into the files of a log."),
+    "log": ("log", "Show what is in the files of a log."),
     "import": ("import_logs", "Take over the data directory of an Apache Kafka broker."),
     "completion": ("completion", "Print the completion script of a shell."),
 }

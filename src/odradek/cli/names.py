@@ -9,7 +9,7 @@ from odradek.cli.output import Row
 
 R = TypeVar("R", bound=Row)
 
-FILTER = option("--filter", help="only names that match, as 'flights*'", metavar="GLOB")
+FILTER = option("--filter", help="only names that match, such as 'flights*'", metavar="GLOB")
 
 
 def matching(rows: Iterable[R], glob: str | None, *fields: str) -> list[R]:

@@ -18,6 +18,8 @@ from odradek.base.visible import visible, visible_json
 ROWS_MEASURED = 200
 COLUMN_WIDTH_MIN = 16
 _GAP = "  "
+_JOINTS = ".-_,/"
+"""After these a long name is broken."""
 
 Row = Mapping[str, Any]
 
@@ -36,6 +38,11 @@ def plain(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{visible(str(key))}={plain(part)}" for key, part in value.items()) or "-"
     return visible(str(value))
+
+
+def sentences(value: object) -> str:
+    """Several sentences in one cell; a dash for none."""
+    return "; ".join(map(plain, value)) or "-" if isinstance(value, list) else plain(value)
 
 
 def counted(value: object) -> str:
@@ -111,6 +118,11 @@ def colour_of_state(value: object) -> str:
     }.get(str(value), "")
 
 
+def colour_of_replica(value: object) -> str:
+    """Green for a replica in sync, yellow for one that others can replace, red for the rest."""
+    return {"in sync": "green", "under-replicated": "yellow", "out of sync": "yellow"}.get(str(value), "red")
+
+
 def colour_of_lag(value: object) -> str:
     """Green for no lag, yellow for some."""
     return "" if not isinstance(value, int) else "yellow" if value else "green"
@@ -173,7 +185,11 @@ def table_lines(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[str]
     ]
     is_terminal, paints = sys.stdout.isatty(), has_colour()
     if is_terminal:  # A pipe has no width.
-        _narrow(widths, is_right)
+        words = [
+            max(width(one.heading), *(width(word) for line in cells for word in line[place].split(" ")))
+            for place, one in enumerate(used)
+        ]
+        _narrow(widths, is_right, words)
     heading = _line([one.heading for one in used], widths, is_right)
     yield f"\x1b[1m{heading}\x1b[0m" if paints else heading
     for row in chain(first, following):
@@ -190,17 +206,28 @@ def _is_number_column(column: Column, rows: Sequence[Row]) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and column.cell is not timed
 
 
-def _narrow(widths: list[int], is_right: Sequence[bool]) -> None:
-    """Make the widest columns of text narrower until the table fits the terminal."""
+def _narrow(widths: list[int], is_right: Sequence[bool], words: Sequence[int]) -> None:
+    """Make columns of text narrower until the table fits the terminal, the widest first.
+
+    Sentences are folded first, then all text at its blanks. Words are broken last, so that names can be
+    copied; `words` are the widths of the longest ones.
+    """
     import shutil
 
     room = shutil.get_terminal_size().columns - len(_GAP) * (len(widths) - 1)
-    while sum(widths) > room:
-        texts = [place for place, right in enumerate(is_right) if not right]
-        widest = max(texts, key=lambda place: widths[place], default=None)
-        if widest is None or widths[widest] <= COLUMN_WIDTH_MIN:
-            return
-        widths[widest] = max(COLUMN_WIDTH_MIN, widths[widest] - (sum(widths) - room))
+    for floors in (
+        [max(word, COLUMN_WIDTH_MIN) for word in words],
+        words,
+        [COLUMN_WIDTH_MIN] * len(widths),
+    ):
+        while sum(widths) > room:
+            wide = [
+                place for place, right in enumerate(is_right) if not right and widths[place] > floors[place]
+            ]
+            if not wide:
+                break
+            widest = max(wide, key=lambda place: widths[place])
+            widths[widest] = max(floors[widest], widths[widest] - (sum(widths) - room))
 
 
 def _folded(
@@ -244,6 +271,7 @@ def wrapped(text: str, size: int) -> list[str]:
         line = word
         while width(line) > size:
             cut = _fitting(line, size)
+            cut = max(line.rfind(mark, cut // 2, cut) for mark in _JOINTS) + 1 or cut
             lines.append(line[:cut])
             line = line[cut:]
     return [*lines, line] if line or not lines else lines

@@ -123,7 +123,7 @@ COMMAND = Command(
         positional("topic", "the topic's name", completes="topic"),
         option(
             "--file",
-            help="read this instead of the standard input",
+            help="read this file instead of the standard input",
             metavar="FILE",
             many=True,
             completes="file",
@@ -136,7 +136,7 @@ COMMAND = Command(
             default="lines",
             shown_default="lines",
         ),
-        option("--key-separator", "-K", help="what ends the key at the start of each line", metavar="TEXT"),
+        option("--key-separator", "-K", help="the text between key and value in each line", metavar="TEXT"),
         option("--key", "-k", help="the key of every record", metavar="KEY"),
         option(
             "--header", "-H", help="a header of every record", metavar="NAME=VALUE", kind=_header, many=True
@@ -153,29 +153,34 @@ COMMAND = Command(
             help="the partition of every record",
             metavar="N",
             kind=number(0, (1 << 31) - 1),
-            shown_default="by key as Kafka's Java client, else in turn",
+            shown_default="chosen by key as Kafka's Java client does, without a key in turn",
         ),
         option("--compression", "-z", help="how batches are compressed", metavar="CODEC", choices=CODECS),
         option(
-            "--acks", help="who must have a record", metavar="ACKS", choices=tuple(ACKS), shown_default="all"
+            "--acks",
+            help="the replicas that must have a record before it is acknowledged",
+            metavar="ACKS",
+            choices=tuple(ACKS),
+            shown_default="all",
         ),
         option(
             "--timeout",
-            help="fail when records have not been acknowledged for so many seconds",
+            help="fail when records are not acknowledged for this many seconds",
             metavar="SECONDS",
             kind=seconds,
             shown_default="120, or delivery.timeout.ms",
         ),
-        option("--rate", help="at most so many records a second", metavar="N", kind=number(1)),
+        option("--rate", help="send at most this many records per second", metavar="N", kind=number(1)),
         flag("--quiet", "-q", help="do not say how many records were sent"),
         *CONNECTION,
     ),
-    details="What comes is sent at once, in batches of what is there. Records are sent exactly once unless"
-    " --acks is 0 or 1. When something fails, the error says how many records were acknowledged."
+    details="Each line is sent as soon as it is read, in a batch with the lines that are there. Records are"
+    " written exactly once unless --acks is 0 or 1. If something fails, the error says how many records were"
+    " acknowledged."
     "\n\n"
     "A line of JSON is an object with key, value, headers, partition and timestamp, all optional, as"
-    " 'odradek consume --json' prints it; key_base64 and value_base64 hold bytes. A value that is null or"
-    " missing makes a tombstone.",
+    " 'odradek consume --json' prints it; key_base64 and value_base64 hold bytes. An object whose value is"
+    " null or missing becomes a tombstone.",
     examples=(
         "printf 'JFK=on time\\nLHR=late\\n' | odradek produce flights --key-separator =",
         "printf 'JFK=\\n' | odradek produce flights --key-separator = --null-marker ''",

@@ -100,9 +100,9 @@ def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
     try:
         given = json.loads(line)
     except ValueError as error:
-        raise OdradekError(f"a line is no JSON ({error}): {_shown(line)}") from error
+        raise OdradekError(f"a line is not JSON ({error}): {_shown(line)}") from error
     if not isinstance(given, dict):
-        raise OdradekError(f"a line is no JSON object: {_shown(line)}")
+        raise OdradekError(f"a line is not a JSON object: {_shown(line)}")
     unknown = sorted(given.keys() - _JSON_FIELDS - _JSON_IGNORED)
     if unknown:
         known = ", ".join(sorted(_JSON_FIELDS))
@@ -112,10 +112,10 @@ def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
         headers = tuple(_header(one) for one in given.get("headers") or ())
         partition = given.get("partition", rules.partition)
         if not isinstance(partition, int | None) or isinstance(partition, bool):
-            raise ValueError("its partition is no number")
+            raise ValueError("its partition is not a number")
         timestamp_ms = given.get("timestamp")
         if not isinstance(timestamp_ms, int | None) or isinstance(timestamp_ms, bool):
-            raise ValueError("its timestamp is no number of milliseconds")
+            raise ValueError("its timestamp is not a number of milliseconds")
         value = _bytes(given, "value")
     except ValueError as error:
         raise OdradekError(f"a JSON object cannot be sent, {error}: {_shown(line)}") from error
@@ -130,21 +130,21 @@ def _bytes(given: dict[str, Any], name: str) -> bytes | None:
         try:
             return base64.b64decode(given[f"{name}_base64"], validate=True)
         except (binascii.Error, TypeError, ValueError):
-            raise ValueError(f"its {name}_base64 is no base64") from None
+            raise ValueError(f"its {name}_base64 is not base64") from None
     value = given.get(name)
     if value is None:
         return None
     try:
         return value.encode() if isinstance(value, str) else json.dumps(value).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"its {name} is no Unicode text") from None
+        raise ValueError(f"its {name} is not Unicode text") from None
 
 
 def _header(given: object) -> tuple[bytes, bytes | None]:
     if isinstance(given, list) and len(given) == 2 and isinstance(given[0], str):
         given = {"name": given[0], "value": given[1]}
     if not isinstance(given, dict) or not isinstance(given.get("name"), str):
-        raise ValueError('its headers are no list of {"name": ..., "value": ...}')
+        raise ValueError('its headers are not a list of {"name": ..., "value": ...}')
     return given["name"].encode(), _bytes(given, "value")
 
 

@@ -14,7 +14,7 @@ def run(options: Options) -> int:
     """Run a broker until a signal stops it or it fails; returns the exit code."""
     layers, _ = SettingLayers.from_static(collect_properties(options))
     if options.test_faults and layers.in_force.odradek_admin_port < 0:
-        raise SettingError("--test-faults takes requests by the admin listener: give --admin-port too")
+        raise SettingError("--test-faults needs the admin listener: give --admin-port too")
     from odradek.server.process.serve import serve
 
     return serve(
@@ -90,12 +90,12 @@ COMMAND = Command(
         ),
         option(
             "--config",
-            help="a server.properties as Kafka has them",
+            help="a file of settings in Kafka's format, such as server.properties",
             metavar="FILE",
             kind=Path,
             completes="file",
         ),
-        option("--set", help="one setting by Kafka's name", metavar="NAME=VALUE", many=True),
+        option("--set", help="a setting, by its name in Kafka", metavar="NAME=VALUE", many=True),
         option(
             "--admin-port",
             help="port of /metrics, /healthz and /describe, on loopback unless odradek.admin.host says "
@@ -105,7 +105,7 @@ COMMAND = Command(
         ),
         option(
             "--log-level",
-            help="what is logged: debug, info, warning, error or critical and above; of one logger with "
+            help="the lowest level that is logged: debug, info, warning, error or critical; for one logger "
             "LOGGER=LEVEL, such as odradek.server.edge=debug",
             metavar="LEVEL",
             kind=read_level,
@@ -114,7 +114,7 @@ COMMAND = Command(
         ),
         option(
             "--log-format",
-            help="lines for people, or JSON",
+            help="text for people, or JSON for programs",
             metavar="FORMAT",
             choices=FORMATS,
             default="console",
@@ -122,11 +122,11 @@ COMMAND = Command(
         ),
         flag(
             "--test-faults",
-            help="let tests set faults by the admin listener (docs/testing.md); not for data that matters",
+            help="let tests set faults by the admin listener (docs/testing.md); never for data that you need",
         ),
         flag(
             "--until-eof",
-            help="stop when the standard input, a pipe, ends: with the program that started the broker",
+            help="stop when the standard input ends (a pipe), so with the program that started the broker",
         ),
     ),
     examples=(

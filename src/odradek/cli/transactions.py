@@ -1,10 +1,40 @@
-"""`odradek transactions`: lists transactional ids, and shows their open transactions."""
+"""`odradek transactions`: lists transactional ids, and finds and ends open transactions (KIP-664)."""
 
-from odradek.cli.command_line import JSON, Command, Group, Options, option, positional
+import time
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
+from odradek.base.ids import TopicPartition
+from odradek.cli.command_line import (
+    JSON,
+    Argument,
+    Command,
+    Group,
+    Options,
+    UsageError,
+    flag,
+    number,
+    option,
+    positional,
+)
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
-from odradek.cli.output import Column, colour_of_state, counted, show, timed
+from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
+from odradek.client.admin import Admin
+from odradek.client.configuration import ClientConfig
+from odradek.client.open_transactions import (
+    PartitionProducer,
+    abort_in_partition,
+    find_hanging,
+    holder_of,
+    open_transaction_at,
+    producers_of,
+)
 from odradek.client.transaction_admin import TransactionAdmin
+
+MINUTE_MS = 60_000
+OPEN_MAX_MINUTES = 15
+INT32_MAX = (1 << 31) - 1
 
 COLUMNS = (
     Column("transactional_id"),
@@ -14,6 +44,24 @@ COLUMNS = (
     Column("timeout_ms", counted, title="timeout ms"),
     Column("started_ms", timed, title="started"),
     Column("partitions"),
+)
+PRODUCER_COLUMNS = (
+    Column("producer_id"),
+    Column("producer_epoch"),
+    Column("coordinator_epoch"),
+    Column("last_sequence"),
+    Column("last_timestamp_ms", timed, title="last timestamp"),
+    Column("start_offset", counted, always=True, title="transaction starts at"),
+)
+HANGING_COLUMNS = (
+    Column("topic"),
+    Column("partition"),
+    Column("producer_id"),
+    Column("producer_epoch"),
+    Column("coordinator_epoch"),
+    Column("start_offset", counted),
+    Column("last_timestamp_ms", timed, title="last timestamp"),
+    Column("open_minutes", counted, title="minutes"),
 )
 
 
@@ -46,16 +94,114 @@ def describe(options: Options) -> None:
     show([row], COLUMNS, as_json=options.json, empty="")
 
 
+def force_terminate(options: Options) -> None:
+    """Fence a transactional id's producer and abort its open transaction."""
+    with TransactionAdmin(client_config(options)) as admin:
+        admin.terminate(options.name)
+    say(f"Fenced the producer of {options.name}; it has no open transaction.")
+
+
+def describe_producers(options: Options) -> None:
+    """Show the producers of one partition."""
+    config = client_config(options)
+    rows = [_row(one) for one in producers_of(config, _partitions(config, options))]
+    empty = f"{options.topic}-{options.partition} has no idempotent or transactional producers."
+    show(rows, PRODUCER_COLUMNS, as_json=options.json, empty=empty)
+
+
+def hanging(options: Options) -> None:
+    """Show the transactions that no coordinator will end."""
+    if options.topic is None and options.broker_id is None:
+        raise UsageError("odradek transactions find-hanging needs --topic TOPIC, or --broker-id ID")
+    if options.topic is None and options.partition is not None:
+        raise UsageError("--partition needs --topic TOPIC")
+    config = client_config(options)
+    now_ms = int(time.time() * 1000)
+    with TransactionAdmin(config) as admin:
+        if options.broker_id is not None and options.broker_id not in admin.broker_ids():
+            raise ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"there is no broker {options.broker_id}")
+        before_ms = now_ms - options.max_transaction_timeout * MINUTE_MS
+        found = find_hanging(admin, _partitions(config, options, options.broker_id), before_ms=before_ms)
+    rows = [_row(one) | {"open_minutes": (now_ms - one.last_timestamp_ms) // MINUTE_MS} for one in found]
+    show(rows, HANGING_COLUMNS, as_json=options.json, empty="There are no hanging transactions.")
+
+
+def abort(options: Options) -> None:
+    """End a hanging transaction in one partition."""
+    config = client_config(options)
+    (partition,) = _partitions(config, options)
+    found = open_transaction_at(config, partition, options.start_offset)
+    if not options.force:
+        with TransactionAdmin(config) as admin:
+            holder = holder_of(admin, found)
+        if holder is not None:
+            name = holder.transactional_id
+            raise ApiError(
+                ErrorCode.INVALID_TXN_STATE,
+                f"this transaction does not hang: its transactional id {name} is {holder.state};"
+                f" 'odradek transactions force-terminate' ends it everywhere, --force only in {partition}",
+            )
+    abort_in_partition(config, found)
+    say(
+        f"Aborted the transaction of producer {found.producer_id}, epoch {found.producer_epoch},"
+        f" that started at offset {options.start_offset:,} of {partition}."
+    )
+
+
+def _partitions(config: ClientConfig, options: Options, leader: int | None = None) -> list[TopicPartition]:
+    """The partitions that --topic and --partition name, or all, which the broker `leader` leads.
+
+    Raises ApiError for a topic or partition that does not exist.
+    """
+    with Admin(config) as admin:
+        topics = admin.list_topics(None if options.topic is None else [options.topic])
+    found = [
+        TopicPartition(topic.name, one.partition)
+        for topic in topics
+        for one in topic.partitions
+        if options.partition in (None, one.partition) and leader in (None, one.leader)
+    ]
+    if options.partition is not None and options.partition >= len(topics[0].partitions):
+        raise ApiError(
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            f"there is no partition {options.partition} of topic {options.topic}:"
+            f" it has {len(topics[0].partitions)}",
+        )
+    return found
+
+
+def _row(one: PartitionProducer) -> dict[str, object]:
+    return {
+        "topic": one.partition.topic,
+        "partition": one.partition.partition,
+        "producer_id": one.producer_id,
+        "producer_epoch": one.producer_epoch,
+        "coordinator_epoch": None if one.coordinator_epoch < 0 else one.coordinator_epoch,
+        "last_sequence": one.last_sequence,
+        "last_timestamp_ms": one.last_timestamp_ms,
+        "start_offset": one.start_offset,
+    }
+
+
+def _topic(text: str, *, required: bool) -> Argument:
+    return option("--topic", help=text, metavar="TOPIC", required=required, completes="topic")
+
+
+def _partition(text: str, *, required: bool) -> Argument:
+    return option("--partition", help=text, metavar="N", kind=number(0, INT32_MAX), required=required)
+
+
+ID = positional("name", "the transactional id", metavar="TRANSACTIONAL_ID")
 GROUP = Group(
     "transactions",
-    "Show transactional producers and their transactions.",
+    "Show transactions, find those that hang, and end them.",
     (
         Command(
             "list",
             "List the transactional ids with their states.",
             list_transactions,
             (
-                option("--state", help="only those in this state, as Ongoing", metavar="STATE"),
+                option("--state", help="only those in this state, such as Ongoing", metavar="STATE"),
                 FILTER,
                 JSON,
                 *CONNECTION,
@@ -65,7 +211,72 @@ GROUP = Group(
             "describe",
             "Show a transactional id's producer and the partitions of its open transaction.",
             describe,
-            (positional("name", "the transactional id", metavar="TRANSACTIONAL_ID"), JSON, *CONNECTION),
+            (ID, JSON, *CONNECTION),
+        ),
+        Command(
+            "describe-producers",
+            "Show the idempotent and transactional producers of a partition.",
+            describe_producers,
+            (
+                _topic("the topic", required=True),
+                _partition("its partition", required=True),
+                JSON,
+                *CONNECTION,
+            ),
+        ),
+        Command(
+            "find-hanging",
+            "Find transactions that are open in a partition and unknown to every coordinator.",
+            hanging,
+            (
+                _topic("search this topic", required=False),
+                _partition("search only this partition of the topic", required=False),
+                option(
+                    "--broker-id",
+                    help="search only partitions that this broker leads",
+                    metavar="ID",
+                    kind=number(0, INT32_MAX),
+                ),
+                option(
+                    "--max-transaction-timeout",
+                    help="leave out transactions with records of the last MINUTES minutes",
+                    metavar="MINUTES",
+                    kind=number(0, INT32_MAX),
+                    default=OPEN_MAX_MINUTES,
+                    shown_default=str(OPEN_MAX_MINUTES),
+                ),
+                JSON,
+                *CONNECTION,
+            ),
+            details="A hanging transaction keeps read_committed consumers from reading past its start, and"
+            " compaction from cleaning there. 'odradek transactions abort' ends it.",
+            examples=("odradek transactions find-hanging --topic flights",),
+        ),
+        Command(
+            "abort",
+            "End a hanging transaction in one partition.",
+            abort,
+            (
+                _topic("the topic", required=True),
+                _partition("its partition", required=True),
+                option(
+                    "--start-offset",
+                    help="where the transaction starts, as find-hanging shows it",
+                    metavar="OFFSET",
+                    kind=number(),
+                    required=True,
+                ),
+                flag("--force", help="also a transaction that its coordinator still has"),
+                *CONNECTION,
+            ),
+            details="The transaction stays open in the other partitions that have records of it.",
+            examples=("odradek transactions abort --topic flights --partition 0 --start-offset 1200",),
+        ),
+        Command(
+            "force-terminate",
+            "Abort the open transaction of a transactional id, and fence its producer.",
+            force_terminate,
+            (ID, *CONNECTION),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from odradek.cli.command_line import option, seconds
 from odradek.cli.output import say, timed
 
 WATCH = option(
-    "--watch", help="show it again every so many seconds until Ctrl-C", metavar="SECONDS", kind=seconds
+    "--watch", help="show it again every SECONDS seconds until Ctrl-C", metavar="SECONDS", kind=seconds
 )
 _CLEAR = "\x1b[H\x1b[2J"
 

@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.ids import BrokerId
 from odradek.client.cluster import METADATA_VERSION_MAX
 from odradek.client.configuration import ClientConfig
 from odradek.client.refusal import raise_for
@@ -24,7 +25,11 @@ _FIND_COORDINATOR_VERSION_MAX = 3
 # How long the first group of a cluster waits until __consumer_offsets exists.
 COORDINATOR_MAX_S = 15.0
 _RETRY_S = 0.2
-_COMING = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+_COMING = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.CONCURRENT_TRANSACTIONS,  # The coordinator is still ending a transaction.
+}
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,7 +43,7 @@ class CoordinatorKey(IntEnum):
 
 
 def patient(method: Callable[P, R]) -> Callable[P, R]:
-    """Repeat a method while a coordinator loads its groups or has moved, as after a restart."""
+    """Repeat a method while a coordinator loads, has moved, or is ending a transaction."""
 
     @wraps(method)
     def repeated(*arguments: P.args, **named: P.kwargs) -> R:
@@ -66,11 +71,17 @@ class AdminConnection(Closing):
         """End the connection."""
         self._connection.close()
 
+    def broker_ids(self) -> list[BrokerId]:
+        """The brokers of the cluster."""
+        return sorted(broker.node_id for broker in self._metadata_of_brokers().brokers)
+
+    def _metadata_of_brokers(self) -> MetadataResponse:
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        return self._connection.ask(request, MetadataResponse, METADATA_VERSION_MAX)
+
     def _brokers(self) -> Iterator[BrokerConnection]:
         """A connection to each broker of the cluster, in turn."""
-        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
-        answer = self._connection.ask(request, MetadataResponse, METADATA_VERSION_MAX)
-        for broker in answer.brokers:
+        for broker in self._metadata_of_brokers().brokers:
             with self.config.connect((broker.host, broker.port)) as connection:
                 yield connection
 

@@ -30,6 +30,12 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from odradek.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
 # The versions whose layout names one group; later ones can name several.
@@ -174,8 +180,35 @@ class GroupAdmin(AdminConnection):
             for one in answered.partitions:
                 refused = known_code(one.error_code)
                 if refused is ErrorCode.UNKNOWN_MEMBER_ID and not member:
-                    raise ApiError(refused, f"group {group} has members: its offsets are theirs to set")
+                    raise ApiError(
+                        refused,
+                        f"group {group} has members, and only they may change its offsets: stop them first",
+                    )
                 raise_for(refused, about=f"{answered.name}-{one.partition_index}")
+
+    @patient
+    def delete_offsets(self, group: str, partitions: Sequence[TopicPartition]) -> None:
+        """Delete a group's committed offsets of these partitions.
+
+        Raises ApiError for the first partition that refuses; in the others the offsets are then deleted.
+        """
+        by_topic: dict[str, list[OffsetDeleteRequestPartition]] = defaultdict(list)
+        for name, number in partitions:
+            by_topic[name].append(OffsetDeleteRequestPartition(number))
+        request = OffsetDeleteRequest(
+            group, [OffsetDeleteRequestTopic(name, parts) for name, parts in by_topic.items()]
+        )
+        with self._coordinator(CoordinatorKey.GROUP, group) as connection:
+            answer = connection.ask(request, OffsetDeleteResponse)
+        if answer.error_code == ErrorCode.NON_EMPTY_GROUP:
+            raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group} has members: it is still in use")
+        _raise_for_group(answer.error_code, group)
+        for topic in answer.topics:
+            for one in topic.partitions:
+                if one.error_code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC:
+                    said = f"members of group {group} read topic {topic.name}: stop them first"
+                    raise ApiError(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, said)
+                raise_for(one.error_code, about=str(TopicPartition(topic.name, one.partition_index)))
 
     @patient
     def delete(self, group: str) -> None:

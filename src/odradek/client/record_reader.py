@@ -213,7 +213,7 @@ class RecordReader(Closing):
         if start <= position:
             raise ApiError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,
-                f"{partition} ends before offset {position}: it was cut or made anew",
+                f"{partition} ends before offset {position}: it was truncated, or deleted and created again",
             )
         self.notes.append(f"{partition} no longer has offset {position}; reading goes on at {start}")
         self.positions[partition] = start

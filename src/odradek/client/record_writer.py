@@ -144,7 +144,7 @@ class RecordWriter(Closing):
             if not known_code(answer.error_code).is_retriable or time.monotonic() > deadline:
                 break
             time.sleep(_RETRY_S)
-        raise_for(answer.error_code, about="the broker gives no producer id")
+        raise_for(answer.error_code, about="the broker returned no producer id")
         return answer.producer_id, answer.producer_epoch
 
     def _send(self, numbers: list[int]) -> None:
@@ -246,7 +246,7 @@ class RecordWriter(Closing):
                 if self._topic not in leaders.counts:
                     raise ApiError(
                         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        f"there is no topic {self._topic}, and the broker creates none by itself",
+                        f"there is no topic {self._topic}, and the broker does not create topics by itself",
                     )
                 raise ApiError(ErrorCode.LEADER_NOT_AVAILABLE, f"topic {self._topic} has no leader")
             time.sleep(_RETRY_S)

@@ -22,5 +22,5 @@ def raise_for(error_code: int, message: str | None = None, *, about: str = "") -
     code = known_code(error_code)
     words = message or code.name.lower().replace("_", " ")
     if code is ErrorCode.UNKNOWN_SERVER_ERROR and error_code != code and not message:
-        words = f"error code {error_code}, which is not known here"
+        words = f"unknown error code {error_code}"
     raise ApiError(code, f"{about}: {words}" if about else words)

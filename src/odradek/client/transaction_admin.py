@@ -1,17 +1,21 @@
-"""The admin client for transactions: lists them, and shows which are open and since when."""
+"""The admin client for transactions: lists them, shows which are open and since when, and ends one."""
 
 from dataclasses import dataclass
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import ProducerId, TopicPartition
 from odradek.client.admin_connection import AdminConnection, CoordinatorKey, patient
 from odradek.client.refusal import raise_for
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+
+# The producer id that InitProducerId returns is not used: a transaction of it may end at once.
+_FENCING_TIMEOUT_MS = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,15 @@ class TransactionAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     @patient
-    def list_transactions(self) -> list[TransactionListing]:
-        """The transactional ids of the cluster, by name: each broker lists those that it coordinates."""
+    def list_transactions(self, producer_id: ProducerId | None = None) -> list[TransactionListing]:
+        """The transactional ids of the cluster, by name, or those of one producer id.
+
+        Each broker lists those that it coordinates.
+        """
         found = []
+        request = ListTransactionsRequest(producer_id_filters=[] if producer_id is None else [producer_id])
         for connection in self._brokers():
-            answer = connection.ask(ListTransactionsRequest(), ListTransactionsResponse)
+            answer = connection.ask(request, ListTransactionsResponse)
             raise_for(answer.error_code, about="listing transactional ids")
             found += [
                 TransactionListing(one.transactional_id, one.producer_id, one.transaction_state)
@@ -74,3 +82,15 @@ class TransactionAdmin(AdminConnection):
             None if started_ms < 0 else started_ms,
             sorted(TopicPartition(one.topic, number) for one in found.topics for number in one.partitions),
         )
+
+    @patient
+    def terminate(self, transactional_id: str) -> None:
+        """Fence the producer of a transactional id; the coordinator aborts its open transaction, if any.
+
+        Returns when the transaction has ended in all its partitions. Raises ApiError for an unknown id.
+        """
+        self.describe(transactional_id)  # InitProducerId would create an unknown id.
+        request = InitProducerIdRequest(transactional_id, _FENCING_TIMEOUT_MS)
+        with self._coordinator(CoordinatorKey.TRANSACTION, transactional_id) as connection:
+            answer = connection.ask(request, InitProducerIdResponse)
+        raise_for(answer.error_code, about=f"transactional id {transactional_id!r}")

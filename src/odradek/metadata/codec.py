@@ -6,6 +6,7 @@ other error.
 
     {"version":3,"topic_id":"AAAA...","partitions":{"0":[1,2]},"adding_replicas":{},"removing_replicas":{}}
     {"controller_epoch":1,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2]}
+    {"controller_epoch":1,"leader":1,"version":1,"leader_epoch":3,"isr":[1],"elr":[2]}
 """
 
 import base64
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from odradek.base.errors import OdradekError
-from odradek.base.ids import BrokerId, LeaderEpoch, ProducerId, TopicId, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, ProducerId, TopicId, TopicPartition
 from odradek.base.values import value
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
 
@@ -47,6 +48,10 @@ class StateDocument:
     leader_epoch: LeaderEpoch
     isr: tuple[BrokerId, ...]
     controller_epoch: int
+    # R15e: see `PartitionImage`.
+    elr: tuple[BrokerId, ...] = ()
+    last_known_leader: BrokerId = NO_BROKER
+    unclean_epoch: LeaderEpoch = NO_EPOCH
 
 
 @value
@@ -187,16 +192,24 @@ def decode_topic(data: bytes) -> TopicDocument:
 
 
 def encode_state(state: PartitionImage, controller_epoch: int) -> bytes:
-    """`/brokers/topics/T/partitions/P/state`, as written by the controller of that epoch."""
-    return _encode(
-        {
-            "controller_epoch": controller_epoch,
-            "leader": state.leader,
-            "version": 1,
-            "leader_epoch": state.leader_epoch,
-            "isr": state.isr,
-        }
-    )
+    """`/brokers/topics/T/partitions/P/state`, as written by the controller of that epoch.
+
+    What only Odradek has (R15e) is left out while there is nothing to say.
+    """
+    document: dict[str, Any] = {
+        "controller_epoch": controller_epoch,
+        "leader": state.leader,
+        "version": 1,
+        "leader_epoch": state.leader_epoch,
+        "isr": state.isr,
+    }
+    if state.elr:
+        document["elr"] = state.elr
+    if state.last_known_leader != NO_BROKER:
+        document["last_known_leader"] = state.last_known_leader
+    if state.unclean_epoch != NO_EPOCH:
+        document["unclean_epoch"] = state.unclean_epoch
+    return _encode(document)
 
 
 def decode_state(data: bytes) -> StateDocument:
@@ -208,6 +221,9 @@ def decode_state(data: bytes) -> StateDocument:
             int(document["leader_epoch"]),
             tuple(int(broker) for broker in document["isr"]),
             int(document["controller_epoch"]),
+            tuple(int(broker) for broker in document.get("elr", ())),
+            int(document.get("last_known_leader", NO_BROKER)),
+            int(document.get("unclean_epoch", NO_EPOCH)),
         ),
     )
 

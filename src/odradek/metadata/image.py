@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, TopicId, TopicPartition
+from odradek.base.ids import (
+    NO_BROKER,
+    NO_BROKER_EPOCH,
+    NO_EPOCH,
+    BrokerId,
+    LeaderEpoch,
+    TopicId,
+    TopicPartition,
+)
 from odradek.base.topic_names import folded_name
 from odradek.base.values import value
 
@@ -61,8 +69,8 @@ class PartitionImage:
 
     # The assigned brokers, the preferred leader first; never empty.
     replicas: tuple[BrokerId, ...]
-    # The in-sync replicas; a subset of `replicas`. Empty only when no remaining replica is known to hold all
-    # acknowledged records (R15): then only an unclean election makes a leader.
+    # The in-sync replicas; a subset of `replicas`. Empty when each of its last members has come back and may
+    # have lost records (R15).
     isr: tuple[BrokerId, ...]
     # The leader, or NO_BROKER while there is none.
     leader: BrokerId
@@ -75,6 +83,14 @@ class PartitionImage:
     # During a reassignment: the replicas on their way in and out; else empty.
     adding_replicas: tuple[BrokerId, ...] = ()
     removing_replicas: tuple[BrokerId, ...] = ()
+    # The eligible leader replicas (R15e): outside the ISR, with all records below HW. Empty at min ISR.
+    elr: tuple[BrokerId, ...] = ()
+    # The replica whose loss of records emptied ISR and ELR: without them it alone leads again, unless an
+    # unclean election is allowed. NO_BROKER while there is an ISR or an ELR.
+    last_known_leader: BrokerId = NO_BROKER
+    # The leader epoch of the last election of a leader that may lack acknowledged records; NO_EPOCH if there
+    # was none. A replica whose last records are of an earlier epoch loses those that this leader lacks.
+    unclean_epoch: LeaderEpoch = NO_EPOCH
 
     @property
     def preferred_leader(self) -> BrokerId:
@@ -249,6 +265,11 @@ class ClusterImage:
     def is_live(self, broker_id: BrokerId) -> bool:
         """Whether that broker is registered now."""
         return broker_id in self.brokers
+
+    def broker_epoch(self, broker_id: BrokerId) -> int:
+        """The epoch of a broker's registration; -1 while it is not registered."""
+        broker = self.brokers.get(broker_id)
+        return NO_BROKER_EPOCH if broker is None else broker.epoch
 
     def offline_replicas(self, partition: PartitionImage) -> list[BrokerId]:
         """The replicas of a partition whose brokers are not live, in the order of assignment."""

@@ -42,9 +42,19 @@ from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, 
 class MemoryTable:
     """A `NodeTable` of dictionaries; a transaction is a journal of what stood there before."""
 
-    __slots__ = ("_children", "_journal", "_last_session", "_last_transaction", "_nodes", "_sessions")
+    __slots__ = (
+        "_children",
+        "_journal",
+        "_last_session",
+        "_last_transaction",
+        "_nodes",
+        "_sessions",
+        "writes",
+    )
 
     def __init__(self) -> None:
+        self.writes = 0
+        """How often a node was written or removed; as long as it stays the same, no node changes."""
         # Every node by its path.
         self._nodes: dict[str, StoredNode] = {}
         # The names of the children by path, for paths that have some; agrees with `_nodes`.
@@ -77,6 +87,11 @@ class MemoryTable:
     def next_transaction(self) -> int:
         """See `NodeTable.next_transaction`."""
         self._last_transaction += 1
+        return self._last_transaction
+
+    @property
+    def last_transaction(self) -> int:
+        """The number given out last; whoever looks again may see by it whether something has changed."""
         return self._last_transaction
 
     def get(self, path: str) -> StoredNode | None:
@@ -131,11 +146,13 @@ class MemoryTable:
         return {path: (node.data, node.stat) for path, node in sorted(self._nodes.items())}
 
     def _set(self, path: str, node: StoredNode) -> None:
+        self.writes += 1
         self._nodes[path] = node
         if path != ROOT:
             self._children.setdefault(parent_of(path), {})[name_of(path)] = None
 
     def _drop(self, path: str) -> None:
+        self.writes += 1
         del self._nodes[path]
         siblings = self._children[parent_of(path)]
         del siblings[name_of(path)]
@@ -182,7 +199,7 @@ class MemoryStore:
                 continue
             if session.has_requests:
                 found.append(session.execute_next)
-            if session.has_events:
+            if session.has_events and not session.is_held:
                 found.append(session.report_next)
         return found
 
@@ -274,6 +291,8 @@ class MemorySession:
         """The session that is open, or was last."""
         self.is_cut = False
         """Whether nothing is delivered between it and its store in `steps`: a simulator's fault."""
+        self.is_held = False
+        """Whether its holder takes no events: its process stands still."""
         self._last_call_id = -1
         # None before `open` and after `close`: nothing is reported then.
         self._holder: _Holder | None = None
@@ -328,6 +347,19 @@ class MemorySession:
         """Lose the answer of the operation that comes `after` so many more, whether `executed` or not."""
         numbers = count()
         self.lose_answer(lambda operation: next(numbers) == after, executed=executed)
+
+    def reconnect(self, chance: Chance) -> None:
+        """The connection broke, and is back: of the operations on their way some, by chance, are executed.
+
+        None of them is answered, and the watches are forgotten (`Reconnected`).
+        """
+        if self._requests:
+            executed = chance.below(len(self._requests) + 1)
+            for index in range(len(self._requests)):
+                self.lose_answer(lambda operation: True, executed=index < executed)
+        elif self._holder is not None and self._store.table.has_session(self.session_id):
+            self._store.engine.forget_watches(self.session_id)
+            self._tell(self._holder, Reconnected())
 
     def expire(self) -> None:
         """End as an expired session does."""

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import NamedTuple, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, LeaderEpoch, TopicId, TopicPartition
+from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.base.values import value
 from odradek.metadata.image import (
     BrokerGone,
@@ -24,6 +24,7 @@ from odradek.metadata.image import (
     TopicCreated,
     TopicDeleted,
 )
+from odradek.metadata.resources import Resource, change_of, overrides_of
 
 
 @value
@@ -99,6 +100,21 @@ class UpdateMetadata:
     # The names of all topics, in the first message to a broker that joins, which may have missed that others
     # were deleted; else None.
     all_topics: tuple[str, ...] | None = None
+    # The complete overrides of the resources whose settings changed (R18); empty overrides end earlier ones.
+    settings: Mapping[Resource, Mapping[str, str]] = field(default_factory=dict)
+    # All resources with overrides, together with `all_topics`: no other resource has any.
+    all_configured: tuple[Resource, ...] = ()
+
+
+class LogEnd(NamedTuple):
+    """Where a replica's log ends while its partition has no leader (R15e): nothing is appended to it then."""
+
+    leader_epoch: LeaderEpoch
+    """The leader epoch, one without a leader, that the replica has obeyed."""
+    last_epoch: LeaderEpoch
+    """The epoch of its last record; NO_EPOCH for an empty log."""
+    end_offset: Offset
+    """LEO."""
 
 
 @value
@@ -109,6 +125,8 @@ class OrderOutcome:
     """STALE_CONTROLLER_EPOCH (R5a) or STALE_BROKER_EPOCH (R16): nothing was changed."""
     partition_errors: Mapping[TopicPartition, ErrorCode] = field(default_factory=dict)
     """Each partition that was named, where LeaderAndIsr or StopReplica was not refused whole."""
+    log_ends: Mapping[TopicPartition, LogEnd] = field(default_factory=dict)
+    """The partitions of a LeaderAndIsr that have no leader, as far as the broker has their logs."""
 
     def error_of(self, named: TopicPartition) -> ErrorCode:
         """What became of one partition."""
@@ -130,6 +148,9 @@ def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Chang
             yield BrokerRegistered(broker)
     for name in message.gone_topics:
         yield TopicDeleted(name)
+    for resource, overrides in message.settings.items():
+        if overrides_of(image, resource) != overrides:
+            yield change_of(resource, overrides)
     for topic in message.topics:
         before = image.topics.get(topic.name)
         if before is None or before.topic_id != topic.topic_id:
@@ -140,7 +161,8 @@ def changes_from(message: UpdateMetadata, image: ClusterImage) -> Iterator[Chang
 
 
 def size_of(message: BrokerMessage) -> int:
-    """How many partitions and topics a message names."""
+    """How many partitions, topics and resources with settings a message names."""
     if isinstance(message, UpdateMetadata):
-        return sum(1 + len(topic.partitions) for topic in message.topics) + len(message.gone_topics)
+        facts = sum(1 + len(topic.partitions) for topic in message.topics)
+        return facts + len(message.gone_topics) + len(message.settings)
     return len(message.partitions)

@@ -3,31 +3,36 @@
 LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8: what brokers of Kafka 3.9 send each other under ZooKeeper.
 These formats lack some facts, so the receiver does not get them: the epochs and log directories of live
 brokers, and the reassignments of partitions in an UpdateMetadata. A deleted topic is announced by a partition
-whose leader is -2.
+whose leader is -2. Facts that Kafka's formats have no field for, such as the ELR (R15e) and settings (R18),
+are in tagged fields with tags from 10000, which a broker that does not know them skips.
 
     request = yield from to_request(message)        a few microseconds per partition, a hundred in each step
     for part in parts_of(request):                  None, or a message for one partition, or for twenty topics
         ...                                         applied in turn, they have the result of the whole
 """
 
-from collections.abc import Generator, Iterable, Iterator
-from itertools import groupby
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby, islice
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import NO_EPOCH, BrokerId, TopicPartition
+from odradek.metadata import codec
 from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
 from odradek.metadata.messages import (
     BrokerMessage,
     LeaderAndIsr,
     LeaderAndIsrPartition,
     LiveLeader,
+    LogEnd,
     OrderOutcome,
     StopReplica,
     StopReplicaPartition,
     TopicStates,
     UpdateMetadata,
 )
+from odradek.metadata.resources import Resource, ResourceType
 from odradek.wire.message import Message
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrLiveLeader,
@@ -51,6 +56,7 @@ from odradek.wire.messages.update_metadata import (
     UpdateMetadataPartitionState,
     UpdateMetadataRequest,
     UpdateMetadataResponse,
+    UpdateMetadataSettings,
     UpdateMetadataTopicState,
 )
 
@@ -60,8 +66,13 @@ OrderResponse: TypeAlias = LeaderAndIsrResponse | StopReplicaResponse | UpdateMe
 
 LEADER_DURING_DELETE: Final[BrokerId] = -2
 FULL: Final = 2
-"""The type of an UpdateMetadata that names every topic; a later message has the partitions of some."""
+"""The type of an UpdateMetadata that names every topic, and every resource with overrides.
+
+A later message has the partitions of some topics, and the overrides of some resources.
+"""
 TOPICS_PER_PART: Final = 20
+RESOURCES_PER_PART: Final = 5
+_NO_LOG_END: Final = LogEnd(NO_EPOCH, NO_EPOCH, -1)
 PARTITIONS_PER_STEP: Final = 100
 
 _SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -103,6 +114,9 @@ def _leader_and_isr_request(message: LeaderAndIsr) -> Generator[None, None, Lead
                     list(state.adding_replicas),
                     list(state.removing_replicas),
                     role.is_new,
+                    eligible_leader_replicas=list(state.elr),
+                    last_known_leader=state.last_known_leader,
+                    unclean_epoch=state.unclean_epoch,
                 )
             )
             count += 1
@@ -156,6 +170,9 @@ def _update_metadata_request(message: UpdateMetadata) -> Generator[None, None, U
                     state.state_version,
                     list(state.replicas),
                     [replica for replica in state.replicas if replica not in live],
+                    list(state.elr),
+                    state.last_known_leader,
+                    state.unclean_epoch,
                 )
             )
             count += 1
@@ -164,6 +181,7 @@ def _update_metadata_request(message: UpdateMetadata) -> Generator[None, None, U
     is_full = message.all_topics is not None
     told = {topic.name for topic in message.topics}
     topics.extend(UpdateMetadataTopicState(name) for name in message.all_topics or () if name not in told)
+    settings = yield from _settings_on_wire(message)
     return UpdateMetadataRequest(
         message.controller_id,
         type=FULL if is_full else 0,
@@ -171,7 +189,20 @@ def _update_metadata_request(message: UpdateMetadata) -> Generator[None, None, U
         broker_epoch=message.broker_epoch,
         topic_states=topics,
         live_brokers=[_broker_on_wire(broker) for broker in message.live_brokers],
+        settings=settings,
     )
+
+
+def _settings_on_wire(message: UpdateMetadata) -> Generator[None, None, list[UpdateMetadataSettings]]:
+    """Overrides as the store keeps them: one text may be longer than a string of the wire."""
+    settings: list[UpdateMetadataSettings] = []
+    for resource, overrides in message.settings.items():
+        settings.append(UpdateMetadataSettings(*resource, codec.encode_config(overrides)))
+        if len(settings) % RESOURCES_PER_PART == 0:
+            yield
+    later = (resource for resource in message.all_configured if resource not in message.settings)
+    settings.extend(UpdateMetadataSettings(*resource, overrides=None) for resource in later)
+    return settings
 
 
 def _broker_on_wire(broker: BrokerImage) -> UpdateMetadataBroker:
@@ -184,7 +215,7 @@ def _broker_on_wire(broker: BrokerImage) -> UpdateMetadataBroker:
         )
         for endpoint in broker.endpoints
     ]
-    return UpdateMetadataBroker(broker.broker_id, endpoints, broker.rack)
+    return UpdateMetadataBroker(broker.broker_id, endpoints, broker.rack, broker.epoch)
 
 
 # --- in
@@ -227,6 +258,9 @@ def _roles_in(request: LeaderAndIsrRequest) -> Iterator[LeaderAndIsr]:
                 state.controller_epoch,
                 tuple(state.adding_replicas),
                 tuple(state.removing_replicas),
+                tuple(state.eligible_leader_replicas),
+                state.last_known_leader,
+                state.unclean_epoch,
             )
             yield message((LeaderAndIsrPartition(named, topic.topic_id, image, state.is_new),))
 
@@ -244,28 +278,22 @@ def _stops_in(request: StopReplicaRequest) -> Iterator[StopReplica]:
 
 
 def _facts_in(request: UpdateMetadataRequest) -> Iterator[UpdateMetadata | None]:
-    live = tuple(_broker_from_wire(broker) for broker in request.live_brokers)
-
-    def message(
-        topics: Iterable[TopicStates], gone: Iterable[str], every: tuple[str, ...] | None = None
-    ) -> UpdateMetadata:
-        return UpdateMetadata(
-            request.controller_id,
-            request.controller_epoch,
-            request.broker_epoch,
-            live,
-            tuple(topics),
-            tuple(gone),
-            every,
-        )
-
+    part = UpdateMetadata(
+        request.controller_id,
+        request.controller_epoch,
+        request.broker_epoch,
+        tuple(_broker_from_wire(broker) for broker in request.live_brokers),
+        topics=(),
+    )
     topics: list[TopicStates] = []
     gone: list[str] = []
     count = 0
     if request.type == FULL:
-        yield message(
-            (), (), tuple(topic.topic_name for topic in request.topic_states if not _is_gone(topic))
-        )
+        names = tuple(topic.topic_name for topic in request.topic_states if not _is_gone(topic))
+        configured = tuple(_resource_in(one) for one in request.settings)
+        yield replace(part, all_topics=names, all_configured=configured)
+    for settings in _settings_in(request):
+        yield replace(part, settings=settings)
     for topic in request.topic_states:
         if _is_gone(topic):
             gone.append(topic.topic_name)
@@ -280,15 +308,29 @@ def _facts_in(request: UpdateMetadataRequest) -> Iterator[UpdateMetadata | None]
                     state.leader_epoch,
                     state.zk_version,
                     state.controller_epoch,
+                    elr=tuple(state.eligible_leader_replicas),
+                    last_known_leader=state.last_known_leader,
+                    unclean_epoch=state.unclean_epoch,
                 )
                 count += 1
                 if count % PARTITIONS_PER_STEP == 0:
                     yield None
         if len(topics) + len(gone) == TOPICS_PER_PART:
-            yield message(topics, gone)
+            yield replace(part, topics=tuple(topics), gone_topics=tuple(gone))
             topics, gone = [], []
-    if topics or gone or not request.topic_states:
-        yield message(topics, gone)
+    if topics or gone or not (request.topic_states or request.settings):
+        yield replace(part, topics=tuple(topics), gone_topics=tuple(gone))
+
+
+def _settings_in(request: UpdateMetadataRequest) -> Iterator[Mapping[Resource, Mapping[str, str]]]:
+    """The overrides that a request brings, a few resources at a time."""
+    told = ((_resource_in(one), one.overrides) for one in request.settings if one.overrides is not None)
+    while some := list(islice(told, RESOURCES_PER_PART)):
+        yield {resource: codec.decode_config(overrides) for resource, overrides in some}
+
+
+def _resource_in(settings: UpdateMetadataSettings) -> Resource:
+    return Resource(ResourceType(settings.resource_type), settings.resource_name)
 
 
 def _is_gone(topic: UpdateMetadataTopicState) -> bool:
@@ -300,7 +342,7 @@ def _broker_from_wire(broker: UpdateMetadataBroker) -> BrokerImage:
         Endpoint(one.listener, _protocol_name(one.security_protocol), one.host, one.port)
         for one in broker.endpoints
     )
-    return BrokerImage(broker.id, endpoints, broker.rack)
+    return BrokerImage(broker.id, endpoints, broker.rack, epoch=broker.epoch)
 
 
 def _protocol_name(number: int) -> str:
@@ -323,7 +365,8 @@ def to_response(request: OrderRequest, outcome: OrderOutcome) -> Generator[None,
                 topics.append(LeaderAndIsrTopicError(topic.topic_id, errors))
                 for state in topic.partition_states:
                     named = TopicPartition(topic.topic_name, state.partition_index)
-                    errors.append(LeaderAndIsrPartitionError(named.partition, outcome.error_of(named)))
+                    end = outcome.log_ends.get(named, _NO_LOG_END)
+                    errors.append(LeaderAndIsrPartitionError(named.partition, outcome.error_of(named), *end))
                     count += 1
                     if count % PARTITIONS_PER_STEP == 0:
                         yield
@@ -346,13 +389,21 @@ def outcome_in(request: OrderRequest, response: Message) -> OrderOutcome:
         case LeaderAndIsrResponse():
             assert isinstance(request, LeaderAndIsrRequest), request
             names = {topic.topic_id: topic.topic_name for topic in request.topic_states}
-            errors = {
-                TopicPartition(names[topic.topic_id], partition.partition_index): _code(partition.error_code)
+            answers = {
+                TopicPartition(names[topic.topic_id], partition.partition_index): partition
                 for topic in response.topics
                 if topic.topic_id in names
                 for partition in topic.partition_errors
             }
-            return OrderOutcome(_code(response.error_code), errors)
+            return OrderOutcome(
+                _code(response.error_code),
+                {named: _code(answer.error_code) for named, answer in answers.items()},
+                {
+                    named: LogEnd(answer.leader_epoch, answer.last_epoch, answer.log_end_offset)
+                    for named, answer in answers.items()
+                    if answer.leader_epoch != NO_EPOCH
+                },
+            )
         case StopReplicaResponse():
             errors = {
                 TopicPartition(one.topic_name, one.partition_index): _code(one.error_code)

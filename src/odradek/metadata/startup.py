@@ -16,6 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import (
@@ -33,6 +34,7 @@ from odradek.metadata.image import (
     TopicDeletionBegan,
 )
 from odradek.metadata.store import (
+    READS_MAX,
     Children,
     Committed,
     Create,
@@ -121,7 +123,7 @@ def register_broker(broker: BrokerImage, session: int, timestamp_ms: int) -> Sto
 
 
 def load_image() -> StoreSteps[ClusterImage]:
-    """Read the whole store, level by level, READS_MAX nodes in one trip.
+    """Read the whole store, level by level, READS_MAX nodes in one trip; the topics READS_MAX at a time.
 
     Raises codec.MalformedNode naming the node that cannot be read.
     """
@@ -132,7 +134,8 @@ def load_image() -> StoreSteps[ClusterImage]:
     topics, deleting, broker_configs, group_configs = yield from _load_names(
         paths.TOPICS, paths.DELETE_TOPICS, paths.BROKER_CONFIGS, paths.GROUP_CONFIGS
     )
-    yield from _load_topics(image, topics)
+    for begin in range(0, len(topics), READS_MAX):
+        yield from _load_topics(image, topics[begin : begin + READS_MAX])
     for name in deleting:
         if name in image.topics:
             image.apply(TopicDeletionBegan(name))
@@ -190,17 +193,28 @@ def load_states(
     assigned: Mapping[TopicPartition, PartitionImage],
 ) -> StoreSteps[dict[TopicPartition, PartitionImage]]:
     """Partitions with the states that the store has now; one without a state there has version -1."""
-    found = yield from read_many([GetData(paths.partition_state(*named)) for named in assigned])
-    return {
-        named: _with_state(named, partition, result)
-        for (named, partition), result in zip(assigned.items(), found, strict=True)
-    }
+    found = yield from read_many(GetData(paths.partition_state(*named)) for named in assigned)
+    states: dict[TopicPartition, PartitionImage] = {}
+
+    def keep(entry: tuple[tuple[TopicPartition, PartitionImage], ReadResult]) -> None:
+        (named, partition), result = entry
+        states[named] = _with_state(named, partition, result)
+
+    yield from stepwise(zip(assigned.items(), found, strict=True), keep)
+    return states
 
 
 def _with_state(named: TopicPartition, assigned: PartitionImage, result: ReadResult) -> PartitionImage:
     found = document_in(paths.partition_state(*named), result, codec.decode_state)
     if found is None:
-        return replace(assigned, isr=(), leader=NO_BROKER, state_version=-1)
+        return PartitionImage(
+            assigned.replicas,
+            isr=(),
+            leader=NO_BROKER,
+            state_version=-1,
+            adding_replicas=assigned.adding_replicas,
+            removing_replicas=assigned.removing_replicas,
+        )
     return replace(
         assigned,
         isr=found.value.isr,
@@ -208,6 +222,9 @@ def _with_state(named: TopicPartition, assigned: PartitionImage, result: ReadRes
         leader_epoch=found.value.leader_epoch,
         state_version=found.stat.version,
         controller_epoch=found.value.controller_epoch,
+        elr=found.value.elr,
+        last_known_leader=found.value.last_known_leader,
+        unclean_epoch=found.value.unclean_epoch,
     )
 
 
@@ -235,34 +252,46 @@ def _load_names(*folders: str) -> StoreSteps[list[tuple[str, ...]]]:
 
 
 def _load_topics(image: ClusterImage, names: Sequence[str]) -> StoreSteps[None]:
-    found = yield from read_many([GetData(paths.topic(name)) for name in names])
-    documents = {
-        name: document.value
-        for name, result in zip(names, found, strict=True)
-        if (document := document_in(paths.topic(name), result, codec.decode_topic)) is not None
-    }
-    assigned = {
-        TopicPartition(name, number): PartitionImage(
-            document.assignment[number],
-            isr=(),
-            leader=NO_BROKER,
-            adding_replicas=document.adding.get(number, ()),
-            removing_replicas=document.removing.get(number, ()),
-        )
-        for name, document in documents.items()
-        for number in sorted(document.assignment)
-    }
+    found = yield from read_many(GetData(paths.topic(name)) for name in names)
+    read = yield from stepwise(
+        zip(names, found, strict=True),
+        lambda each: (each[0], document_in(paths.topic(each[0]), each[1], codec.decode_topic)),
+    )
+    documents = {name: document.value for name, document in read if document is not None}
+    numbered = ((name, number) for name, topic in documents.items() for number in sorted(topic.assignment))
+    assigned = yield from stepwise(numbered, lambda each: _assigned(documents[each[0]], *each))
     partitions: dict[str, dict[int, PartitionImage]] = {name: {} for name in documents}
-    for named, state in (yield from load_states(assigned)).items():
-        partitions[named.topic][named.partition] = state
+
+    def keep(entry: tuple[TopicPartition, PartitionImage]) -> None:
+        (name, number), state = entry
+        partitions[name][number] = state
+
+    yield from stepwise((yield from load_states(dict(assigned))).items(), keep)
     configs = yield from _load_configs([paths.topic_config(name) for name in documents])
-    for name, overrides in zip(documents, configs, strict=True):
+
+    def add(entry: tuple[str, Mapping[str, str]]) -> None:
+        name, overrides = entry
         image.apply(TopicCreated(name, documents[name].topic_id, partitions[name]))
         image.apply(TopicConfigChanged(name, overrides))
+
+    yield from stepwise(zip(documents, configs, strict=True), add)
+
+
+def _assigned(document: codec.TopicDocument, name: str, number: int) -> tuple[TopicPartition, PartitionImage]:
+    """A partition as its topic's node has it, before its state is read."""
+    return TopicPartition(name, number), PartitionImage(
+        document.assignment[number],
+        isr=(),
+        leader=NO_BROKER,
+        adding_replicas=document.adding.get(number, ()),
+        removing_replicas=document.removing.get(number, ()),
+    )
 
 
 def _load_configs(nodes: Sequence[str]) -> StoreSteps[list[Mapping[str, str]]]:
     """The settings in each of the nodes; a missing one has none."""
-    found = yield from read_many([GetData(path) for path in nodes])
-    documents = [document_in(*each, codec.decode_config) for each in zip(nodes, found, strict=True)]
+    found = yield from read_many(GetData(path) for path in nodes)
+    documents = yield from stepwise(
+        zip(nodes, found, strict=True), lambda each: document_in(*each, codec.decode_config)
+    )
     return [{} if document is None else document.value for document in documents]

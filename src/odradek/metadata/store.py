@@ -28,8 +28,9 @@ operation itself fired.
     >>> SetData("/controller_epoch", b"3", version=0)   ->  Failed(BAD_VERSION, "/controller_epoch")
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from odradek.base.errors import OdradekError
@@ -419,14 +420,17 @@ def read_data(path: str, *, watch: bool = False) -> StoreSteps[Data | None]:
     return result
 
 
-def read_many(operations: Sequence[ReadOperation]) -> StoreSteps[list[ReadResult]]:
+def read_many(operations: Iterable[ReadOperation]) -> StoreSteps[list[ReadResult]]:
     """Do any number of reads, READS_MAX in one trip; the results in their order.
+
+    `operations` may be a generator: only those of the next trip are made.
 
     A missing node is a result like any other. Raises StoreRefused for any other failure.
     """
     results: list[ReadResult] = []
-    for begin in range(0, len(operations), READS_MAX):
-        answer = yield Reads(tuple(operations[begin : begin + READS_MAX]))
+    remaining = iter(operations)
+    while trip := tuple(islice(remaining, READS_MAX)):
+        answer = yield Reads(trip)
         if isinstance(answer, Failed):
             raise StoreRefused(answer)
         assert isinstance(answer, ReadResults), answer

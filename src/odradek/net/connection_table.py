@@ -151,10 +151,10 @@ class ConnectionTable:
             self._closed_bytes_out + sum(connection.bytes_out for connection in self._open),
         )
 
-    def describe(self) -> list[Mapping[str, Any]]:
-        """Returns a description of every open connection."""
-        return [
-            {
+    def describe(self) -> Iterator[Mapping[str, Any]]:
+        """Yields a description of every open connection."""
+        for connection in list(self._open):
+            yield {
                 "client": f"{connection.peer_host}:{connection.peer_port}",
                 "client_id": connection.client_id,
                 "software": connection.software,
@@ -166,5 +166,3 @@ class ConnectionTable:
                 "waiting_requests": connection.waiting_requests,
                 "unsent_bytes": connection.unsent_bytes,
             }
-            for connection in self._open
-        ]

@@ -137,9 +137,15 @@ class Appender:
             info.flush_due and config.flush_messages < LONG_MAX
         )
         waits_for_disk = acks != ACKS_NONE and must_be_on_disk
-        pending = waits_for_replicas or waits_for_disk
+        required_offset = info.last_offset + 1
+        high_watermark_rose = partition.raise_high_watermark(self._clock.monotonic_ms())
+        acknowledged: ErrorCode | None = ErrorCode.NONE
+        if waits_for_replicas or waits_for_disk:
+            acknowledged = partition.acknowledgement(
+                required_offset, by_replicas=waits_for_replicas, on_disk=waits_for_disk
+            )
         outcome = AppendOutcome(
-            ErrorCode.REQUEST_TIMED_OUT if pending else ErrorCode.NONE,
+            ErrorCode.REQUEST_TIMED_OUT if acknowledged is None else acknowledged,
             info.first_offset,
             info.log_append_time_ms,
             info.log_start_offset,
@@ -147,12 +153,12 @@ class Appender:
         # Set one by one: arguments by name would triple what this object costs.
         status = ProduceStatus(partition.topic_partition, outcome)
         status.is_appended = True
-        status.required_offset = info.last_offset + 1
+        status.required_offset = required_offset
         status.waits_for_replicas = waits_for_replicas
         status.waits_for_disk = waits_for_disk
         status.flush_due = info.flush_due or waits_for_disk
-        status.high_watermark_rose = partition.raise_high_watermark(self._clock.monotonic_ms())
-        status.acks_pending = pending
+        status.high_watermark_rose = high_watermark_rose
+        status.acks_pending = acknowledged is None
         return status
 
 

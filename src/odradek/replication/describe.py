@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import NO_EPOCH
 from odradek.base.uuids import render_uuid
+from odradek.replication.cut_records import CutRecords
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.partition import Partition
 from odradek.replication.produce_status import ProduceStatus
@@ -34,6 +36,8 @@ def replication_gap(status: ProduceStatus, hosted: HostedPartitions, now_ms: int
         behind = [] if found.leadership is None else found.leadership.behind(required_offset)
         if found.leadership is not None and found.is_under_min_isr:
             words += f", in sync: {len(found.leadership.isr)} < {found.min_isr}"
+        elif found.leadership is not None and found.leadership.elr:
+            words += ", the ELR is to be emptied"
         if behind:
             words += ", behind: " + ", ".join(last_fetch(replica, now_ms) for replica in behind)
         open_conditions.append(words)
@@ -61,18 +65,36 @@ def describe_partition(partition: Partition, now_ms: int) -> Mapping[str, Any]:
         "size_bytes": log.size_bytes,
         "directory": log.directory,
     }
+    if partition.unclean_epoch != NO_EPOCH:
+        described["last_unclean_election"] = {
+            "leader_epoch": partition.unclean_epoch,
+            "cut_off": None if partition.cut_off is None else _describe_cut(partition.cut_off),
+        }
     leadership = partition.leadership
     if leadership is not None:
         described["isr"] = list(leadership.isr)
         described["min_isr"] = partition.min_isr
+        described["elr"] = list(leadership.elr)
         described["isr_write_in_flight"] = leadership.pending is not None
         described["followers"] = [
-            _describe_follower(remote, log.end_offset, now_ms) for remote in leadership.remotes.values()
+            describe_follower(remote, log.end_offset, now_ms) for remote in leadership.remotes.values()
         ]
     return described
 
 
-def _describe_follower(remote: RemoteReplica, leader_end: int, now_ms: int) -> Mapping[str, Any]:
+def _describe_cut(cut_off: CutRecords) -> Mapping[str, Any]:
+    return {
+        "first_offset": cut_off.first_offset,
+        "end_offset": cut_off.end_offset,
+        "first_epoch": cut_off.first_epoch,
+        "last_epoch": cut_off.last_epoch,
+        "high_watermark": cut_off.high_watermark,
+        "for_leader_epoch": cut_off.leader_epoch,
+    }
+
+
+def describe_follower(remote: RemoteReplica, leader_end: int, now_ms: int) -> Mapping[str, Any]:
+    """One follower, as its leader knows it."""
     has_fetched = remote.last_fetch_ms != NEVER_MS
     was_caught_up = remote.last_caught_up_ms != NEVER_MS
     return {

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from odradek.base.ids import (
+    NO_BROKER_EPOCH,
     NO_EPOCH,
     NO_OFFSET,
     NO_TOPIC_ID,
@@ -45,6 +46,8 @@ class FetchParams:
 
     replica_id: BrokerId = CONSUMER_ID
     """R9: >= 0 a follower, -1 a consumer, -2 a debugging consumer."""
+    replica_epoch: int = NO_BROKER_EPOCH
+    """The epoch of the follower's registration (R16); -1 if the request does not say."""
     max_wait_ms: int = 0
     min_bytes: int = 1
     max_bytes: int = 0x7FFFFFFF

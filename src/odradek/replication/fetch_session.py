@@ -11,19 +11,21 @@ request decide how it is handled:
       unexpected n     INVALID_FETCH_SESSION_EPOCH
       ids for names    FETCH_SESSION_TOPIC_ID_ERROR: Fetch 13 names topics by id, 12 by name
 
-An idle incremental fetch of 1,000 partitions names no partition, and neither does its answer, but the broker
-still checks all 1,000 (F1-F9). A partition that returned records moves to the end of its session's order:
-when an answer is full, the other partitions come first next time.
+An idle incremental fetch of 1,000 partitions names no partition, and neither does its answer; nor does the
+broker look at any: it knows which have news (`session_news`). A partition that returned records moves to the
+end of its session's order: when an answer is full, the other partitions come first next time.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_BROKER, NO_OFFSET, NO_TOPIC_ID, Offset, TopicId, TopicPartition
+from odradek.base.execution import Steps, stepwise
+from odradek.base.ids import NO_BROKER, NO_OFFSET, NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.outcomes import FetchOutcome
+from odradek.replication.session_news import SessionNews, SessionPartition
 
 NO_SESSION_ID: Final = 0
 INITIAL_EPOCH: Final = 0
@@ -32,6 +34,8 @@ EPOCH_MAX: Final = 0x7FFFFFFF
 
 SessionKey: TypeAlias = tuple[TopicId | str, int]
 """A partition within a session: by the topic's id from Fetch 13 on, else by its name."""
+SessionOutcomes: TypeAlias = Sequence[tuple[SessionPartition, FetchOutcome]]
+"""The partitions of a session that were read, in order."""
 
 
 def key_of(fetch: PartitionFetch) -> SessionKey:
@@ -45,70 +49,147 @@ def epoch_after(epoch: int) -> int:
     return 1 if epoch >= EPOCH_MAX else epoch + 1
 
 
-@dataclass(slots=True)
-class SessionPartition:
-    """One partition of a session: what the client requests, and what was last sent to it."""
-
-    fetch: PartitionFetch
-    high_watermark: Offset = NO_OFFSET
-    """HW as last sent; -1 before the first answer and after an error, so that the next answer holds it."""
-    last_stable_offset: Offset = NO_OFFSET
-    log_start_offset: Offset = NO_OFFSET
-
-    def is_news(self, outcome: FetchOutcome) -> bool:
-        """Whether an incremental answer must hold this outcome."""
-        return (
-            len(outcome.records) > 0
-            or outcome.high_watermark != self.high_watermark
-            or outcome.last_stable_offset != self.last_stable_offset
-            or outcome.log_start_offset != self.log_start_offset
-            or outcome.error_code is not ErrorCode.NONE
-            or outcome.diverging_epoch is not None
-            or outcome.preferred_read_replica != NO_BROKER
-        )
-
-    def note_sent(self, outcome: FetchOutcome) -> None:
-        """Record that this outcome is sent to the client."""
-        failed = outcome.error_code is not ErrorCode.NONE
-        self.high_watermark = NO_OFFSET if failed else outcome.high_watermark
-        self.last_stable_offset = outcome.last_stable_offset
-        self.log_start_offset = outcome.log_start_offset
+def is_news(partition: SessionPartition, outcome: FetchOutcome) -> bool:
+    """Whether an incremental answer must hold this outcome."""
+    return (
+        len(outcome.records) > 0
+        or outcome.high_watermark != partition.high_watermark
+        or outcome.last_stable_offset != partition.last_stable_offset
+        or outcome.log_start_offset != partition.log_start_offset
+        or outcome.error_code is not ErrorCode.NONE
+        or outcome.diverging_epoch is not None
+        or outcome.preferred_read_replica != NO_BROKER
+    )
 
 
-@dataclass(slots=True)
+def note_sent(partition: SessionPartition, outcome: FetchOutcome) -> None:
+    """Record that this outcome is sent to the client."""
+    failed = outcome.error_code is not ErrorCode.NONE
+    partition.high_watermark = NO_OFFSET if failed else outcome.high_watermark
+    partition.last_stable_offset = outcome.last_stable_offset
+    partition.log_start_offset = outcome.log_start_offset
+
+
+class PartitionEvents(Protocol):
+    """Passes on the events of partitions; the purgatory of fetches does."""
+
+    def add_entry(self, key: TopicPartition, entry: SessionPartition) -> None:
+        """Call the partition's `on_event` on each event from now on."""
+
+    def remove_entry(self, key: TopicPartition, entry: SessionPartition) -> None:
+        """Do so no longer."""
+
+
 class FetchSession:
     """What one client fetches, over many requests. Times are on the monotonic clock."""
 
-    session_id: int
-    """Random, in [1, 2^31), so that a client cannot guess another client's session id by counting."""
-    is_follower: bool
-    """When the cache is full, a follower's session may evict a consumer's."""
-    uses_topic_ids: bool
-    created_ms: int
-    last_used_ms: int
-    """When its last request came; never below `created_ms`."""
-    expected_epoch: int = 1
-    """The session epoch that the next request must have."""
-    partitions: dict[SessionKey, SessionPartition] = field(default_factory=dict)
-    """In the order in which they are read."""
+    __slots__ = (
+        "_events",
+        "_nameless",
+        "_turn",
+        "created_ms",
+        "expected_epoch",
+        "is_follower",
+        "last_used_ms",
+        "news",
+        "partitions",
+        "session_id",
+        "uses_topic_ids",
+    )
+
+    def __init__(
+        self,
+        session_id: int,
+        events: PartitionEvents,
+        now_ms: int,
+        *,
+        is_follower: bool,
+        uses_topic_ids: bool,
+    ) -> None:
+        self.session_id = session_id
+        """Random, in [1, 2^31), so that a client cannot guess another client's session id by counting."""
+        self.is_follower = is_follower
+        """When the cache is full, a follower's session may evict a consumer's."""
+        self.uses_topic_ids = uses_topic_ids
+        self.created_ms = now_ms
+        self.last_used_ms = now_ms
+        """When its last request came; never below `created_ms`."""
+        self.expected_epoch = 1
+        """The session epoch that the next request must have."""
+        self.partitions: dict[SessionKey, SessionPartition] = {}
+        self.news = SessionNews()
+        self._events = events
+        self._turn = 0
+        """The largest turn of its partitions."""
+        self._nameless: dict[SessionPartition, None] = {}
+        """Partitions of topics whose ids this broker did not know when they were requested."""
+
+    def add(self, fetch: PartitionFetch) -> SessionPartition:
+        """Add a partition, which is read after all others."""
+        partition = SessionPartition(fetch, self.news)
+        self.partitions[key_of(fetch)] = partition
+        self.move_to_end(partition)
+        self._listen(partition)
+        return partition
 
     def change(self, changed: Iterable[PartitionFetch], forgotten: Iterable[SessionKey]) -> None:
         """Apply an incremental request: add or update the `changed` partitions, drop the `forgotten` ones."""
         for fetch in changed:
             known = self.partitions.get(key_of(fetch))
             if known is None:
-                self.partitions[key_of(fetch)] = SessionPartition(fetch)
-            else:
-                known.fetch = fetch
+                self.add(fetch)
+                continue
+            known.on_event()
+            is_renamed = known.fetch.topic_partition != fetch.topic_partition
+            if is_renamed:
+                self._stop_listening(known)
+            known.fetch = fetch
+            if is_renamed:
+                self._listen(known)
         for key in forgotten:
-            self.partitions.pop(key, None)
+            self.forget(key)
+
+    def forget(self, key: SessionKey) -> None:
+        """Drop a partition, if the session has it."""
+        gone = self.partitions.pop(key, None)
+        if gone is not None:
+            self._stop_listening(gone)
+            gone.leave()
 
     def move_to_end(self, partition: SessionPartition) -> None:
-        """Move the partition to the end of the read order; does nothing if the session no longer has it."""
-        key = key_of(partition.fetch)
-        if self.partitions.get(key) is partition:
-            del self.partitions[key]
-            self.partitions[key] = partition
+        """Read the partition after all others."""
+        partition.turn = self._turn = self._turn + 1
+
+    def resolve_names(self, name_of: Callable[[TopicId], str | None]) -> None:
+        """Fill in the names of topics that this broker has come to know."""
+        for partition in list(self._nameless):
+            fetch = partition.fetch
+            name = name_of(fetch.topic_id)
+            if name is not None:
+                del self._nameless[partition]
+                fetch.topic_partition = TopicPartition(name, fetch.topic_partition.partition)
+                self._listen(partition)
+
+    def end(self) -> Steps[None]:
+        """Called when it leaves the cache: answer the fetch that waits, then forget all, in steps."""
+        waiting = self.news.operation
+        if waiting is not None:
+            waiting.force_complete()
+        yield from stepwise(list(self.partitions), self.forget)
+
+    def _listen(self, partition: SessionPartition) -> None:
+        topic_partition = partition.fetch.topic_partition
+        if topic_partition.topic:
+            self._events.add_entry(topic_partition, partition)
+        else:
+            self._nameless[partition] = None
+
+    def _stop_listening(self, partition: SessionPartition) -> None:
+        topic_partition = partition.fetch.topic_partition
+        if topic_partition.topic:
+            self._events.remove_entry(topic_partition, partition)
+        else:
+            del self._nameless[partition]
 
 
 @dataclass(slots=True)
@@ -122,17 +203,6 @@ class FetchAnswer:
     partitions: Sequence[tuple[PartitionFetch, FetchOutcome]] = ()
 
 
-class FetchContext(Protocol):
-    """One request within its session: which partitions to read, and which of them to answer."""
-
-    @property
-    def fetches(self) -> Sequence[PartitionFetch]:
-        """Every partition to read, in order."""
-
-    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
-        """Called once, with the outcomes in the order of `fetches`."""
-
-
 class SessionlessFetch:
     """Answers all requested partitions and remembers nothing."""
 
@@ -140,68 +210,60 @@ class SessionlessFetch:
 
     def __init__(self, fetches: Sequence[PartitionFetch]) -> None:
         self.fetches = fetches
+        """Every partition to read, in order."""
 
     def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
-        """See `FetchContext.answer`."""
+        """Called once, with the outcomes in the order of `fetches`."""
         return FetchAnswer(partitions=list(zip(self.fetches, outcomes, strict=True)))
 
 
-class FullFetch:
+class FullFetch(SessionlessFetch):
     """Answers all requested partitions; `open_session` then makes a session of them, if there is room."""
 
-    __slots__ = ("_open_session", "fetches")
+    __slots__ = ("_open_session",)
 
     def __init__(
-        self,
-        fetches: Sequence[PartitionFetch],
-        open_session: Callable[[dict[SessionKey, SessionPartition]], int],
+        self, fetches: Sequence[PartitionFetch], open_session: Callable[[int], FetchSession | None]
     ) -> None:
-        self.fetches = fetches
+        """`open_session` is called with the number of partitions."""
+        super().__init__(fetches)
         self._open_session = open_session
 
     def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
-        """See `FetchContext.answer`."""
-        answered = list(zip(self.fetches, outcomes, strict=True))
-        partitions = {}
-        for fetch, outcome in answered:
-            partition = partitions[key_of(fetch)] = SessionPartition(fetch)
-            partition.note_sent(outcome)
-        session_id = self._open_session(partitions) if partitions else NO_SESSION_ID
-        return FetchAnswer(session_id, partitions=answered)
+        """See `SessionlessFetch.answer`."""
+        answer = super().answer(outcomes)
+        session = self._open_session(len(outcomes)) if outcomes else None
+        if session is not None:
+            answer.session_id = session.session_id
+            for fetch, outcome in answer.partitions:
+                note_sent(session.add(fetch), outcome)
+        return answer
 
 
 class IncrementalFetch:
-    """Reads all partitions of the session; answers those with something new."""
+    """Reads the partitions of a session that may have news; answers those that have."""
 
-    __slots__ = ("_epoch_after", "_partitions", "_session", "fetches")
+    __slots__ = ("_epoch_after", "session")
 
     def __init__(self, session: FetchSession) -> None:
-        self._session = session
+        self.session = session
         self._epoch_after = session.expected_epoch
         """The epoch of the next request; if another request came in between, this answer is void."""
-        self._partitions = list(session.partitions.values())
-        self.fetches = [partition.fetch for partition in self._partitions]
 
-    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
-        """See `FetchContext.answer`."""
-        session = self._session
+    def answer(self, outcomes: SessionOutcomes) -> FetchAnswer:
+        """Called once, with the partitions that were read, in the order in which they were."""
+        session = self.session
         if session.expected_epoch != self._epoch_after:
             return FetchAnswer(session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         news = []
-        for partition, outcome in zip(self._partitions, outcomes, strict=True):
-            if partition.is_news(outcome):
-                partition.note_sent(outcome)
+        for partition, outcome in outcomes:
+            if is_news(partition, outcome):
+                note_sent(partition, outcome)
                 news.append((partition.fetch, outcome))
                 if len(outcome.records) > 0:
                     session.move_to_end(partition)
         return FetchAnswer(session.session_id, partitions=news)
 
 
-def resolve_names(partitions: Iterable[SessionPartition], name_of: Callable[[TopicId], str | None]) -> None:
-    """Fill in the names of topics whose ids this broker did not know when they were requested."""
-    for partition in partitions:
-        fetch = partition.fetch
-        if not fetch.topic_partition.topic:
-            name = name_of(fetch.topic_id)
-            if name is not None:
-                fetch.topic_partition = TopicPartition(name, fetch.topic_partition.partition)
+FetchContext: TypeAlias = SessionlessFetch | IncrementalFetch
+"""One request within its session, or without one."""

@@ -18,27 +18,26 @@ from typing import Final
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import RunSteps
 from odradek.base.ids import TopicId
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.fetch_session import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
-    NO_SESSION_ID,
     FetchContext,
     FetchSession,
     FullFetch,
     IncrementalFetch,
+    PartitionEvents,
     SessionKey,
     SessionlessFetch,
-    SessionPartition,
     epoch_after,
-    resolve_names,
 )
 
 EVICTION_MS: Final = 120_000
 SESSION_ID_MAX: Final = 0x7FFFFFFF
 PARTITIONS_MAX: Final = 500_000
-"""Over all sessions; about 400 bytes each. The slots alone do not limit the partitions of a session."""
+"""Over all sessions; about 700 bytes each. The slots alone do not limit the partitions of a session."""
 
 
 class FetchSessionCache:
@@ -47,8 +46,10 @@ class FetchSessionCache:
     __slots__ = (
         "_chance",
         "_clock",
+        "_events",
         "_name_of",
         "_partitions_max",
+        "_run_steps",
         "_sessions",
         "_slots",
         "evictions",
@@ -62,6 +63,8 @@ class FetchSessionCache:
         clock: Clock,
         chance: Chance,
         name_of: Callable[[TopicId], str | None],
+        events: PartitionEvents,
+        run_steps: RunSteps,
         partitions_max: int = PARTITIONS_MAX,
     ) -> None:
         self._slots = slots
@@ -70,6 +73,8 @@ class FetchSessionCache:
         self._clock = clock
         self._chance = chance
         self._name_of = name_of
+        self._events = events
+        self._run_steps = run_steps
         self._sessions: dict[int, FetchSession] = {}
         """The least recently used first, so that stale sessions are found without a search."""
         self.partitions = 0
@@ -96,8 +101,8 @@ class FetchSessionCache:
             if epoch == FINAL_EPOCH:
                 return SessionlessFetch(fetches)
 
-            def open_session(partitions: dict[SessionKey, SessionPartition]) -> int:
-                return self._open(partitions, is_follower, uses_topic_ids)
+            def open_session(size: int) -> FetchSession | None:
+                return self._open(size, is_follower=is_follower, uses_topic_ids=uses_topic_ids)
 
             return FullFetch(fetches, open_session)
         session = self._sessions.get(session_id)
@@ -118,33 +123,35 @@ class FetchSessionCache:
             self._close(session_id)
             return SessionlessFetch(())
         session.expected_epoch = epoch_after(epoch)
-        resolve_names(session.partitions.values(), self._name_of)
+        session.resolve_names(self._name_of)
         return IncrementalFetch(session)
 
     def _close(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self.partitions -= len(session.partitions)
+            self._run_steps(session.end())
 
     def _touch(self, session: FetchSession) -> None:
         session.last_used_ms = self._clock.monotonic_ms()
         del self._sessions[session.session_id]
         self._sessions[session.session_id] = session
 
-    def _open(
-        self, partitions: dict[SessionKey, SessionPartition], is_follower: bool, uses_topic_ids: bool
-    ) -> int:
-        if not self._has_room_for(is_follower, len(partitions)):
-            return NO_SESSION_ID
+    def _open(self, size: int, *, is_follower: bool, uses_topic_ids: bool) -> FetchSession | None:
+        if not self._has_room_for(is_follower, size):
+            return None
         session_id = 1 + self._chance.below(SESSION_ID_MAX)
         while session_id in self._sessions:
             session_id = 1 + self._chance.below(SESSION_ID_MAX)
-        now_ms = self._clock.monotonic_ms()
-        self._sessions[session_id] = FetchSession(
-            session_id, is_follower, uses_topic_ids, now_ms, now_ms, partitions=partitions
+        session = self._sessions[session_id] = FetchSession(
+            session_id,
+            self._events,
+            self._clock.monotonic_ms(),
+            is_follower=is_follower,
+            uses_topic_ids=uses_topic_ids,
         )
-        self.partitions += len(partitions)
-        return session_id
+        self.partitions += size
+        return session
 
     def _has_room_for(self, is_follower: bool, size: int) -> bool:
         if self.partitions + size > self._partitions_max:

@@ -24,6 +24,7 @@ from odradek.replication.metering import Meters
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
+from odradek.replication.readable import Readable
 from odradek.replication.reading import Reader
 from odradek.replication.wide_fetch import WideFetch
 
@@ -37,9 +38,10 @@ class Fetching:
         "_isr_maintenance",
         "_meters",
         "_purgatories",
-        "_reader",
         "_run_steps",
         "_sends_high_watermarks",
+        "readable",
+        "reader",
     )
 
     def __init__(
@@ -59,7 +61,8 @@ class Fetching:
         self._isr_maintenance = isr_maintenance
         self._meters = meters
         self._clock = clock
-        self._reader = Reader(hosted, on_storage_failure)
+        self.reader = Reader(hosted, on_storage_failure)
+        self.readable = Readable(hosted, sends_high_watermarks=sends_high_watermarks)
         self._run_steps = run_steps
         self._sends_high_watermarks = sends_high_watermarks
         """F6, case H."""
@@ -68,28 +71,24 @@ class Fetching:
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
     ) -> list[FetchOutcome] | DelayedFetch:
         """Read; returns the answer, or the delayed fetch that will pass its answer to `later`."""
-        outcomes = self._reader.read(params, fetches)
-        self._meter_reads(fetches, outcomes)
-        if params.is_from_follower:
-            self._note_follower(params, fetches, outcomes)
-        if may_wait(params, outcomes):
+        outcomes = self.reader.read(params, fetches)
+        self.note_reads(params, fetches, outcomes)
+        if fetches and may_wait(params, outcomes):
             return self._park(params, fetches, outcomes, later)
-        self._note_answer(params, fetches, outcomes)
+        self.note_answer(params, fetches, outcomes)
         return outcomes
 
     def fetch_in_steps(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], later: Later[list[FetchOutcome]]
     ) -> Steps[list[FetchOutcome] | DelayedFetch]:
         """`fetch` for very many partitions, a few in each step; a delayed fetch is answered in steps, too."""
-        outcomes = yield from self._reader.read_in_steps(params, fetches)
+        outcomes = yield from self.reader.read_in_steps(params, fetches)
         for begin in range(0, len(fetches), ITEMS_PER_STEP):
             some = slice(begin, begin + ITEMS_PER_STEP)
-            self._meter_reads(fetches[some], outcomes[some])
-            if params.is_from_follower:
-                self._note_follower(params, fetches[some], outcomes[some])
+            self.note_reads(params, fetches[some], outcomes[some])
             yield
         if not may_wait(params, outcomes):
-            yield from self._note_answer_in_steps(params, fetches, outcomes)
+            yield from self.note_answer_in_steps(params, fetches, outcomes)
             return outcomes
         operation = WideFetch(
             self._unfilled(params, fetches, outcomes),
@@ -104,8 +103,8 @@ class Fetching:
     def _read_again(
         self, params: FetchParams, fetches: Sequence[PartitionFetch]
     ) -> Steps[list[FetchOutcome]]:
-        outcomes = yield from self._reader.read_in_steps(params, fetches)
-        yield from self._note_answer_in_steps(params, fetches, outcomes)
+        outcomes = yield from self.reader.read_in_steps(params, fetches)
+        yield from self.note_answer_in_steps(params, fetches, outcomes)
         return outcomes
 
     def _finish(
@@ -113,13 +112,22 @@ class Fetching:
     ) -> Steps[None]:
         later((yield from self._read_again(params, fetches)))
 
-    def _note_answer_in_steps(
+    def note_answer_in_steps(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
     ) -> Steps[None]:
+        """`note_answer`, a few partitions in each step."""
         for begin in range(0, len(fetches), ITEMS_PER_STEP):
             some = slice(begin, begin + ITEMS_PER_STEP)
-            self._note_answer(params, fetches[some], outcomes[some])
+            self.note_answer(params, fetches[some], outcomes[some])
             yield
+
+    def note_reads(
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
+    ) -> None:
+        """Count first reads in the meters, and update the state of the follower that reads."""
+        self._meter_reads(fetches, outcomes)
+        if params.is_from_follower:
+            self._note_follower(params, fetches, outcomes)
 
     def _note_follower(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
@@ -136,7 +144,7 @@ class Fetching:
             low_watermark_rose = partition.note_fetch(
                 params.replica_id, outcome.position, fetch.log_start_offset, now_ms
             )
-            self._isr_maintenance.consider_joining(partition, params.replica_id)
+            self._isr_maintenance.consider_joining(partition, params.replica_id, params.replica_epoch)
             if partition.raise_high_watermark(now_ms) or low_watermark_rose:
                 self._purgatories.wake_soon(fetch.topic_partition)
 
@@ -148,8 +156,8 @@ class Fetching:
         later: Later[list[FetchOutcome]],
     ) -> list[FetchOutcome] | DelayedFetch:
         def read_again() -> list[FetchOutcome]:
-            outcomes = self._reader.read(params, fetches)
-            self._note_answer(params, fetches, outcomes)
+            outcomes = self.reader.read(params, fetches)
+            self.note_answer(params, fetches, outcomes)
             return outcomes
 
         operation = DelayedFetch(self._unfilled(params, fetches, outcomes), read_again, later)
@@ -165,12 +173,11 @@ class Fetching:
             params,
             fetches,
             outcomes,
-            self._hosted,
+            self.readable,
             self._meters,
-            self._sends_high_watermarks,
         )
 
-    def _note_answer(
+    def note_answer(
         self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
     ) -> None:
         """Count the answer in the meters."""
@@ -181,10 +188,17 @@ class Fetching:
                 meter = self._meters.of_topic(fetch.topic_partition.topic)
                 if is_from_follower:
                     meter.replication_bytes_out += size_bytes
+                    self._count_in_quota(params, fetch, size_bytes)
                 else:
                     meter.bytes_out += size_bytes
             if is_from_follower and self._sends_high_watermarks:
                 self._note_high_watermark_sent(params, fetch, outcome)
+
+    def _count_in_quota(self, params: FetchParams, fetch: PartitionFetch, size_bytes: int) -> None:
+        """F8."""
+        partition = None if params.quota is None else self._hosted.get(fetch.topic_partition)
+        if params.quota is not None and partition is not None:
+            params.quota.record(fetch.topic_partition, partition.log.config, size_bytes)
 
     def _note_high_watermark_sent(
         self, params: FetchParams, fetch: PartitionFetch, outcome: FetchOutcome
@@ -205,8 +219,11 @@ class Fetching:
 
 
 def may_wait(params: FetchParams, outcomes: Sequence[FetchOutcome]) -> bool:
-    """F1: whether the fetch is parked rather than answered at once."""
-    if params.max_wait_ms <= 0 or not outcomes:
+    """F1: whether a fetch of at least one partition is parked rather than answered at once.
+
+    `outcomes` are those of the partitions that were read: the quiet ones of a session have nothing to answer.
+    """
+    if params.max_wait_ms <= 0:
         return False
     read_bytes = 0
     for outcome in outcomes:

@@ -14,7 +14,7 @@ dict access. The errors, in the order in which they are checked:
 from collections.abc import Iterable
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import NO_EPOCH, LeaderEpoch, TopicPartition
+from odradek.base.ids import NO_EPOCH, NO_TOPIC_ID, LeaderEpoch, TopicId, TopicPartition
 from odradek.replication.partition import Partition
 from odradek.replication.replication_ports import ClusterView, Logs
 
@@ -22,7 +22,7 @@ from odradek.replication.replication_ports import ClusterView, Logs
 class HostedPartitions:
     """The partitions by name. Those in a failed directory are not among them."""
 
-    __slots__ = ("_cluster", "_logs", "_online", "_topics")
+    __slots__ = ("_cluster", "_logs", "_online", "_topic_ids", "_topics")
 
     def __init__(self, logs: Logs, cluster: ClusterView) -> None:
         self._logs = logs
@@ -31,6 +31,8 @@ class HostedPartitions:
         """Partitions whose logs work, in the order in which they came."""
         self._topics: dict[str, int] = {}
         """The number of online partitions of each topic; topics without any are absent."""
+        self._topic_ids: dict[TopicId, tuple[str, int]] = {}
+        """The name and the number of online partitions of each topic with an id; at least one partition."""
 
     def get(self, topic_partition: TopicPartition) -> Partition | None:
         """The partition in any role; None if it is not hosted here or its log is offline."""
@@ -46,19 +48,32 @@ class HostedPartitions:
         self._online[partition.topic_partition] = partition
         topic = partition.topic_partition.topic
         self._topics[topic] = self._topics.get(topic, 0) + 1
+        if partition.topic_id != NO_TOPIC_ID:
+            _, number = self._topic_ids.get(partition.topic_id, (topic, 0))
+            self._topic_ids[partition.topic_id] = (topic, number + 1)
 
     def remove(self, topic_partition: TopicPartition) -> None:
         """Stop hosting a partition: it was stopped or deleted, or its directory failed."""
-        if self._online.pop(topic_partition, None) is None:
+        partition = self._online.pop(topic_partition, None)
+        if partition is None:
             return
         topic = topic_partition.topic
         self._topics[topic] -= 1
         if not self._topics[topic]:
             del self._topics[topic]
+        if partition.topic_id != NO_TOPIC_ID:
+            _, number = self._topic_ids.pop(partition.topic_id)
+            if number > 1:
+                self._topic_ids[partition.topic_id] = (topic, number - 1)
 
     def has_topic(self, topic: str) -> bool:
         """Whether a partition of that topic is among them."""
         return topic in self._topics
+
+    def topic_name(self, topic_id: TopicId) -> str | None:
+        """The name of the topic with that id; None if no partition of it is among them."""
+        found = self._topic_ids.get(topic_id)
+        return None if found is None else found[0]
 
     def replica(
         self,

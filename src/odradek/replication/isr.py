@@ -7,7 +7,7 @@ equal histories give equal writes.
 from collections.abc import Iterable
 from enum import Enum
 
-from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
 from odradek.base.values import value
 from odradek.replication.remote_replica import RemoteReplica
 
@@ -24,11 +24,20 @@ class IsrChange:
     new_isr: tuple[BrokerId, ...]
     state_version: int
     """The version of the stored state that it replaces."""
+    new_elr: tuple[BrokerId, ...] = ()
+    """The ELR that goes with `new_isr` (R15e)."""
+    unclean_epoch: LeaderEpoch = NO_EPOCH
+    """See `PartitionImage.unclean_epoch`, which this write keeps."""
 
     @property
     def is_expansion(self) -> bool:
-        """Whether a replica joins; a change either adds one replica or drops some."""
+        """Whether a replica joins. A change adds one replica, or drops some, or only empties the ELR."""
         return len(self.new_isr) > len(self.old_isr)
+
+    @property
+    def is_shrink(self) -> bool:
+        """Whether replicas leave."""
+        return len(self.new_isr) < len(self.old_isr)
 
 
 @value
@@ -40,13 +49,14 @@ class StoredState:
     controller_epoch: int
     isr: tuple[BrokerId, ...]
     version: int
+    elr: tuple[BrokerId, ...] = ()
 
 
 class LostRace(Enum):
     """The causes of a failed conditional write (R2)."""
 
     ALREADY_WRITTEN = "the store holds this change: the answer to its first write was lost"
-    TRY_NEXT_ROUND = "another write came first in this epoch: take its version, decide again next round"
+    TRY_NEXT_ROUND = "another write came first in this epoch: take what it wrote, decide again next round"
     SUPERSEDED = "a newer leader or controller decides: no ISR change until LeaderAndIsr"
 
 
@@ -54,7 +64,8 @@ def classify_lost_race(change: IsrChange, stored: StoredState, controller_epoch:
     """R2: compare the change with the stored state; `controller_epoch` is the last one obeyed."""
     if stored.leader_epoch > change.leader_epoch or stored.controller_epoch > controller_epoch:
         return LostRace.SUPERSEDED
-    if stored.leader_id == change.leader_id and stored.isr == change.new_isr:
+    is_same = stored.isr == change.new_isr and stored.elr == change.new_elr
+    if stored.leader_id == change.leader_id and is_same:
         return LostRace.ALREADY_WRITTEN
     return LostRace.TRY_NEXT_ROUND
 

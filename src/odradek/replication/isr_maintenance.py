@@ -64,18 +64,24 @@ class IsrMaintenance:
         if self._hosted.get(partition.topic_partition) is not partition:
             return  # stopped since an earlier step
         now_ms = self._clock.monotonic_ms()
-        change = leadership.propose_shrink(partition.log.end_offset, now_ms)
+        change = leadership.propose_shrink(partition.log.end_offset, now_ms, partition.min_isr)
         if change is not None:
             self._effects.write_isr(change)
         if partition.raise_high_watermark(now_ms):
             self._purgatories.wake_soon(partition.topic_partition)
 
-    def consider_joining(self, partition: Partition, broker_id: BrokerId) -> None:
-        """R3: after a fetch of this follower, add it to the ISR if it has caught up."""
+    def consider_joining(self, partition: Partition, broker_id: BrokerId, broker_epoch: int) -> None:
+        """R3, R16: after a fetch of this follower, add it to the ISR if it has caught up.
+
+        `broker_epoch` is the one in the fetch: another than the registered one is of an earlier life, or of a
+        registration that is not known here yet.
+        """
         leadership = partition.leadership
         if leadership is None or broker_id in leadership.isr:
             return
-        change = leadership.propose_expansion(broker_id, partition.log.high_watermark.offset)
+        change = leadership.propose_expansion(
+            broker_id, partition.log.high_watermark.offset, partition.min_isr, broker_epoch
+        )
         if change is not None:
             self._effects.write_isr(change)
 
@@ -89,12 +95,9 @@ class IsrMaintenance:
         self._announcements.note(change.topic_partition, now_ms)
         if change.is_expansion:
             self._meters.isr_expansions += 1
-        else:
+        elif change.is_shrink:
             self._meters.isr_shrinks += 1
-        partition = self._hosted.get(change.topic_partition)
-        assert partition is not None, f"{change.topic_partition} leads without being here"
-        if partition.raise_high_watermark(now_ms):
-            self._purgatories.wake_soon(change.topic_partition)
+        self._raise_high_watermark(change, now_ms)
 
     def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
         """R2: called when the stored state had another version; `stored` is the state read since."""
@@ -105,19 +108,29 @@ class IsrMaintenance:
             case LostRace.ALREADY_WRITTEN:
                 self.on_written(change, stored.version)
             case LostRace.TRY_NEXT_ROUND:
-                leadership.isr_not_written(stored.version)
+                self._meters.isr_update_failures += 1
+                leadership.isr_found(stored)
+                self._raise_high_watermark(change, self._clock.monotonic_ms())
             case LostRace.SUPERSEDED:
-                leadership.isr_not_written(leadership.state_version, freeze=True)
+                self._meters.isr_update_failures += 1
+                leadership.isr_superseded()
 
     def on_failed(self, change: IsrChange) -> None:
-        """Called when the store could not be reached: nothing changed; the next round decides again."""
+        """Called when the write has no answer: it may have happened; the next round decides again."""
         leadership = self._leadership_of(change)
         if leadership is not None:
-            leadership.isr_not_written(leadership.state_version)
+            self._meters.isr_update_failures += 1
+            leadership.isr_unanswered()
 
     def take_due_announcement(self) -> list[TopicPartition]:
         """R4, every 2.5 s: the partitions to announce in one notification now; usually none."""
         return self._announcements.take_due(self._clock.monotonic_ms())
+
+    def _raise_high_watermark(self, change: IsrChange, now_ms: int) -> None:
+        partition = self._hosted.get(change.topic_partition)
+        assert partition is not None, f"{change.topic_partition} leads without being here"
+        if partition.raise_high_watermark(now_ms):
+            self._purgatories.wake_soon(change.topic_partition)
 
     def _leadership_of(self, change: IsrChange) -> Leadership | None:
         """Returns the leadership that waits for the answer to `change`; None if none does any more."""

@@ -6,17 +6,21 @@ followers and the ISR; callers pass in the log's offsets. At most one ISR write 
     settled    propose_shrink, propose_expansion  →  in flight    a joining member counts for HW at once,
                                                                   a leaving one until the write succeeded
     in flight  written                            →  settled      the new ISR, the new version
-    in flight  lost the race, same epoch          →  settled      the old ISR, the version found
+    in flight  lost the race, same epoch          →  settled      the ISR, the ELR and the version found
     in flight  superseded                         →  frozen       until LeaderAndIsr brings the next epoch
-    in flight  the store could not be reached     →  settled      nothing changed, decide again next round
+    in flight  no answer                          →  settled      the old ISR; a joining member still counts
+                                                                  for HW until the store's state is known
+
+In one epoch only this leader writes the state: what a lost race finds is an earlier write of its own.
 """
 
 from collections.abc import Sequence
 
-from odradek.base.ids import BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.metadata.eligible import eligible_after
 from odradek.metadata.image import PartitionImage
 from odradek.replication.high_watermark import high_watermark_candidate
-from odradek.replication.isr import IsrChange, may_join, replicas_out_of_sync
+from odradek.replication.isr import IsrChange, StoredState, may_join, replicas_out_of_sync
 from odradek.replication.remote_replica import RemoteReplica
 from odradek.replication.replication_ports import ClusterView
 from odradek.storage import LogPosition
@@ -28,7 +32,10 @@ class Leadership:
     __slots__ = (
         "_cluster",
         "_lag_time_max_ms",
+        "_unclean_epoch",
+        "_unconfirmed",
         "broker_id",
+        "elr",
         "epoch",
         "epoch_start_offset",
         "is_frozen",
@@ -57,6 +64,8 @@ class Leadership:
         """LEO when the epoch began: a follower below it lacks records of earlier epochs (R3)."""
         self.isr: tuple[BrokerId, ...] = state.isr
         """The ISR as last known in the store; always contains the leader."""
+        self.elr: tuple[BrokerId, ...] = state.elr
+        """The ELR that goes with it; HW does not move unless it is empty (R15e)."""
         self.state_version = state.state_version
         """The version of the stored state that holds `isr`."""
         self.pending: IsrChange | None = None
@@ -67,6 +76,9 @@ class Leadership:
         """The assigned followers, in the order of the assignment."""
         for remote in self.remotes.values():
             remote.start_epoch(now_ms, in_sync=remote.broker_id in state.isr)
+        self._unconfirmed: tuple[BrokerId, ...] = ()
+        """Members of expansions whose writes had no answer: the stored ISR may have them."""
+        self._unclean_epoch = state.unclean_epoch
         self._cluster = cluster
         self._lag_time_max_ms = lag_time_max_ms
 
@@ -74,9 +86,10 @@ class Leadership:
 
     @property
     def counted_isr(self) -> tuple[BrokerId, ...]:
-        """The ISR for R7: includes a member whose joining or leaving is still being written."""
+        """The ISR for R7: includes a member whose joining or leaving is being written or may be written."""
         pending = self.pending
-        return pending.new_isr if pending is not None and pending.is_expansion else self.isr
+        isr = pending.new_isr if pending is not None and pending.is_expansion else self.isr
+        return isr + self._unconfirmed
 
     def high_watermark_candidate(self, leader_end: LogPosition, now_ms: int) -> LogPosition:
         """R7: returns how far HW may rise."""
@@ -105,19 +118,33 @@ class Leadership:
 
     # --- ISR
 
-    def propose_shrink(self, leader_end: Offset, now_ms: int) -> IsrChange | None:
-        """R2: returns the change that drops replicas out of sync, now in flight; None if there is none."""
+    def propose_shrink(self, leader_end: Offset, now_ms: int, min_isr: int) -> IsrChange | None:
+        """R2: returns the change that drops replicas out of sync, now in flight; None if there is none.
+
+        Also when nobody leaves: to empty an ELR at min ISR, after `min.insync.replicas` was lowered, and to
+        learn what the store holds, after an expansion had no answer.
+        """
         if self.pending is not None or self.is_frozen:
             return None
         leaving = replicas_out_of_sync(
             self.remotes.values(), self.isr, leader_end, now_ms, self._lag_time_max_ms
         )
-        if not leaving:
+        is_elr_over = bool(self.elr) and len(self.isr) >= min_isr
+        if not leaving and not is_elr_over and not self._unconfirmed:
             return None
-        return self._propose(tuple(member for member in self.isr if member not in leaving))
+        return self._propose(tuple(member for member in self.isr if member not in leaving), min_isr)
 
-    def propose_expansion(self, broker_id: BrokerId, high_watermark: Offset) -> IsrChange | None:
-        """R3: returns the change that adds this follower, now in flight; None when it may not join now."""
+    def propose_expansion(
+        self,
+        broker_id: BrokerId,
+        high_watermark: Offset,
+        min_isr: int,
+        broker_epoch: int = NO_BROKER_EPOCH,
+    ) -> IsrChange | None:
+        """R3, R16: returns the change that adds this follower, now in flight; None if it may not join now.
+
+        `broker_epoch` is the one in its fetch, -1 for none: it joins only if it is the one registered now.
+        """
         remote = self.remotes.get(broker_id)
         if remote is None or self.pending is not None or self.is_frozen:
             return None
@@ -125,12 +152,22 @@ class Leadership:
             return None
         if not self._cluster.is_live(broker_id):
             return None
-        return self._propose((*self.isr, broker_id))
+        registered_epoch = self._cluster.broker_epoch(broker_id)
+        if NO_BROKER_EPOCH not in (broker_epoch, registered_epoch) and broker_epoch != registered_epoch:
+            return None
+        return self._propose((*self.isr, broker_id), min_isr)
 
-    def _propose(self, new_isr: tuple[BrokerId, ...]) -> IsrChange:
+    def _propose(self, new_isr: tuple[BrokerId, ...], min_isr: int) -> IsrChange:
         assert self.broker_id in new_isr, f"{self.topic_partition}: the leader never leaves its own ISR"
         self.pending = IsrChange(
-            self.topic_partition, self.broker_id, self.epoch, self.isr, new_isr, self.state_version
+            self.topic_partition,
+            self.broker_id,
+            self.epoch,
+            self.isr,
+            new_isr,
+            self.state_version,
+            eligible_after(self.isr, self.elr, new_isr, min_isr),
+            self._unclean_epoch,
         )
         return self.pending
 
@@ -138,14 +175,29 @@ class Leadership:
         """Called when the store holds the write in flight, with this version."""
         change = self.pending
         assert change is not None, f"{self.topic_partition}: no ISR write was in flight"
-        self.isr = change.new_isr
+        self.isr, self.elr = change.new_isr, change.new_elr
         self.state_version = state_version
         self.pending = None
+        self._unconfirmed = ()
         return change
 
-    def isr_not_written(self, state_version: int, *, freeze: bool = False) -> None:
-        """Called when the write in flight did not happen; `freeze` if a newer leader or controller exists."""
+    def isr_found(self, stored: StoredState) -> None:
+        """Called when the write in flight did not happen, and this state of the same epoch was found."""
         assert self.pending is not None, f"{self.topic_partition}: no ISR write was in flight"
-        self.state_version = state_version
+        self.isr, self.elr = stored.isr, stored.elr
+        self.state_version = stored.version
         self.pending = None
-        self.is_frozen = freeze
+        self._unconfirmed = ()
+
+    def isr_superseded(self) -> None:
+        """Called when a newer leader or controller exists: its order will bring the state."""
+        self.isr_unanswered()
+        self.is_frozen = True
+
+    def isr_unanswered(self) -> None:
+        """Called when it is unknown whether the write in flight happened."""
+        change = self.pending
+        assert change is not None, f"{self.topic_partition}: no ISR write was in flight"
+        self.pending = None
+        joining = (one for one in change.new_isr if one not in change.old_isr)
+        self._unconfirmed += tuple(one for one in joining if one not in self._unconfirmed)

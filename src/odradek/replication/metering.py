@@ -79,13 +79,17 @@ class Meters:
         "follower_fetch_expirations",
         "isr_expansions",
         "isr_shrinks",
+        "isr_update_failures",
         "produce_expirations",
     )
 
     def __init__(self) -> None:
         self._topics: dict[str, TopicMeter] = {}
         self.isr_shrinks = 0
+        """ISRs written with fewer members, one for each partition and write."""
         self.isr_expansions = 0
+        self.isr_update_failures = 0
+        """ISR changes that were decided and not written: another write came first, or the store failed."""
         self.produce_expirations: dict[TopicPartition, int] = {}
         """Partitions that were still pending when their produce expired (P4)."""
         self.consumer_fetch_expirations = 0
@@ -111,6 +115,13 @@ class Meters:
     def note_produce_expiration(self, topic_partition: TopicPartition) -> None:
         """Count a produce that expired while this partition was pending."""
         self.produce_expirations[topic_partition] = self.produce_expirations.get(topic_partition, 0) + 1
+
+    def note_fetch_expiration(self, *, from_follower: bool) -> None:
+        """Count a fetch that was answered at its deadline."""
+        if from_follower:
+            self.follower_fetch_expirations += 1
+        else:
+            self.consumer_fetch_expirations += 1
 
     def total(self) -> TopicMeter:
         """The counts over all topics."""

@@ -10,6 +10,7 @@ from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.metadata.image import PartitionImage
 from odradek.records.validation import ValidatedRecords
+from odradek.replication.cut_records import CutRecords
 from odradek.replication.fetch_request import Isolation
 from odradek.replication.leadership import Leadership
 from odradek.replication.replication_ports import ClusterView, ReplicatedLog
@@ -22,6 +23,7 @@ class Partition:
     __slots__ = (
         "_lag_time_max_ms",
         "broker_id",
+        "cut_off",
         "leader_epoch",
         "leader_id",
         "leadership",
@@ -29,6 +31,7 @@ class Partition:
         "replicas",
         "topic_id",
         "topic_partition",
+        "unclean_epoch",
     )
 
     def __init__(
@@ -51,6 +54,10 @@ class Partition:
         """The epoch of that leader; never falls."""
         self.replicas: tuple[BrokerId, ...] = ()
         """The assignment, the preferred leader first."""
+        self.unclean_epoch: LeaderEpoch = NO_EPOCH
+        """See `PartitionImage.unclean_epoch`."""
+        self.cut_off: CutRecords | None = None
+        """What this replica lost by an unclean election, since the start; None for nothing."""
         self.leadership: Leadership | None = None
         """The leader's state; None exactly while this broker does not lead."""
         self._lag_time_max_ms = lag_time_max_ms
@@ -83,6 +90,7 @@ class Partition:
         self.leader_id = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas
+        self.unclean_epoch = state.unclean_epoch
 
     # --- as the leader
 
@@ -102,6 +110,16 @@ class Partition:
             return False
         return len(leadership.isr) < self.min_isr
 
+    @property
+    def is_at_min_isr(self) -> bool:
+        """Whether this broker leads, and acks=all is refused if one more replica leaves the ISR."""
+        return self.leadership is not None and len(self.leadership.isr) == self.min_isr
+
+    @property
+    def is_under_replicated(self) -> bool:
+        """Whether this broker leads, and not all assigned replicas are in the ISR."""
+        return self.leadership is not None and len(self.leadership.isr) < len(self.replicas)
+
     def append(self, batches: Buffer | ValidatedRecords, origin: Origin, wall_ms: int) -> AppendInfo:
         """Append as the leader; a LogError means that nothing was written."""
         assert self.leadership is not None, f"{self.topic_partition} is led by {self.leader_id}"
@@ -111,17 +129,15 @@ class Partition:
         """R7, R11: raise HW as far as it may rise; returns whether it moved.
 
         HW does not move while the ISR is below `min.insync.replicas` (KIP-966): consumers could see records
-        that are lost when those few replicas fail. Nor does it move on a failed disk; the next read or write
-        reports that failure (R6).
+        that are lost when those few replicas fail. Nor does it move before the store's ELR is empty: its
+        members may be elected, and must have all records below HW (R15e). Nor does it move on a failed disk;
+        the next read or write reports that failure (R6).
         """
         leadership = self.leadership
-        if leadership is None or self.is_under_min_isr:
+        if leadership is None or self.is_under_min_isr or leadership.elr:
             return False
         log = self.log
         candidate = leadership.high_watermark_candidate(log.end_position, now_ms)
-        high_watermark = log.high_watermark
-        if candidate.offset < high_watermark.offset or candidate == high_watermark:
-            return False
         try:
             return log.advance_high_watermark(candidate)
         except StorageFailure:

@@ -6,6 +6,9 @@ the stack.
 
     append to p1, append to p1, append to p2     p1 and p2 are marked as changed
     the next turn                                operations of p1 are woken, then those of p2
+
+Fetch sessions receive each change at once, whether or not a fetch of theirs waits (F10): their next fetch
+looks only at partitions that have changed.
 """
 
 from itertools import islice
@@ -14,7 +17,7 @@ from typing import Final
 from odradek.base.execution import Defer, RunSteps
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings
-from odradek.timer import Purgatory, Timer
+from odradek.timer import DelayedOperation, Purgatory, Timer
 
 WOKEN_PER_TURN: Final = 16
 """The number of partitions whose operations are woken in one turn."""
@@ -33,6 +36,7 @@ class Purgatories:
         "_has_asked_for_turn",
         "_produced",
         "_run_steps",
+        "_sessions",
         "delete_records",
         "fetch",
         "produce",
@@ -55,6 +59,8 @@ class Purgatories:
         self._fetched = self.fetch.watched_keys
         self._produced = self.produce.watched_keys
         self._deleted = self.delete_records.watched_keys
+        self._sessions = self.fetch.standing
+        """The partitions of fetch sessions."""
         self._defer = defer
         self._run_steps = run_steps
         self._changed: dict[TopicPartition, bool] = {}
@@ -73,13 +79,35 @@ class Purgatories:
         in a later turn; an operation that starts to wait after this call checks its condition.
         """
         changed = self._changed
+        in_sessions = topic_partition in self._sessions and self.note_change(topic_partition)
         if changed and topic_partition in changed:
             changed[topic_partition] |= not readers_only
-        elif topic_partition in self._fetched or (
-            not readers_only and (topic_partition in self._produced or topic_partition in self._deleted)
+        elif (
+            in_sessions
+            or topic_partition in self._fetched
+            or (not readers_only and (topic_partition in self._produced or topic_partition in self._deleted))
         ):
             changed[topic_partition] = not readers_only
             self._ask_for_turn()
+
+    def note_change(self, topic_partition: TopicPartition) -> bool:
+        """Tell fetch sessions that the partition changed; returns whether a fetch of theirs waits for it.
+
+        Called alone where the change completes no operation: the next answers hold it.
+        """
+        is_awaited = False
+        for entry in self._sessions.get(topic_partition, ()):
+            entry.on_event()
+            is_awaited |= entry.watch.has_open_operation
+        return is_awaited
+
+    def complete_soon(self, operation: DelayedOperation) -> None:
+        """Complete an operation in a later turn, whatever its condition."""
+
+        def complete() -> None:
+            operation.force_complete()
+
+        self._defer(complete)
 
     def _ask_for_turn(self) -> None:
         if self._changed and not self._has_asked_for_turn:
@@ -105,7 +133,7 @@ class Purgatories:
     def _wake(self, topic_partition: TopicPartition, *, readers_only: bool) -> None:
         if not readers_only and topic_partition in self._produced:
             self._check(self.produce, topic_partition)
-        if topic_partition in self._fetched:
+        if topic_partition in self._fetched or topic_partition in self._sessions:
             self._check(self.fetch, topic_partition)
         if not readers_only and topic_partition in self._deleted:
             self._check(self.delete_records, topic_partition)

@@ -182,7 +182,7 @@ def is_throttled(params: FetchParams, partition: Partition) -> bool:
     return (
         quota is not None
         and params.is_from_follower
-        and quota.throttles(partition.topic_partition, params.replica_id)
+        and quota.throttles(partition.topic_partition, partition.log.config)
         and not partition.is_in_sync(params.replica_id)
         and quota.is_exceeded()
     )

@@ -81,6 +81,7 @@ class RecordDeletion:
             if isinstance(error, StorageFailure):
                 self._on_storage_failure(found, error)
             return _refused(topic_partition, code_of(error))
+        self._purgatories.note_change(topic_partition)
         low_watermark = found.low_watermark()
         is_pending = low_watermark < offset
         error_code = ErrorCode.REQUEST_TIMED_OUT if is_pending else ErrorCode.NONE

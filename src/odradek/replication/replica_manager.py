@@ -11,7 +11,8 @@ A produce with acks=all and three in-sync replicas, and the fetches that complet
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from odradek.base.buffers import Buffer
@@ -19,15 +20,17 @@ from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
 from odradek.base.execution import Defer, Later, RunSteps, Steps, stepwise
-from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
 from odradek.records.work import RecordSteps
 from odradek.replication.append import ACKS, Appender, Batches
 from odradek.replication.delayed_fetch import DelayedFetch
 from odradek.replication.delayed_produce import DelayedProduce, outcomes_of
+from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.describe import describe_partition
 from odradek.replication.fetch_request import FetchParams, Isolation, PartitionFetch
+from odradek.replication.fetch_session import FetchSession, SessionOutcomes
 from odradek.replication.fetching import Fetching
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.isr_maintenance import IsrMaintenance
@@ -47,6 +50,7 @@ from odradek.replication.purgatories import Purgatories
 from odradek.replication.record_deletion import RecordDeletion
 from odradek.replication.replication_ports import ClusterView, Effects, Logs
 from odradek.replication.role_changes import RoleChanger, RoleChanges
+from odradek.replication.session_fetching import SessionFetching
 from odradek.storage import Origin
 from odradek.timer import Timer
 
@@ -104,6 +108,9 @@ class ReplicaManager:
             run_steps,
             sends_high_watermarks=settings.replica_selector_class is not None,
         )
+        self._session_fetching = SessionFetching(
+            self._fetching, self._hosted, self.purgatories, self.meters, clock, run_steps
+        )
         self._record_deletion = RecordDeletion(
             self._hosted, self.purgatories, clock, self._on_storage_failure
         )
@@ -147,9 +154,9 @@ class ReplicaManager:
         """`append` for very many partitions, one in each step; each is taken from `entries` in its step."""
         statuses: list[ProduceStatus] = []
         for entry in entries:
-            written = self.write(dict((entry,)), acks=acks, origin=origin, internal_allowed=internal_allowed)
-            close_decided(written, self._hosted)
-            statuses += written
+            statuses += self.write(
+                dict((entry,)), acks=acks, origin=origin, internal_allowed=internal_allowed
+            )
             yield
         return self.await_acks(statuses, timeout_ms=timeout_ms, later=later)
 
@@ -218,6 +225,18 @@ class ReplicaManager:
         """`fetch` for very many partitions, a few in each step."""
         return self._fetching.fetch_in_steps(params, fetches, later)
 
+    def fetch_news(
+        self, params: FetchParams, session: FetchSession, later: Later[SessionOutcomes]
+    ) -> SessionOutcomes | DelayedSessionFetch:
+        """F10: `fetch` all partitions of a session; returns the outcomes of those that may have news."""
+        return self._session_fetching.fetch(params, session, later)
+
+    def fetch_news_in_steps(
+        self, params: FetchParams, session: FetchSession, later: Later[SessionOutcomes]
+    ) -> Steps[SessionOutcomes | DelayedSessionFetch]:
+        """`fetch_news` where very many partitions are to be read, a few in each step."""
+        return self._session_fetching.fetch_in_steps(params, session, later)
+
     def delete_records(
         self,
         offsets: Mapping[TopicPartition, Offset],
@@ -233,6 +252,10 @@ class ReplicaManager:
         return self._record_deletion.delete(
             offsets, timeout_ms=timeout_ms, later=later, internal_allowed=internal_allowed
         )
+
+    def on_log_start_rose(self, topic_partition: TopicPartition) -> None:
+        """Called when retention has raised a log's start: the next answers of sessions hold it (F10)."""
+        self.purgatories.note_change(topic_partition)
 
     # --- lookups
 
@@ -280,15 +303,21 @@ class ReplicaManager:
         """The partition, when it is hosted here and its log works."""
         return self._hosted.get(topic_partition)
 
+    def topic_name(self, topic_id: TopicId) -> str | None:
+        """The name of the topic with that id; None if no partition of it with a working log is hosted here.
+
+        A leader knows it from LeaderAndIsr, which may arrive before the UpdateMetadata with the topic.
+        """
+        return self._hosted.topic_name(topic_id)
+
     def partitions(self) -> Iterable[Partition]:
         """The partitions hosted here whose logs work."""
         return self._hosted.all()
 
-    def describe(self) -> Sequence[Mapping[str, Any]]:
-        """Returns a description of every hosted partition for a person, by name."""
-        now_ms = self._clock.monotonic_ms()
-        by_name = sorted(self._hosted.all(), key=lambda partition: partition.topic_partition)
-        return [describe_partition(partition, now_ms) for partition in by_name]
+    def describe(self) -> Iterator[Mapping[str, Any]]:
+        """Yields a description of every hosted partition for a person, by name."""
+        for partition in sorted(self._hosted.all(), key=attrgetter("topic_partition")):
+            yield describe_partition(partition, self._clock.monotonic_ms())
 
     # --- the controller's orders
 

@@ -31,6 +31,10 @@ class ReplicatedLog(Protocol):
         """The rules for clients' batches."""
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the last truncation is on disk with its recovery point (X6)."""
+
+    @property
     def directory(self) -> str:
         """The log directory that fails when this log fails."""
 
@@ -164,6 +168,9 @@ class ClusterView(Protocol):
     def is_live(self, broker_id: BrokerId) -> bool:
         """Whether the broker is registered now (R3, R7)."""
 
+    def broker_epoch(self, broker_id: BrokerId) -> int:
+        """The epoch of the broker's registration (R16); -1 while it is not registered."""
+
 
 class Effects(Protocol):
     """The effects that the replica manager requests; none of them may call back before it returns."""
@@ -179,10 +186,16 @@ class Effects(Protocol):
 
 
 class ReplicationQuota(Protocol):
-    """The replication quota of followers that are out of sync (F8)."""
+    """A quota for replicas that are out of sync (F8), as `quota.Quota` documents it."""
+
+    def throttles(self, topic_partition: TopicPartition, config: TopicConfig) -> bool:
+        """Whether the topic's list names the replica on this broker."""
+
+    def record(self, topic_partition: TopicPartition, config: TopicConfig, size_bytes: int) -> None:
+        """Count bytes that were sent or fetched, if the replica is listed."""
 
     def is_exceeded(self) -> bool:
-        """Whether the limit is used up at present."""
+        """Whether the rate is above the limit now."""
 
-    def throttles(self, topic_partition: TopicPartition, replica_id: BrokerId) -> bool:
-        """Whether the replica is in the list of throttled ones."""
+    def frees_at_ms(self) -> int:
+        """When the rate may have fallen to the limit; now if it is not above."""

@@ -19,8 +19,14 @@ from typing import Final
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
-from odradek.base.ids import NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
-from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition, StopReplica, StopReplicaPartition
+from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
+from odradek.metadata.messages import (
+    LeaderAndIsr,
+    LeaderAndIsrPartition,
+    LogEnd,
+    StopReplica,
+    StopReplicaPartition,
+)
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.partition import Partition
 from odradek.replication.replication_ports import ClusterView, Logs
@@ -38,6 +44,8 @@ class RoleChanges:
     """STALE_CONTROLLER_EPOCH: nothing was changed."""
     partition_errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
     """One entry per partition of the order, NONE included."""
+    log_ends: dict[TopicPartition, LogEnd] = field(default_factory=dict)
+    """Where the logs of the order's partitions without a leader end (R15e)."""
     leading: list[LeaderAndIsrPartition] = field(default_factory=list)
     """Led here from now on, under a new epoch: stop fetching them (R5b)."""
     following: list[LeaderAndIsrPartition] = field(default_factory=list)
@@ -98,6 +106,8 @@ class RoleChanger:
         self._has_obeyed = True
         for wanted in order.partitions:
             changes.partition_errors[wanted.topic_partition] = self._change_role(wanted, changes)
+            if wanted.state.leader == NO_BROKER:
+                self._note_log_end(wanted, changes)
         return changes
 
     def stop_replica(self, order: StopReplica) -> RoleChanges:
@@ -143,6 +153,15 @@ class RoleChanger:
         except StorageFailure:
             return ErrorCode.KAFKA_STORAGE_ERROR
         return ErrorCode.NONE
+
+    def _note_log_end(self, wanted: LeaderAndIsrPartition, changes: RoleChanges) -> None:
+        """Say where the log ends, also to a controller whose order came before; not under another epoch."""
+        partition = self._hosted.get(wanted.topic_partition)
+        if partition is None or partition.leader_epoch != wanted.state.leader_epoch:
+            return
+        if not self._logs.is_offline(wanted.topic_partition):
+            log, epoch = partition.log, partition.leader_epoch
+            changes.log_ends[wanted.topic_partition] = LogEnd(epoch, log.latest_epoch, log.end_offset)
 
     def _host(self, wanted: LeaderAndIsrPartition) -> Partition:
         topic_partition = wanted.topic_partition

@@ -10,19 +10,18 @@ was checked after its last event. A produce that wakes a fetch of 2,000 partitio
 
 from collections.abc import Callable, Hashable
 
-from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later, Steps
 from odradek.base.ids import TopicPartition
-from odradek.replication.delayed_fetch import COMPLETES_AT_ONCE, DelayedFetch, UnfilledFetch
+from odradek.replication.delayed_fetch import DelayedFetch, UnfilledFetch
 from odradek.replication.outcomes import FetchOutcome
-from odradek.replication.reading import find_replica
+from odradek.replication.readable import COMPLETES_AT_ONCE
 from odradek.timer import Purgatory
 
 
 class WideFetch(DelayedFetch):
     """One fetch request of very many partitions."""
 
-    __slots__ = ("_finish", "_places", "_readable")
+    __slots__ = ("_finish", "_gathered", "_places")
 
     def __init__(
         self,
@@ -33,7 +32,7 @@ class WideFetch(DelayedFetch):
         """`finish` reads again in steps and passes the outcomes to the callback that it is given."""
         super().__init__(unfilled, list, later)
         self._finish = finish
-        self._readable = [0] * len(unfilled.fetches)
+        self._gathered = [0] * len(unfilled.fetches)
         """The bytes that each partition added to the sum when it was last checked."""
         self._places: dict[TopicPartition, list[int]] = {}
         """The indexes of each partition in the request."""
@@ -51,14 +50,11 @@ class WideFetch(DelayedFetch):
         assert isinstance(key, tuple)
         for place in self._places.get(TopicPartition(*key), ()):
             fetch = self._fetches[place]
-            found = find_replica(self._hosted, self._params, fetch)
-            if isinstance(found, ErrorCode):
-                return self.force_complete()
-            readable_bytes = self._readable_bytes(found, fetch, self._starts[place])
+            readable_bytes = self._readable.count(self._params, fetch, self._starts[place])
             if readable_bytes == COMPLETES_AT_ONCE:
                 return self.force_complete()
-            self.gathered_bytes += readable_bytes - self._readable[place]
-            self._readable[place] = readable_bytes
+            self.gathered_bytes += readable_bytes - self._gathered[place]
+            self._gathered[place] = readable_bytes
         return self.gathered_bytes >= self._params.min_bytes and self.force_complete()
 
     def on_complete(self) -> None:

@@ -21,6 +21,8 @@ from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.spark.offset_ranges import OffsetRange, Subscription, bounds, plan, resolve
 from odradek.spark.range_reader import ReadOptions, read_range
 
+__all__ = ["OdradekDataSource"]
+
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint,"
     " timestamp timestamp, timestampType int"
@@ -67,7 +69,7 @@ class RangePartition(InputPartition):
 
 
 class OdradekDataSource(DataSource):
-    """Registered with `spark.dataSource.register(OdradekDataSource)`."""
+    """The source `odradek`, registered with `spark.dataSource.register(OdradekDataSource)`."""
 
     @classmethod
     def name(cls) -> str:

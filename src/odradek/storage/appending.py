@@ -122,11 +122,11 @@ class LogAppender:
     def _bring_cut_to_disk(self) -> None:
         """X6: sync a truncation and write the recovery point, before anything is appended after it.
 
-        A background flush may have synced the truncation already; it never writes the recovery point.
+        Followers wait until that was done in the background. A follower that becomes the leader does not.
         """
         self._flusher.flush()
         self.place.write_recovery_points()
-        self._flushes.is_cut = False
+        self._flushes.settle(self._flushes.generation)
 
     def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> bool:
         """Write batches that have offsets, and update the log's state; True when a segment was begun."""

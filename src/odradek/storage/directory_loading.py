@@ -7,10 +7,10 @@ copies are detected, and missing logs are reported; those of a missing directory
 from collections.abc import Callable
 
 from odradek.base.errors import DataDirectoryError
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.storage import file_names
-from odradek.storage.expected_logs import NO_BROKER_EPOCH, ExpectedLogs
+from odradek.storage.expected_logs import ExpectedLogs
 from odradek.storage.hosted_logs import HostedLogs
 from odradek.storage.log import Log
 from odradek.storage.log_checkpoints import LogCheckpoints

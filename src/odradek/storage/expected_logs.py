@@ -3,10 +3,8 @@
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, TopicPartition
 from odradek.base.values import value
-
-NO_BROKER_EPOCH = -1
 
 
 @value
@@ -18,7 +16,7 @@ class ExpectedLogs:
     topic_names: Mapping[UUID, str]
     """The names of those topics."""
     in_sync: Collection[TopicPartition]
-    """The partitions whose ISR includes this broker, so that it should have every acknowledged record."""
+    """The partitions that this broker may lead, by ISR, ELR or as the last known leader: it had the logs."""
     new: Collection[TopicPartition] = ()
     """Partitions in their first leader epoch: the broker may have stopped before it created their logs."""
     directory_ids: tuple[UUID, ...] = ()

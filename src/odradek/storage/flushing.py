@@ -143,6 +143,13 @@ class FlushState:
         self.flushed_offset = min(self.flushed_offset, offset)
         self.is_cut = True
 
+    def settle(self, generation: int) -> bool:
+        """Called when that truncation and its recovery point are on disk; returns whether it was the last."""
+        if generation != self.generation:
+            return False
+        self.is_cut = False
+        return True
+
 
 _SMALL_FILES = (file_names.LEADER_EPOCHS, file_names.PARTITION_METADATA, file_names.TRANSACTION_SUMS)
 

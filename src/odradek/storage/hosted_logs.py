@@ -28,6 +28,10 @@ class HostedLogs:
         """The logs of a topic."""
         return self._by_topic.get(topic, {}).values()
 
+    def topics(self) -> list[str]:
+        """The topics that have a log here."""
+        return list(self._by_topic)
+
     def add(self, log: Log) -> None:
         """Add a log, and count it in its directory."""
         topic_partition = log.topic_partition

@@ -321,6 +321,21 @@ class Log:
         """Called after the flush has run: raise `flushed_offset`."""
         self._flusher.mark_flushed(flush)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the last truncation, if any, is on disk with its recovery point (X6).
+
+        An append to a log that is not settled blocks until it is.
+        """
+        return not self._parts.flushes.is_cut
+
+    def settle(self, truncations: int) -> bool:
+        """Called when the flush and the recovery points after that number of truncations are on disk.
+
+        Returns False if the log was truncated again meanwhile.
+        """
+        return self._parts.flushes.settle(truncations)
+
     def flush(self) -> None:
         """Force everything to disk, now, on this thread."""
         self._flusher.flush()

@@ -12,9 +12,8 @@ from uuid import UUID
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.errors import StorageFailure
-from odradek.base.ids import NO_TOPIC_ID
+from odradek.base.ids import NO_BROKER_EPOCH, NO_TOPIC_ID
 from odradek.storage import file_names
-from odradek.storage.expected_logs import NO_BROKER_EPOCH
 from odradek.storage.files import DirectoryLock, FileSystem, write_atomically
 from odradek.storage.removals import Removals
 

@@ -157,6 +157,15 @@ class LogManager:
         log = self._hosted.get(topic_partition)
         return topic_partition in self._missing or (log is not None and log.place.failure is not None)
 
+    def offline_logs(self) -> dict[TopicPartition, str]:
+        """The logs in directories that have failed, or were missing at the start, with the reasons."""
+        found = dict.fromkeys(self._missing, "missing or offline at the start of the broker")
+        if self.failed_directories():
+            for log in self._hosted.all():
+                if log.place.failure is not None:
+                    found[log.topic_partition] = log.place.failure
+        return found
+
     def is_missing(self, topic_partition: TopicPartition) -> bool:
         """Whether the partition's log lies in a directory that was missing or offline at the start (R15)."""
         return topic_partition in self._missing
@@ -174,6 +183,10 @@ class LogManager:
     def failed_directories(self) -> dict[str, str]:
         """The offline log directories, each with the cause and the remedy."""
         return {one.path: one.failure for one in self.directories if one.failure is not None}
+
+    def topics(self) -> list[str]:
+        """The topics that have a log on this broker, also those that the image does not name yet."""
+        return self._hosted.topics()
 
     def update_config(self, topic: str, config: TopicConfig) -> None:
         """Give all logs of a topic their new settings."""

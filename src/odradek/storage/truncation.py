@@ -4,8 +4,8 @@
 
 Segments, indexes, producers, leader epochs, transaction sums and offsets are truncated together. The next
 append waits until the truncation and the recovery point are on disk: otherwise a power cut could bring the
-truncated batches back next to the appended ones. A caller that must not block runs `Log.pending_flush`
-before, in the background.
+truncated batches back next to the appended ones. A caller that must not block brings both to disk in the
+background, and appends once `Log.is_settled`.
 """
 
 from odradek.base.ids import Offset

@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from odradek.base.errors import ApiError, FaultRefused, OdradekError, SettingError
+    from odradek.testing.application.checks import PromiseBroken
+    from odradek.testing.application.cluster import Cluster
+    from odradek.testing.application.process import Process, ProcessKilled
+    from odradek.testing.application.refusals import NotSimulated
+    from odradek.testing.application.simulate import simulate
+    from odradek.testing.application.simulation import Deadlock, OutOfTime
     from odradek.testing.broker import Broker
     from odradek.testing.deadline import WaitTimeout
     from odradek.testing.faults import Fault, Faults
@@ -17,30 +23,46 @@ __all__ = [
     "ApiError",
     "Broker",
     "BrokerNotRunning",
+    "Cluster",
+    "Deadlock",
     "Fault",
     "FaultRefused",
     "Faults",
+    "NotSimulated",
     "OdradekError",
+    "OutOfTime",
+    "Process",
+    "ProcessKilled",
+    "PromiseBroken",
     "SettingError",
     "SharedBrokerError",
     "TestRecord",
     "VirtualClock",
     "WaitTimeout",
+    "simulate",
 ]
 
 _MODULES = {
     "ApiError": "odradek.base.errors",
     "Broker": "odradek.testing.broker",
     "BrokerNotRunning": "odradek.testing.host",
+    "Cluster": "odradek.testing.application.cluster",
+    "Deadlock": "odradek.testing.application.simulation",
     "Fault": "odradek.testing.faults",
     "FaultRefused": "odradek.base.errors",
     "Faults": "odradek.testing.faults",
+    "NotSimulated": "odradek.testing.application.refusals",
     "OdradekError": "odradek.base.errors",
+    "OutOfTime": "odradek.testing.application.simulation",
+    "Process": "odradek.testing.application.process",
+    "ProcessKilled": "odradek.testing.application.process",
+    "PromiseBroken": "odradek.testing.application.checks",
     "SettingError": "odradek.base.errors",
     "SharedBrokerError": "odradek.testing.shared_broker",
     "TestRecord": "odradek.testing.topic_records",
     "VirtualClock": "odradek.testing.virtual_clock",
     "WaitTimeout": "odradek.testing.deadline",
+    "simulate": "odradek.testing.application.simulate",
 }
 
 

@@ -86,7 +86,7 @@ class Broker:
         """
         if process and (clock or follow_patched_time):
             raise OdradekError(
-                f"{_ON_REAL_TIME}: process=True goes with neither clock nor follow_patched_time"
+                f"{_ON_REAL_TIME}: process=True cannot be combined with clock or follow_patched_time"
             )
         self.settings: Mapping[str, str] = {**setting_texts({**TEST_SETTINGS, **(settings or {})})}
         """The settings that were passed, as a settings file spells them."""
@@ -378,9 +378,10 @@ class Broker:
 
     def _admin(self) -> Admin:
         from odradek.client.admin import Admin
+        from odradek.testing.own_client import own_client
 
         self._running  # noqa: B018 - raises BrokerNotRunning; a connection would only be refused
-        return Admin(self.bootstrap_servers)
+        return Admin(own_client(self.bootstrap_servers))
 
     def _topics(self) -> TopicAccess:
         from odradek.testing.topic_access import TopicAccess  # imports the codecs: a start needs none

@@ -70,7 +70,7 @@ class Fault:
     def wait_hit(self, times: int = 1, *, timeout: float = 10.0) -> None:
         """Returns when the fault was applied to `times` requests. Raises WaitTimeout."""
         if not self._wait(lambda: self.hits >= times, timeout):
-            raise WaitTimeout(f"the fault has met {self.hits} of {times} requests after {timeout:g} s")
+            raise WaitTimeout(f"the fault was applied to {self.hits} of {times} requests after {timeout:g} s")
 
     def __enter__(self) -> Self:
         return self

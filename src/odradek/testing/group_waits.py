@@ -11,6 +11,7 @@ from odradek.client.group_admin import GroupAdmin, Lag
 from odradek.client.group_description import GroupDescription
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing.deadline import Deadline, WaitTimeout
+from odradek.testing.own_client import own_client
 from odradek.testing.topic_access import Reader, TopicAccess, partition_count
 
 LOOK_EVERY_S: Final = 0.01
@@ -62,7 +63,7 @@ class GroupWaits:
             said = ", ".join(f"{partition} by {count}" for partition, count in behind.items())
             return (
                 None,
-                f"group {group} is behind: {said or 'it has neither committed nor been given anything'}",
+                f"group {group} is behind: {said or 'nothing is committed and nothing assigned'}",
             )
 
         return self._until(look, "no lag", timeout_s)
@@ -93,7 +94,7 @@ class GroupWaits:
         words = ""
         while True:
             try:
-                with GroupAdmin(self._bootstrap_servers()) as admin:
+                with GroupAdmin(own_client(self._bootstrap_servers())) as admin:
                     while True:
                         found, words = look(admin)
                         if found is not None:

@@ -181,8 +181,8 @@ def _check_marker(item: pytest.Item) -> None:
     wanted = wanted_by(item)
     if not taken:
         raise MarkerError(
-            f"{item.nodeid} is marked odradek, and takes neither odradek_broker nor odradek_function_broker:"
-            " the marker has no effect on the brokers of others"
+            f"{item.nodeid} is marked odradek, but uses neither odradek_broker nor odradek_function_broker:"
+            " the marker has no effect on brokers that are shared"
         )
     if wanted is None or "odradek_broker" not in taken:
         return

@@ -58,6 +58,6 @@ def _count(name: str, value: timedelta) -> int:
     for suffix, unit in _UNITS.items():
         if name.endswith(suffix):
             if value % unit:
-                raise SettingError(f"{name} counts in {suffix[1:]}, which {value} is no whole number of")
+                raise SettingError(f"{name} is in {suffix[1:]}, and {value} is not a whole number of them")
             return value // unit
-    raise SettingError(f"{name} is no time: its name ends in none of {', '.join(_UNITS)}")
+    raise SettingError(f"{name} takes no timedelta: its name does not end with one of {', '.join(_UNITS)}")

@@ -12,8 +12,8 @@ from odradek.testing.tracebacks import ends_at_caller
 from odradek.testing.virtual_clock import VirtualClock
 
 HINT: Final = (
-    "other tests use it too. Mark this test with @pytest.mark.odradek, and its odradek_broker is one of its"
-    " own; or take odradek_function_broker"
+    "other tests use it, too. Mark this test with @pytest.mark.odradek to give it a broker of its own, or use"
+    " odradek_function_broker"
 )
 
 

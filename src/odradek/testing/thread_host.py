@@ -124,10 +124,15 @@ class ThreadHost:
     def describe(self, subject: str) -> list[dict[str, Any]]:
         """See `Host.describe`."""
         thread = self.thread
-        rows = thread.run(lambda: describe(thread.broker.view, subject))
-        if not isinstance(rows, list):
+
+        def rows() -> list[dict[str, Any]] | None:
+            found = describe(thread.broker.view, subject)
+            return None if found is None else [dict(row) for row in found]
+
+        told = thread.run(rows)
+        if told is None:
             raise OdradekError(f"there is nothing to describe under {subject}")
-        return rows
+        return told
 
     def _open_engine(self, settings: BrokerSettings) -> StoreEngine:
         return open_embedded_engine(settings, durable=self._durable)

@@ -14,7 +14,6 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.bootstrap import connect_any, parse_bootstrap_servers
 from odradek.client.cluster import EARLIEST, LATEST, Offsets, list_offsets_of_leader
 from odradek.client.configuration import ISOLATION_LEVELS
 from odradek.client.fetched_batches import AbortedTransactions, whole_batches
@@ -25,6 +24,7 @@ from odradek.records.builder import BatchBuilder
 from odradek.records.control import is_abort_marker
 from odradek.records.framing import iter_records
 from odradek.testing.deadline import Deadline, WaitTimeout
+from odradek.testing.own_client import own_client
 from odradek.testing.topic_records import Content, TestRecord, as_bytes, header_bytes, of_log, partition_of
 from odradek.wire.messages.fetch import (
     FetchPartition,
@@ -152,7 +152,7 @@ class TopicAccess:
 
     def connect(self) -> BrokerConnection:
         """A connection to the broker. Raises ConnectionFailed."""
-        return connect_any(parse_bootstrap_servers(self._bootstrap_servers()))
+        return own_client(self._bootstrap_servers()).connect()
 
     def records(self, topic: str, *, partition: int | None, isolation: str) -> list[TestRecord]:
         """The records that a topic holds now. Raises ApiError if there is no such topic."""
@@ -274,6 +274,6 @@ def _append(connection: BrokerConnection, partition: TopicPartition, batch: byte
 
 def _too_few(topic: str, count: int, found: Sequence[TestRecord], seen: int, timeout_s: float) -> str:
     """The message of a wait that timed out."""
-    others = f" ({seen} with those that were not meant)" if seen > len(found) else ""
+    others = f" ({seen} including other records)" if seen > len(found) else ""
     shown = "".join(f"\n    {record}" for record in found[-SHOWN_MAX:])
     return f"{topic} has {len(found)} of {count} records{others} after {timeout_s:g} s{shown}"

@@ -78,7 +78,7 @@ class VirtualClock:
         by += timedelta(days, seconds, hours=hours, minutes=minutes, milliseconds=milliseconds)
         by_ms = round(by / timedelta(milliseconds=1))
         if by_ms < 0:
-            raise ValueError(f"time does not run backwards: {by_ms} ms")
+            raise ValueError(f"the clock cannot be moved back: {by_ms} ms")
         self._on_its_thread(lambda: self._advance_in_steps(by_ms))
 
     def _advance_in_steps(self, by_ms: int) -> None:

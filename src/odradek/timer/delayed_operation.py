@@ -32,7 +32,7 @@ class DelayedOperation(TimerTask):
     A subclass says what `kind` it is, and implements `try_complete`, `on_complete` and `waits_for`.
     """
 
-    __slots__ = ("_delayed_in", "_try_again", "_trying", "is_completed", "watched_at_ms")
+    __slots__ = ("_delayed_in", "_try_again", "_trying", "is_completed", "watched_at_ms", "watched_number")
 
     kind: ClassVar[str]
     """What it is called in listings and metrics: "produce", "fetch"."""
@@ -43,6 +43,8 @@ class DelayedOperation(TimerTask):
         """Whether it is completed; never False again."""
         self.watched_at_ms = deadline_ms
         """When a purgatory began to watch it, on the monotonic clock; set by the purgatory."""
+        self.watched_number = 0
+        """Its place in the order of all operations that its purgatory began to watch; 0 before."""
         self._trying = False
         """Whether a `safe_try_complete` is running further up the stack."""
         self._try_again = False

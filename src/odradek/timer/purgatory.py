@@ -25,12 +25,13 @@ call. An operation whose `try_complete` raised stays watched, and its deadline s
 `on_complete` raised is completed.
 """
 
-from collections.abc import Callable, KeysView, Sequence
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from odradek.base.execution import ITEMS_PER_STEP, Steps
 from odradek.timer.delayed_operation import DelayedOperation
 from odradek.timer.reaper import Reaper
+from odradek.timer.standing_watch import StandingEntry, StandingWatch
 from odradek.timer.timer import Timer
 from odradek.timer.timer_task import PendingCount
 from odradek.timer.waiting_operation import WaitingOperation
@@ -96,10 +97,39 @@ class Purgatory(Generic[K]):
             self._watchers.unwatch(operation, keys)
             self._reaper.uncount_watched()
             raise
+        self._delay(operation)
+        return False
+
+    def try_complete_else_stand(self, operation: DelayedOperation, watch: StandingWatch) -> bool:
+        """`try_complete_else_watch` under all keys of a standing watch: the cost does not grow with the keys.
+
+        What the operation raises goes to the caller, and the operation is not watched then.
+        """
+        if operation.safe_try_complete() or operation.is_completed:
+            return True
+        # It is not tried a second time (D4), as nothing has run in between.
+        self._watchers.stand(operation, watch)
+        self._reaper.count_watched()
+        self._delay(operation)
+        return False
+
+    def _delay(self, operation: DelayedOperation) -> None:
         operation.watched_at_ms = self._timer.clock.monotonic_ms()
         operation.delay_in(self._delayed)
         self._timer.add(operation)
-        return False
+
+    def add_entry(self, key: K, entry: StandingEntry[K]) -> None:
+        """Let a standing watch receive the events of `key`, and watch its next operations under it."""
+        self._watchers.add_entry(key, entry)
+
+    def remove_entry(self, key: K, entry: StandingEntry[K]) -> None:
+        """Undo `add_entry`."""
+        self._watchers.remove_entry(key, entry)
+
+    @property
+    def standing(self) -> Mapping[K, Sequence[StandingEntry[K]]]:
+        """A live view of the standing watches' entries; who makes an event calls their `on_event`."""
+        return self._watchers.standing
 
     @property
     def watched_keys(self) -> KeysView[K]:
@@ -108,24 +138,29 @@ class Purgatory(Generic[K]):
 
     def check_and_complete(self, key: K) -> int:
         """Try the operations watched under `key`, drop completed ones; returns how many it completed (D5)."""
-        operations = self._watchers.by_key.get(key)
-        if operations is None:
+        watchers = self._watchers
+        operations = watchers.by_key.get(key)
+        if operations is None and key not in watchers.standing:
             return 0
         completed = 0
         errors: list[Exception] = []
-        for operation in tuple(operations):
+        for operation in watchers.under(key):
             try:
                 if operation.safe_try_complete(key):
                     completed += 1
             except Exception as error:
                 completed += operation.is_completed
                 errors.append(error)
-            if self._watchers.by_key.get(key) is not operations:
+            if self._is_dropped(key, operations):
                 break
-        self._watchers.drop_completed(key)
+        watchers.drop_completed(key)
         if errors:
             self._raise(errors)
         return completed
+
+    def _is_dropped(self, key: K, operations: list[DelayedOperation] | None) -> bool:
+        """Whether `key`, whose list was `operations`, was dropped since; standing watches keep their keys."""
+        return self._watchers.by_key.get(key) is not operations and key not in self._watchers.standing
 
     def watch_in_steps(self, operation: DelayedOperation, keys: Sequence[K]) -> Steps[bool]:
         """`try_complete_else_watch` for very many keys: a few are watched and tried for in each step.
@@ -143,34 +178,39 @@ class Purgatory(Generic[K]):
             yield
             if operation.is_completed:
                 return True
-        operation.watched_at_ms = self._timer.clock.monotonic_ms()
-        operation.delay_in(self._delayed)
-        self._timer.add(operation)
+        self._delay(operation)
         return False
 
     def check_in_steps(self, key: K) -> Steps[None]:
         """`check_and_complete` where very many wait for one key: a few are tried in each step."""
         operations = self._watchers.by_key.get(key)
         errors: list[Exception] = []
-        for count, operation in enumerate(tuple(operations or ()), 1):
+        for count, operation in enumerate(self._watchers.under(key), 1):
             try:
                 operation.safe_try_complete(key)
             except Exception as error:
                 errors.append(error)
             if count % TRIED_PER_STEP == 0:
                 yield
-            if self._watchers.by_key.get(key) is not operations:
+            if self._is_dropped(key, operations):
                 break
         self._watchers.drop_completed(key)
         if errors:
             self._raise(errors)
 
     def count_of(self, key: K) -> int:
-        """How many operations are watched under a key, completed ones included."""
-        return len(self._watchers.by_key.get(key, ()))
+        """At most how many operations are watched under a key, completed ones included."""
+        return len(self._watchers.by_key.get(key, ())) + len(self._watchers.standing.get(key, ()))
+
+    def open_count_of(self, key: K) -> int:
+        """How many operations that are not completed are watched under a key."""
+        return sum(not operation.is_completed for operation in self._watchers.by_key.get(key, ()))
 
     def cancel_for_key(self, key: K) -> list[DelayedOperation]:
         """Drop `key` and return its open operations, out of the timer, for the caller to complete (D8)."""
+        assert key not in self._watchers.standing, (
+            f"{key} has standing watches, which outlive their operations"
+        )
         operations = [operation for operation in self._watchers.drop_key(key) if not operation.is_completed]
         for operation in operations:
             operation.cancel()
@@ -178,18 +218,21 @@ class Purgatory(Generic[K]):
 
     def watchers(self) -> dict[K, list[DelayedOperation]]:
         """A copy of the lists, completed operations included, keys in the order in which they came."""
-        return {key: list(operations) for key, operations in self._watchers.by_key.items()}
+        return dict(self._watchers.lists())
 
-    def describe(self) -> list[WaitingOperation[K]]:
-        """Describes the waiting operations; the one that waited longest comes first (D7)."""
-        now_ms = self._timer.clock.monotonic_ms()
+    def describe(self) -> Iterator[WaitingOperation[K]]:
+        """Describes the operations that wait now; the one that waited longest comes first (D7)."""
         found: dict[int, tuple[DelayedOperation, list[K]]] = {}
-        for key, operations in self._watchers.by_key.items():
+        for key, operations in self._watchers.lists():
             for operation in operations:
                 if not operation.is_completed:
                     found.setdefault(id(operation), (operation, []))[1].append(key)
         waiting = sorted(found.values(), key=lambda entry: entry[0].watched_at_ms)
-        return [WaitingOperation.of(operation, keys, now_ms) for operation, keys in waiting]
+        return (
+            WaitingOperation.of(operation, keys, self._timer.clock.monotonic_ms())
+            for operation, keys in waiting
+            if not operation.is_completed
+        )
 
     def _raise(self, errors: list[Exception]) -> None:
         group = ExceptionGroup(f"{len(errors)} delayed operations of purgatory {self.name} failed", errors)

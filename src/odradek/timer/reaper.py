@@ -102,6 +102,7 @@ class Reaper(Generic[K]):
         if self._keys is None and self.estimate > self._purge_interval:
             self._advance.cancel()
             self.counted = self._delayed.value
+            self._watchers.drop_completed_standing()
             self._keys = list(self._watchers.by_key)
             self._keys.reverse()
             self._sweep()

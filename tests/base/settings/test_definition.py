@@ -61,3 +61,27 @@ def test_every_broker_name_of_a_topic_setting_is_a_broker_setting() -> None:
 )
 def test_a_text_has_one_canonical_form(name: str, text: str, shown: str) -> None:
     assert TOPIC_SETTINGS[name].canonical(text) == shown
+
+
+@pytest.mark.parametrize("side", ["leader", "follower"])
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("0:1,*", "*"),
+        ("*,*", "*"),
+        ("²:1", "²:1"),
+        ("0:", "0:"),
+        (":1", ":1"),
+        ("0:1:2", "0:1:2"),
+        ("-1:0", "-1:0"),
+        ("12345678901:0", "12345678901:0"),
+    ],
+)
+def test_a_list_of_throttled_replicas_is_a_star_alone_or_pairs(side: str, text: str, wrong: str) -> None:
+    """As Kafka's `ThrottledReplicaListValidator` has it."""
+    name = f"{side}.replication.throttled.replicas"
+    with pytest.raises(SettingError) as caught:
+        TOPIC_SETTINGS[name].parse(text)
+    assert str(caught.value) == f"{name} must be '*' or a list of partition:broker, not '{wrong}'"
+    for right in ("*", " * ", "0:1", "0:1, 12:3", ""):
+        TOPIC_SETTINGS[name].parse(right)

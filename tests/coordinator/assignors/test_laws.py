@@ -1,6 +1,7 @@
 """What every assignor holds to, whatever the group; and how even and how sticky the uniform one is."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import product
 from uuid import UUID
 
@@ -8,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS, Assignment, Subscriber
+from odradek.coordinator.pace import Pace
 
 Group = tuple[list[Subscriber], dict[TopicId, int]]
 Owners = Mapping[tuple[TopicId, int], str]
@@ -18,7 +21,15 @@ TOPICS = [UUID(int=number) for number in range(1, 6)]
 GONE = UUID(int=99)
 
 each_assignor = pytest.mark.parametrize("name", ASSIGNORS)
-uniform = ASSIGNORS["uniform"]
+
+
+def assigned(
+    name: str, members: Sequence[Subscriber], counts: Mapping[TopicId, int]
+) -> dict[str, Assignment]:
+    return exhaust(ASSIGNORS[name](members, counts, Pace()))
+
+
+uniform = partial(assigned, "uniform")
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +118,7 @@ def test_each_partition_goes_to_one_of_its_subscribers_and_nothing_else_is_given
     name: str, group: Group
 ) -> None:
     members, counts = group
-    answer = ASSIGNORS[name](members, counts)
+    answer = assigned(name, members, counts)
     subscribed = {one.member_id: one.topics for one in members}
     assert answer.keys() == subscribed.keys()
     for member, given_to in answer.items():
@@ -123,15 +134,15 @@ def test_the_order_in_which_members_are_told_does_not_matter(name: str, group: G
     members, counts = group
     shuffled = list(members)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert ASSIGNORS[name](shuffled, counts) == ASSIGNORS[name](members, counts)
+    assert assigned(name, shuffled, counts) == assigned(name, members, counts)
 
 
 @each_assignor
 @given(group=groups())
 def test_nothing_moves_when_nothing_changed(name: str, group: Group) -> None:
     members, counts = group
-    answer = ASSIGNORS[name](members, counts)
-    assert ASSIGNORS[name](with_targets(members, answer), counts) == answer
+    answer = assigned(name, members, counts)
+    assert assigned(name, with_targets(members, answer), counts) == answer
 
 
 @given(group=groups(alike=True))

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS, Subscriber
+from odradek.coordinator.pace import Pace
 
 X, Y = UUID(int=1), UUID(int=2)
 LETTERS = {X: "x", Y: "y"}
@@ -16,7 +18,8 @@ def member(name: str, topics: Sequence[TopicId], instance: str | None = None) ->
 
 def cut(members: Sequence[Subscriber], **counts: int) -> dict[str, str]:
     """Who gets what, as `x0 x1 y0 y1`."""
-    answer = ASSIGNORS["range"](members, {topic: counts[letter] for topic, letter in LETTERS.items()})
+    sizes = {topic: counts[letter] for topic, letter in LETTERS.items()}
+    answer = exhaust(ASSIGNORS["range"](members, sizes, Pace()))
     return {
         name: " ".join(sorted(f"{LETTERS[topic]}{n}" for topic, held in given.items() for n in held))
         for name, given in answer.items()

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS, Subscriber
+from odradek.coordinator.pace import Pace
 
 X, Y, Z = (UUID(int=number) for number in (1, 2, 3))
 LETTERS = {X: "x", Y: "y", Z: "z"}
@@ -20,7 +22,7 @@ def member(
 def share(members: Sequence[Subscriber], **counts: int) -> dict[str, str]:
     """Who gets what, as `x0 x2 y1`."""
     sizes = {topic: counts[letter] for topic, letter in LETTERS.items() if letter in counts}
-    answer = ASSIGNORS["uniform"](members, sizes)
+    answer = exhaust(ASSIGNORS["uniform"](members, sizes, Pace()))
     return {
         name: " ".join(sorted(f"{LETTERS[topic]}{n}" for topic, held in given.items() for n in held))
         for name, given in answer.items()
@@ -35,7 +37,8 @@ def test_members_that_join_one_after_another_end_where_kafkas_do() -> None:
     """librdkafka's own suite (0113) asserts this outcome."""
     found = {"a": {X: [0, 1, 2, 3, 4, 5]}}
     for names, expected in (("ab", "012/345"), ("abc", "01/34/25"), ("abcd", "01/34/2/5")):
-        answer = ASSIGNORS["uniform"]([member(name, [X], found.get(name)) for name in names], {X: 6})
+        members = [member(name, [X], found.get(name)) for name in names]
+        answer = exhaust(ASSIGNORS["uniform"](members, {X: 6}, Pace()))
         found = {name: {X: sorted(held.get(X, ()))} for name, held in answer.items()}
         assert "/".join("".join(map(str, found[name][X])) for name in names) == expected
 

@@ -2,11 +2,12 @@
 
 import pytest
 
+from odradek.base.execution import exhaust
 from odradek.coordinator.consumer.regular_expressions import (
     PATTERNS_KEPT_MAX,
     InvalidRegularExpression,
     compiled,
-    matching,
+    matching_in_steps,
 )
 
 TOPICS = ["flights", "flights-2024", "old-flights", "planes", "Planes"]
@@ -29,7 +30,7 @@ TOPICS = ["flights", "flights-2024", "old-flights", "planes", "Planes"]
     ],
 )
 def test_the_whole_name_matches_or_it_does_not(pattern: str, expected: set[str]) -> None:
-    assert matching(pattern, TOPICS) == expected
+    assert exhaust(matching_in_steps(pattern, TOPICS)) == expected
 
 
 @pytest.mark.parametrize(
@@ -53,14 +54,15 @@ def test_what_is_no_expression_is_refused_with_a_reason_and_without_a_word_to_st
     pattern: str, reason: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(InvalidRegularExpression, match=reason.replace(")", r"\)").replace("]", r"\]")):
-        matching(pattern, TOPICS)
+        exhaust(matching_in_steps(pattern, TOPICS))
     assert capfd.readouterr() == ("", "")
 
 
 def test_an_expression_that_would_never_end_elsewhere_is_quick_and_quiet_here(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    assert matching("(a*)*b|(a|aa)+|(.*a){25}", ["a" * 249, "a" * 248 + "!"]) == {"a" * 249}
+    names = ["a" * 249, "a" * 248 + "!"]
+    assert exhaust(matching_in_steps("(a*)*b|(a|aa)+|(.*a){25}", names)) == {"a" * 249}
     assert capfd.readouterr() == ("", "")
 
 

@@ -95,7 +95,7 @@ def test_it_is_said_when_nobody_has_looked_yet() -> None:
 
 
 def test_a_description_is_for_a_person(filled: TransactionBench) -> None:
-    described = describe_transactions(filled.coordinator.store, BEGIN_MS)
+    described = list(describe_transactions(filled.coordinator.store, BEGIN_MS))
     assert [one["transactional_id"] for one in described] == ["aborted", "empty", "open"]
     assert described[-1] == {
         "transactional_id": "open",

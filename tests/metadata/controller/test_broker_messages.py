@@ -3,17 +3,26 @@
 from uuid import UUID
 
 from odradek.base.ids import TopicPartition
-from odradek.metadata.controller.broker_messages import PARTITIONS_PER_MESSAGE, BrokerMessages
+from odradek.metadata.controller.broker_messages import (
+    CHARACTERS_PER_MESSAGE,
+    PARTITIONS_PER_MESSAGE,
+    RESOURCES_PER_MESSAGE,
+    BrokerMessages,
+)
 from odradek.metadata.image import (
+    BrokerConfigChanged,
     BrokerImage,
     BrokerRegistered,
     ClusterImage,
     Endpoint,
+    GroupConfigChanged,
     PartitionImage,
+    TopicConfigChanged,
     TopicCreated,
     TopicDeletionBegan,
 )
 from odradek.metadata.messages import UpdateMetadata
+from odradek.metadata.resources import Resource, ResourceType, resources_with_overrides
 
 
 def image_of(*broker_ids: int, partitions: int = 1) -> ClusterImage:
@@ -75,3 +84,56 @@ def test_a_broker_that_joins_is_told_first_which_topics_there_are() -> None:
     assert [message.all_topics for message in facts] == [("t", "u"), None]
     assert [[topic.name for topic in message.topics] for message in facts] == [["t"], ["u"]]
     assert [message.all_topics for to, message in told if to == 1] == [None]  # type: ignore[union-attr]
+
+
+def told_settings(messages: BrokerMessages, image: ClusterImage, broker_id: int) -> list[UpdateMetadata]:
+    told = [message for to, message in messages.take(image) if to == broker_id]
+    return [message for message in told if isinstance(message, UpdateMetadata) and message.settings]
+
+
+def configure(image: ClusterImage, groups: int, text: str = "1") -> None:
+    image.apply_all(GroupConfigChanged(f"g{number}", {"a": text}) for number in range(groups))
+
+
+def test_changed_settings_are_told_before_the_first_role() -> None:
+    """R18: each resource once, with what it has now; one that has nothing any more, too."""
+    image, messages = image_of(1, 2), BrokerMessages()
+    kept, ended = Resource(ResourceType.TOPIC, "t"), Resource(ResourceType.GROUP, "g")
+    image.apply(TopicConfigChanged("t", {"retention.ms": "1"}))
+    messages.partition_changed(image, TopicPartition("t", 0))
+    for resource in (kept, ended, kept):
+        messages.settings_changed(resource)
+    told = [message for to, message in messages.take(image) if to == 2]
+    assert [type(message).__name__ for message in told] == [
+        "UpdateMetadata",
+        "LeaderAndIsr",
+        "UpdateMetadata",
+    ]
+    assert [message.settings for message in told if isinstance(message, UpdateMetadata)] == [
+        {kept: {"retention.ms": "1"}, ended: {}},
+        {},
+    ]
+    assert kinds(messages, image) == []
+
+
+def test_a_broker_that_joins_is_told_all_settings() -> None:
+    """R18: in as many messages as they need, one of which names all that has any."""
+    image, messages = image_of(1, 2), BrokerMessages()
+    configure(image, RESOURCES_PER_MESSAGE)
+    image.apply(BrokerConfigChanged(2, {"log.retention.ms": "1"}))
+    messages.broker_joins(2)
+    messages.brokers_changed()
+    messages.settings_changed(Resource(ResourceType.GROUP, "g0"))
+    told = told_settings(messages, image, 2)
+    assert [len(message.settings) for message in told] == [RESOURCES_PER_MESSAGE, 1]
+    assert {key for message in told for key in message.settings} == set(resources_with_overrides(image))
+    assert [set(message.all_configured) for message in told] == [set(), set(resources_with_overrides(image))]
+    assert [message.all_topics for message in told] == [None, ("t",)]
+
+
+def test_the_settings_of_one_message_are_bounded_by_their_length_too() -> None:
+    image, messages = image_of(1), BrokerMessages()
+    configure(image, 5, "x" * (CHARACTERS_PER_MESSAGE // 2))
+    for resource in resources_with_overrides(image):
+        messages.settings_changed(resource)
+    assert [len(message.settings) for message in told_settings(messages, image, 1)] == [2, 2, 1]

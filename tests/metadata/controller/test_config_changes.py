@@ -15,7 +15,6 @@ from odradek.metadata.controller.requests import (
     ConfigOperation,
     ConfigReplacement,
     ResourceOutcome,
-    ResourceType,
 )
 from odradek.metadata.image import (
     BrokerConfigChanged,
@@ -25,6 +24,7 @@ from odradek.metadata.image import (
     TopicConfigChanged,
     TopicCreated,
 )
+from odradek.metadata.resources import ResourceType
 
 SET, DELETE = ConfigOperation.SET, ConfigOperation.DELETE
 APPEND, SUBTRACT = ConfigOperation.APPEND, ConfigOperation.SUBTRACT

@@ -12,7 +12,7 @@ from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import exhaust
-from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import (
     BrokerAnswered,
@@ -20,6 +20,7 @@ from odradek.metadata.controller import (
     ControllerEvent,
     ControllerSettings,
     Elected,
+    ElectedUncleanly,
     EventFailed,
     RequestArrived,
     Resigned,
@@ -49,7 +50,6 @@ from odradek.metadata.controller.requests import (
     ProducerIdBlock,
     Refused,
     ResourceOutcomes,
-    ResourceType,
     ShutdownProgress,
     TopicOutcome,
     TopicOutcomes,
@@ -57,7 +57,8 @@ from odradek.metadata.controller.requests import (
 )
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.image import ClusterImage, PartitionImage
-from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
+from odradek.metadata.messages import LeaderAndIsr, LogEnd, StopReplica, UpdateMetadata
+from odradek.metadata.resources import ResourceType
 from odradek.metadata.startup import load_image
 from odradek.metadata.store import (
     Create,
@@ -323,12 +324,62 @@ def test_an_unclean_election_happens_where_the_topic_allows_it(three: Cluster) -
     three.kill(3)
     three.kill(2)
     three.start(3)
+    leaderless = three.partition("flights")
+    assert leaderless.leader == NO_BROKER, "broker 3 has not said yet where its log ends"
+    three.controller.event(answered(3, LogEnd(leaderless.leader_epoch - 1, 1, 8)))
+    assert three.partition("flights").leader == NO_BROKER, "that was under an earlier epoch"
+    end = LogEnd(leaderless.leader_epoch, 1, 8)
+    three.controller.event(answered(3, end))
+    elected = three.partition("flights")
+    assert (elected.leader, elected.isr) == (3, (3,))
+    assert elected.unclean_epoch == elected.leader_epoch == leaderless.leader_epoch + 1
+    (report,) = [e for e in three.controller.effects if isinstance(e, ElectedUncleanly)]
+    assert (report.before.isr, report.after, report.log_ends) == ((2,), elected, {3: end})
+
+
+def answered(broker_id: BrokerId, end: LogEnd) -> BrokerAnswered:
+    """A broker that says where its log ends."""
+    return BrokerAnswered(10_000, broker_id, {FLIGHTS: ErrorCode.NONE}, log_ends={FLIGHTS: end})
+
+
+def test_an_unclean_election_by_request_needs_the_ends_too(three: Cluster) -> None:
+    """R15e: the replica with the most, of those that are there."""
+    create(three, assignments=((1, 2, 3),))
+    asked = ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS,))
+    for broker_id in (3, 2, 1):
+        three.kill(broker_id)
+    for broker_id in (2, 3):
+        three.start(broker_id)
+    epoch = three.partition("flights").leader_epoch
+    assert three.ask(asked) == PartitionOutcomes(
+        (PartitionOutcome(FLIGHTS, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE),)
+    )
+    three.controller.event(answered(2, LogEnd(epoch, 1, 8)))
+    three.controller.event(answered(3, LogEnd(epoch, 2, 5)))
+    assert three.partition("flights").leader == NO_BROKER
+    assert three.ask(asked) == PartitionOutcomes((PartitionOutcome(FLIGHTS, ErrorCode.NONE),))
     assert three.partition("flights").leader == 3
-    assert three.partition("flights").isr == (3,)
+
+
+def test_the_elr_and_its_election(three: Cluster) -> None:
+    """R15e: both followers stop, the leader's machine loses power, the followers come back first."""
+    create(three, assignments=((1, 2, 3),), **{"min.insync.replicas": "2"})
+    three.kill(3)
+    assert three.partition("flights").elr == ()
+    three.kill(2)
+    assert (three.partition("flights").isr, three.partition("flights").elr) == ((1,), (2,))
+    three.kill(1)
+    three.start(3)
+    assert three.partition("flights").leader == NO_BROKER, "broker 3 lacks what was written without it"
+    three.start(2)
+    after = three.partition("flights")
+    assert (after.leader, after.isr, after.elr, after.unclean_epoch) == (2, (2,), (1,), NO_EPOCH)
+    three.start(1, clean_stop=False)
+    assert three.partition("flights").elr == (), "its disk lost what no fsync had written"
 
 
 def test_an_unclean_stop_leaves_the_isr_before_any_election(three: Cluster) -> None:
-    """R15 a broker that stopped uncleanly gives up its place in every ISR that has another member."""
+    """R15 a broker that stopped uncleanly gives up its place in every ISR."""
     create(three, assignments=((2, 3),))
     three.members[2].live_session.close()
     three.start(2, clean_stop=False)
@@ -368,7 +419,8 @@ def test_a_partition_whose_log_is_missing_waits_and_the_others_do_not(cluster: C
     cluster.start(1)
     number = last_roles_message(cluster.members[1])
     cluster.controller.event(BrokerAnswered(number, 1, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
-    assert (cluster.partition("flights").leader, cluster.partition("flights").isr) == (NO_BROKER, (1,))
+    waiting = cluster.partition("flights")
+    assert (waiting.leader, waiting.isr, waiting.last_known_leader) == (NO_BROKER, (), 1)
     assert cluster.partition("flights", 1).leader == 1
     cluster.kill(1)
     cluster.start(1)
@@ -389,6 +441,7 @@ def test_a_single_broker_that_restarts_leads_in_a_new_epoch(cluster: Cluster) ->
     after = cluster.partition("flights")
     assert (after.leader, after.isr) == (1, (1,))
     assert after.leader_epoch > before.leader_epoch
+    assert after.unclean_epoch == after.leader_epoch, "it may have lost records: the last known leader"
     roles = [m for m in cluster.members[1].received if isinstance(m, LeaderAndIsr)]
     assert [p.state for p in roles[-1].partitions] == [after]
 
@@ -505,13 +558,13 @@ def test_an_election_that_races_with_a_leaders_isr_write_decides_again(three: Cl
 
 
 @pytest.mark.parametrize("executed", [True, False])
-def test_after_a_lost_answer_the_image_is_read_again(three: Cluster, executed: bool) -> None:
+def test_after_a_lost_answer_the_store_says_what_was_done(three: Cluster, executed: bool) -> None:
     controller = three.controller
     controller.live_session.lose_connection(executed=executed, after=1)
-    answer = three.ask(CreateTopics((NewTopic("flights", 1, 1),)))
-    assert isinstance(answer, Refused)
+    answer = three.ask_for(TopicOutcomes, CreateTopics((NewTopic("flights", 1, 1),)))
+    assert [topic.error for topic in answer.topics] == [ErrorCode.NONE]
     three.ask(AllocateProducerIds(1))
-    assert ("flights" in three.image.topics) is executed
+    assert "flights" in three.image.topics
     assert held_lines(three.image) == held_lines(stored_image(three))
 
 
@@ -599,6 +652,7 @@ def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowe
     three.kill(2)
     three.start(3)
     assert three.partition("flights").leader == NO_BROKER
+    three.controller.event(answered(3, LogEnd(three.partition("flights").leader_epoch, 0, 5)))
     for text, leader in (("false", NO_BROKER), ("true", 3)):
         operations = (("unclean.leader.election.enable", ConfigOperation.SET, text),)
         answer = three.ask_for(

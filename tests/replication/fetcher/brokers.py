@@ -17,7 +17,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import NO_EPOCH, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.base.stored_bytes import StoredBytes
 from odradek.metadata.image import (
@@ -32,6 +32,9 @@ from odradek.metadata.image import (
 from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition
 from odradek.records.work import finish
 from odradek.replication import Isolation, PartitionFetch, ReplicaManager, params_for_follower
+from odradek.replication.cut_records import CutRecords
+from odradek.replication.delayed_session_fetch import DelayedSessionFetch
+from odradek.replication.fetch_session import IncrementalFetch, SessionOutcomes
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.fetcher import (
     Ask,
@@ -52,7 +55,7 @@ from odradek.replication.following import Following
 from odradek.storage import EpochEnd, Log, LogManager
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.timer import Timer
-from tests.replication.replica_bench import FetchAnswers, ProduceAnswers, RecordedEffects, batch_of
+from tests.replication.replica_bench import Answers, FetchAnswers, ProduceAnswers, RecordedEffects, batch_of
 
 TOPIC_ID = UUID(int=7)
 P = TopicPartition("orders", 0)
@@ -75,6 +78,7 @@ class Brokers:
         self.backoff_ms = 1_000
         self.config = config or TopicConfig()
         self.epochs: dict[TopicPartition, int] = {}
+        self.unclean_epoch: int = NO_EPOCH
         self.produced = 0
         self.all = {broker_id: Broker(self, broker_id) for broker_id in ids}
 
@@ -92,10 +96,13 @@ class Brokers:
         isr: Sequence[int],
         partition: TopicPartition = P,
         only: Sequence[int] | None = None,
+        is_unclean: bool = False,
     ) -> int:
         """Roles under the next epoch, for all live brokers or `only` some; returns the epoch."""
         epoch = self.epochs[partition] = self.epochs.get(partition, -1) + 1
-        state = PartitionImage(tuple(self.all), tuple(isr), leader, epoch)
+        if is_unclean:
+            self.unclean_epoch = epoch
+        state = PartitionImage(tuple(self.all), tuple(isr), leader, epoch, unclean_epoch=self.unclean_epoch)
         partitions = {partition.partition: state}
         self.image.apply(TopicCreated(partition.topic, topic_id_of(partition), partitions))
         for broker in self.alive:
@@ -172,7 +179,9 @@ class Broker:
         cluster = self.cluster
         self.turns: deque[Callable[[], None]] = deque()
         self.effects = RecordedEffects()
-        self.flushes: list[TopicPartition] = []
+        self.to_settle: list[TopicPartition] = []
+        """Partitions whose truncation is not on disk yet, and is not brought there while it is held."""
+        self.holds_disk = False
         self.logs = LogManager.open(
             SETTINGS,
             cluster_id="fetchers",
@@ -193,9 +202,17 @@ class Broker:
             run_steps=exhaust,
         )
         self.sessions = FetchSessionCache(
-            1000, clock=self.clock, chance=SeededChance(self.broker_id), name_of=lambda topic_id: None
+            1000,
+            clock=self.clock,
+            chance=SeededChance(self.broker_id),
+            name_of=lambda topic_id: None,
+            events=self.replicas.purgatories.fetch,
+            run_steps=exhaust,
         )
-        self.following = Following(self.replicas, self.logs, self.flushes.append, self.turns.append)
+        self.cut_off: list[CutRecords] = []
+        self.following = Following(
+            self.replicas, self.logs, self.to_settle.append, self.turns.append, self.cut_off.append
+        )
         self.fetchers = FetcherManager(
             self.following,
             self.clock,
@@ -222,6 +239,22 @@ class Broker:
         """What a broker does every few seconds."""
         checkpoints = self.logs.checkpoints
         for write in (*exhaust(checkpoints.high_watermarks()), *exhaust(checkpoints.recovery_points())):
+            write.run()
+            checkpoints.written(write)
+
+    def settle_truncations(self) -> None:
+        """X6: what a broker does in the background."""
+        for partition in dict.fromkeys(self.to_settle):
+            log = self.log(partition)
+            log.flush()
+            self.write_recovery_points()
+            assert log.settle(log.truncations)
+            self.fetchers.on_settled(partition)
+        self.to_settle.clear()
+
+    def write_recovery_points(self) -> None:
+        checkpoints = self.logs.checkpoints
+        for write in exhaust(checkpoints.recovery_points()):
             write.run()
             checkpoints.written(write)
 
@@ -279,6 +312,8 @@ class Broker:
                 fetcher.on_unanswered("the broker is gone")
             else:
                 source.answer(ask, self.broker_id, fetcher)
+        if not self.holds_disk:
+            self.settle_truncations()
         self.run_turns()
         return ask
 
@@ -325,9 +360,15 @@ class Broker:
         if isinstance(context, ErrorCode):
             return FetchAnswer(context)
         params = params_for_follower(replica_id, max_wait_ms=0, min_bytes=1, max_bytes=10 << 20)
-        outcomes = self.replicas.fetch(params, context.fetches, FetchAnswers())
-        assert isinstance(outcomes, list)
-        answer = context.answer(outcomes)
+        if isinstance(context, IncrementalFetch):
+            later: Answers[SessionOutcomes] = Answers()
+            news = self.replicas.fetch_news(params, context.session, later)
+            assert not isinstance(news, DelayedSessionFetch)
+            answer = context.answer(news)
+        else:
+            outcomes = self.replicas.fetch(params, context.fetches, FetchAnswers())
+            assert isinstance(outcomes, list)
+            answer = context.answer(outcomes)
         return FetchAnswer(
             answer.error_code,
             answer.session_id,

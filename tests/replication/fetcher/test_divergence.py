@@ -199,9 +199,12 @@ def test_an_epoch_that_wrote_nothing_is_cut_too() -> None:
     brokers.check_logs()
 
 
+@pytest.mark.parametrize("is_settled", [True, False])
 @pytest.mark.parametrize("is_flushed", [True, False])
-def test_a_cut_is_on_disk_before_anything_is_appended_behind_it(is_flushed: bool) -> None:
-    """X6: power is lost after the append; what was cut does not come back beside it."""
+def test_a_cut_is_on_disk_before_anything_is_appended_behind_it(
+    *, is_settled: bool, is_flushed: bool
+) -> None:
+    """X6: power is lost before or after the append; what was cut does not come back beside it."""
     brokers = Brokers((1, 2))
     brokers.elect(2, isr=(1, 2))
     brokers[2].produce(6)
@@ -209,19 +212,44 @@ def test_a_cut_is_on_disk_before_anything_is_appended_behind_it(is_flushed: bool
     brokers[2].write_checkpoints()
     brokers.elect(1, isr=(1,))
     brokers[1].produce(3)
-    brokers[2].flushes.clear()
+    brokers[2].holds_disk = True
     brokers.settle()
-    assert both(brokers) == (3, 3)
-    assert brokers[2].flushes, "the disk is not asked in the background"
+    assert (brokers[2].state(), both(brokers)) == (State.SETTLING, (3, 0))
+    if is_settled:
+        brokers[2].settle_truncations()
+        assert brokers[2].state() is State.FETCHING
+        brokers.settle()
+        assert both(brokers) == (3, 3)
     if is_flushed:
         brokers[2].log().flush()
     brokers[2].lose_power()
+    brokers[2].holds_disk = False
     brokers[2].start()
     brokers.elect(1, isr=(1,))
-    assert brokers[2].log().end_offset == (3 if is_flushed else 0)
+    after = {(True, True): 3, (True, False): 0, (False, True): 0, (False, False): 6}
+    assert brokers[2].log().end_offset == after[is_settled, is_flushed]
     brokers.settle()
     assert both(brokers) == (3, 3)
     brokers.check_logs()
+
+
+@pytest.mark.parametrize("is_settled", [True, False])
+def test_a_follower_that_becomes_the_leader_appends_behind_its_cut(*, is_settled: bool) -> None:
+    """X6: where the disk has not been asked yet, the leader's append waits for it."""
+    brokers = Brokers((1, 2))
+    brokers.elect(2, isr=(1, 2))
+    brokers[2].produce(6)
+    brokers[2].log().flush()
+    brokers[2].write_checkpoints()
+    brokers.elect(1, isr=(1,))
+    brokers[2].holds_disk = not is_settled
+    brokers.round()
+    brokers.elect(2, isr=(2,))
+    assert (brokers[2].log().end_offset, brokers[2].log().is_settled) == (0, is_settled)
+    brokers[2].produce(2)
+    assert brokers[2].log().is_settled
+    points, _ = read_offsets(brokers[2].disk, f"/data/{RECOVERY_POINTS}")
+    assert points[P] == 0
 
 
 def test_the_recovery_point_is_cut_before_the_append_also_where_the_disk_was_faster() -> None:
@@ -240,3 +268,58 @@ def test_the_recovery_point_is_cut_before_the_append_also_where_the_disk_was_fas
     assert brokers[2].log().end_offset == 9
     points, damage = read_offsets(brokers[2].disk, f"/data/{RECOVERY_POINTS}")
     assert (points[P], damage) == (0, None)
+
+
+def diverged(*, is_unclean: bool) -> Brokers:
+    """KIP-279's case, in which a follower asks twice: 2 has 0-9 of epoch 0 and 10-14 of epoch 1, 1 others."""
+    brokers = Brokers((1, 2))
+    brokers.elect(1, isr=(1, 2))
+    brokers[1].produce(8)
+    brokers.settle()
+    brokers[1].kill()
+    brokers.elect(2, isr=(2,))
+    brokers[2].produce(5)
+    brokers.elect(2, isr=(2,))
+    brokers[2].produce(3)
+    brokers[2].kill()
+    brokers[1].start()
+    brokers.elect(1, isr=(1,), is_unclean=is_unclean)
+    brokers[1].produce(2)
+    brokers[2].start()
+    brokers.elect(1, isr=(1,))
+    brokers.settle()
+    assert both(brokers) == (10, 10)
+    brokers.check_logs()
+    return brokers
+
+
+def test_what_an_unclean_election_took_is_reported_once() -> None:
+    """R15e, X4: offsets and epochs of all that was cut, in however many cuts, and how much was committed."""
+    brokers = diverged(is_unclean=True)
+    found = brokers[2].cut_off[-1]
+    assert (found.first_offset, found.end_offset) == (8, 16)
+    assert (found.first_epoch, found.last_epoch) == (1, 2)
+    assert (found.unclean_epoch, found.leader_epoch, found.leader_id) == (3, 4, 1)
+    assert "offsets 8 to 15, of epochs 1 to 2, were cut off" in found.sentence()
+    partition = brokers[2].replicas.partition(P)
+    assert partition is not None
+    assert partition.cut_off == found
+    brokers.elect(2, isr=(2,))
+    brokers[2].produce(4)
+    brokers[2].kill()
+    brokers.elect(1, isr=(1,))
+    brokers[1].produce(1)
+    brokers[2].start()
+    brokers.elect(1, isr=(1,))
+    brokers.settle()
+    assert both(brokers)[0] == both(brokers)[1]
+    assert brokers[2].noted(NoteKind.TRUNCATED), "its tail was never acknowledged"
+    assert brokers[2].cut_off == [], "that is no loss by the unclean election"
+    assert brokers[1].cut_off == []
+
+
+def test_what_a_clean_election_takes_is_no_loss() -> None:
+    """R15e"""
+    brokers = diverged(is_unclean=False)
+    assert brokers[2].noted(NoteKind.TRUNCATED) != []
+    assert brokers[2].cut_off == []

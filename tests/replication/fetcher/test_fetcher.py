@@ -365,7 +365,9 @@ def test_a_leader_that_ends_earlier_cuts_the_log_where_the_topic_allows_it() -> 
     brokers[1].produce(3)
     brokers.settle()
     located(out_of_range(brokers), 1)
-    assert (brokers[2].state(), brokers[2].log().end_offset) == (State.FETCHING, 1)
+    assert (brokers[2].state(), brokers[2].log().end_offset) == (State.SETTLING, 1)
+    brokers[2].settle_truncations()
+    assert brokers[2].state() is State.FETCHING
     assert brokers[2].noted(NoteKind.TRUNCATED) == ["cut from 3 to 1, below the high watermark 3"]
 
 
@@ -380,7 +382,9 @@ def test_a_leader_that_begins_later_empties_the_log(pair: Brokers) -> None:
     assert [one.is_earliest for one in ask.asks] == [True]
     located(fetcher, 40)
     log = pair[2].log()
-    assert (log.log_start_offset, log.end_offset, pair[2].state()) == (40, 40, State.FETCHING)
+    assert (log.log_start_offset, log.end_offset, pair[2].state()) == (40, 40, State.SETTLING)
+    pair[2].settle_truncations()
+    assert pair[2].state() is State.FETCHING
     assert pair[2].noted(NoteKind.STARTED_ANEW) == ["dropped 0 to 2: the leader begins at 40"]
     ask_again = next_fetch(fetcher)
     answered(fetcher)
@@ -441,9 +445,48 @@ def test_a_diverging_epoch_in_an_answer_cuts_as_a_question_does(pair: Brokers) -
     fetcher = pair[2].fetcher
     next_fetch(fetcher)
     answered(fetcher, PartitionAnswer(P, ErrorCode.NONE, 3, 0, diverging=EpochEnd(0, 3)))
-    assert (pair[2].state(), pair[2].log().end_offset) == (State.FETCHING, 3)
+    assert (pair[2].state(), pair[2].log().end_offset) == (State.SETTLING, 3)
+    pair[2].settle_truncations()
+    forgets = next_fetch(fetcher)
+    assert ([one.topic_partition for one in forgets.forgotten], forgets.may_wait) == ([P], False)
+    answered(fetcher)
     (ask,) = next_fetch(fetcher).asks
     assert (ask.fetch_offset, ask.last_fetched_epoch) == (3, 0)
+
+
+def test_a_partition_whose_truncation_is_not_on_disk_waits_alone(pair: Brokers) -> None:
+    """X6: the fetcher names the others, and goes on with this one when it is told."""
+    pair[1].produce(4)
+    pair.settle()
+    fetcher = pair[2].fetcher
+    next_fetch(fetcher)
+    answered(fetcher, PartitionAnswer(P, ErrorCode.NONE, 3, 0, diverging=EpochEnd(0, 3)))
+    pair[2].holds_disk = True
+    pair[1].produce(1, Q)
+    for _ in range(3):
+        pair.round()
+    assert (pair[2].state(), pair[2].log().end_offset, pair[2].log(Q).end_offset) == (State.SETTLING, 3, 1)
+    fetcher.on_settled(P)  # it is not
+    assert pair[2].state() is State.SETTLING
+    pair[2].settle_truncations()
+    pair.settle()
+    assert (pair[2].state(), pair[2].log().end_offset) == (State.FETCHING, 4)
+
+
+def test_a_new_role_does_not_forget_that_a_truncation_is_not_on_disk(pair: Brokers) -> None:
+    """X6: the next epoch's comparison finds nothing to truncate, and the partition waits all the same."""
+    pair[1].produce(4)
+    pair.settle()
+    fetcher = pair[2].fetcher
+    next_fetch(fetcher)
+    answered(fetcher, PartitionAnswer(P, ErrorCode.NONE, 3, 0, diverging=EpochEnd(0, 3)))
+    pair[2].holds_disk = True
+    pair.elect(1, isr=(1,))
+    pair.settle()
+    assert (pair[2].state(), pair[2].log().end_offset) == (State.SETTLING, 3)
+    pair[2].settle_truncations()
+    pair.settle()
+    assert (pair[2].state(), pair[2].log().end_offset) == (State.FETCHING, 4)
 
 
 def test_a_diverging_epoch_that_settles_nothing_is_asked_about() -> None:
@@ -591,3 +634,47 @@ def test_the_backoff_in_force_is_used(pair: Brokers) -> None:
     followed = pair[2].fetchers.partition(P)
     assert followed is not None
     assert followed.delayed_until_ms == pair.clock.monotonic_ms() + 70
+
+
+def test_a_leader_that_has_not_its_order_yet_is_asked_again_soon(brokers: Brokers) -> None:
+    """X5: its LeaderAndIsr is on the way; each refusal before the first answer doubles the delay."""
+    brokers.elect(1, isr=(1, 2))
+    fetcher = brokers[2].fetcher
+    delays_ms = []
+    for code in (
+        *(ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        *(ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER) * 3,
+    ):
+        refused(fetcher, code)
+        wakes_at_ms = fetcher.wakes_at_ms()
+        assert wakes_at_ms is not None
+        delays_ms.append(wakes_at_ms - brokers.clock.monotonic_ms())
+        brokers.clock.advance(delays_ms[-1])
+    assert delays_ms == [20, 40, 80, 160, 320, 640, BACKOFF_MS, BACKOFF_MS]
+
+
+def test_a_leader_that_has_answered_in_this_epoch_is_asked_again_after_the_backoff(pair: Brokers) -> None:
+    """X5."""
+    refused(pair[2].fetcher, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    followed = pair[2].fetchers.partition(P)
+    assert followed is not None
+    assert followed.delayed_until_ms == pair.clock.monotonic_ms() + BACKOFF_MS
+
+
+def test_each_delay_ends_at_its_own_time(pair: Brokers) -> None:
+    """X5: a partition whose delay is short does not wait for one that was delayed before it."""
+    fetcher = pair[2].fetcher
+    refused(fetcher, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    fetcher.follow(Q, topic_id_of(Q), 1)
+    next_fetch(fetcher)
+    answered(fetcher)  # the leader forgets Q in its earlier epoch, before it is named again
+    refused(fetcher, ErrorCode.UNKNOWN_LEADER_EPOCH, Q)
+    assert [pair[2].state(P), pair[2].state(Q)] == [State.DELAYED, State.DELAYED]
+    assert fetcher.wakes_at_ms() == pair.clock.monotonic_ms() + 20
+    pair.clock.advance(20)
+    fetcher.next_ask()
+    assert [pair[2].state(P), pair[2].state(Q)] == [State.DELAYED, State.FETCHING]
+    assert fetcher.unfollow(P)
+    answered(fetcher)
+    pair.clock.advance(BACKOFF_MS)
+    assert isinstance(fetcher.next_ask(), FetchAsk)

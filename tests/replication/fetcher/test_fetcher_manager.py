@@ -1,4 +1,4 @@
-"""Which fetcher a partition belongs to, and what is told of all of them."""
+"""Which fetcher each partition belongs to, and what the manager reports of all fetchers together."""
 
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A session from both sides: the follower's, and the leader's own cache."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -9,12 +7,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
-from odradek.replication.fetch_session import FetchAnswer, FetchContext, SessionKey
+from odradek.replication.fetch_session import FetchAnswer, SessionKey, SessionlessFetch
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.fetcher.asks import FetchAsk, PartitionAsk
 from odradek.replication.fetcher.leader_session import LeaderSession
+from odradek.timer.watchers import Watchers
 from tests.replication.fetcher.brokers import TOPIC_ID
 
 a, b, c = (TopicPartition("orders", number) for number in range(3))
@@ -159,7 +159,12 @@ class BothSides(RuleBasedStateMachine):
     def begin_leader(self) -> None:
         """It starts, again perhaps: its sessions are gone."""
         self.cache = FetchSessionCache(
-            1, clock=self.clock, chance=SeededChance(3), name_of=lambda topic_id: "orders"
+            1,
+            clock=self.clock,
+            chance=SeededChance(3),
+            name_of=lambda topic_id: "orders",
+            events=Watchers(),
+            run_steps=exhaust,
         )
 
     @rule(key=KEYS, offset=st.integers(0, 3))
@@ -215,14 +220,13 @@ class BothSides(RuleBasedStateMachine):
         )
         if isinstance(context, ErrorCode):
             return FetchAnswer(error_code=context)
-        return context.answer(self.outcomes(context))
+        if isinstance(context, SessionlessFetch):
+            return context.answer([self.outcome(fetch) for fetch in context.fetches])
+        read = context.session.news.in_order()
+        return context.answer([(partition, self.outcome(partition.fetch)) for partition in read])
 
-    def outcomes(self, context: FetchContext) -> list[FetchOutcome]:
-        outcome = FetchOutcome()
-        return [
-            replace(outcome, high_watermark=self.watermarks[fetch.topic_partition])
-            for fetch in context.fetches
-        ]
+    def outcome(self, fetch: PartitionFetch) -> FetchOutcome:
+        return FetchOutcome(high_watermark=self.watermarks[fetch.topic_partition])
 
     @invariant()
     def the_session_wants_what_is_wanted(self) -> None:

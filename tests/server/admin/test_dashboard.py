@@ -34,7 +34,9 @@ def there() -> set[str]:
         connection.close()
     families = list(text_string_to_metric_families(text))
     names = {sample.name for family in families for sample in family.samples}
-    return names | {family.name for family in families}
+    for family in families:
+        names |= {family.name, f"{family.name}_total"} if family.type == "counter" else {family.name}
+    return names
 
 
 def test_every_metric_that_the_dashboard_asks_for_exists(there: set[str]) -> None:

@@ -84,6 +84,16 @@ def test_the_index_page_s_links_are_answered(broker: Broker) -> None:
         assert ask(broker, path, "localhost")[0] == 200
 
 
+def test_replicas_are_described_as_the_query_says(broker: Broker) -> None:
+    topic = broker.create_topic(partitions=3)
+    status, text = ask(broker, f"/describe/replicas?topic={topic}&limit=2", "localhost")
+    found = json.loads(text)
+    assert (status, found["left_out"]) == (200, 1)
+    assert [(row["topic"], row["partition"]) for row in found["replicas"]] == [(topic, 0), (topic, 1)]
+    status, text = ask(broker, "/describe/replicas?limit=none", "localhost")
+    assert (status, json.loads(text)) == (400, {"error": "limit is a number from 1 to 1000"})
+
+
 def test_half_a_request_is_closed_in_time(broker: Broker) -> None:
     with socket.create_connection(address(broker), 10) as waiting:
         waiting.sendall(HALF_A_REQUEST)

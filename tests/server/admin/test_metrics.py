@@ -11,7 +11,8 @@ from odradek.base.clock import ManualClock
 from odradek.base.execution import Steps, exhaust
 from odradek.net.connection_table import ConnectionLimits, ConnectionTable
 from odradek.server.admin import metrics
-from odradek.server.admin.metrics import SAMPLES_PER_STEP, metrics_in_steps
+from odradek.server.admin.metric_parts import SAMPLES_PER_STEP
+from odradek.server.admin.metrics import metrics_in_steps
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.testing.sim import SimNode

@@ -170,7 +170,7 @@ def test_the_dirtiest_log_is_shown_first_and_logs_that_are_not_compacted_never(b
     bench.log(TopicPartition("facts", 1), segments=3).mark_cleaned(2)
     bench.config = replace(bench.config, cleanup_policy=frozenset({"delete"}))
     bench.log(TopicPartition("deleted", 0))
-    rows = bench.host.describe()
+    rows = list(bench.host.describe())
     assert [row["partition"] for row in rows] == ["facts-0", "facts-1"]
     assert [row["dirty_ratio"] for row in rows] == [1.0, pytest.approx(1 / 3, abs=0.01)]
     assert rows[1]["cleaned_offset"] == 2
@@ -266,7 +266,7 @@ def test_a_log_deleted_meanwhile_is_forgotten(bench: CleaningBench) -> None:
     bench.logs.delete(FACTS)
     bench.runner.fail(FileNotFoundError(errno.ENOENT, "No such file or directory"))
     assert bench.failed == []
-    assert (bench.host.describe(), bench.host.counts()) == ([], (0, 0))
+    assert (list(bench.host.describe()), bench.host.counts()) == ([], (0, 0))
 
 
 def test_a_log_truncated_meanwhile_is_begun_anew(bench: CleaningBench) -> None:
@@ -307,4 +307,4 @@ def test_a_disk_that_is_full_at_once_is_tried_again_at_the_next_look(bench: Clea
     assert (bench.host.counts(), bench.disk.faults) == ((0, 0), [])
     bench.host.look()
     bench.turn()
-    assert bench.host.describe()[0]["dirty_ratio"] == 0
+    assert next(bench.host.describe())["dirty_ratio"] == 0

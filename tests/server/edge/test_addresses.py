@@ -60,7 +60,7 @@ def test_an_address_of_all_interfaces_is_a_wildcard(host: str, is_wildcard: bool
         ({"advertised_listeners": ("PLAINTEXT://h:1", "PLAINTEXT://i:1")}, "names PLAINTEXT more than once"),
         ({"listeners": ("PLAINTEXT://h:1", "plaintext://i:1")}, "listeners names PLAINTEXT more than once"),
         ({"listeners": ()}, "there is no listener for clients: listeners is empty"),
-        ({"listeners": ("SSL://h:1",)}, "wants SSL; only PLAINTEXT is served yet"),
+        ({"listeners": ("SSL://h:1",)}, "uses SSL; only PLAINTEXT is supported yet"),
         ({"listeners": ("INSIDE://h:1",)}, "does not name the listener INSIDE"),
         (
             {"controller_listener_names": ("plaintext",)},
@@ -79,6 +79,34 @@ def test_an_address_of_all_interfaces_is_a_wildcard(host: str, is_wildcard: bool
 def test_what_kafka_refuses_is_refused_in_a_sentence(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
         plan_listeners(settings(**given))
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    given = settings(
+        listeners=("A://h:1", "a://i:1", "B://h:2", "TLS://h:3"),
+        listener_security_protocol_map=("A:PLAINTEXT", "TLS:SSL"),
+        advertised_listeners=("A://0.0.0.0:1", "C://h:4", "nowhere"),
+    )
+    with pytest.raises(SettingError) as refused:
+        plan_listeners(given)
+    assert str(refused.value) == (
+        "the listeners have 7 faults: (1) listeners names A more than once;"
+        " (2) advertised.listeners: a listener is written NAME://host:port, not 'nowhere';"
+        " (3) listener.security.protocol.map does not name the listener B;"
+        " (4) the listener TLS uses SSL; only PLAINTEXT is supported yet;"
+        " (5) advertised.listeners names C, which listeners does not;"
+        " (6) the listeners A and A both use port 1: each needs a port of its own, unless one is an IPv4 and"
+        " the other an IPv6 address;"
+        " (7) advertised.listeners cannot hold 0.0.0.0: clients cannot connect to it; name an address or a"
+        " host that they can reach"
+    )
+
+
+def test_nothing_is_said_to_be_missing_that_may_be_in_a_text_that_is_not_understood() -> None:
+    given = settings(listeners=("PLAINTEXT:/h:1",), advertised_listeners=("PLAINTEXT://h:1",))
+    with pytest.raises(SettingError) as refused:
+        plan_listeners(given)
+    assert str(refused.value) == "listeners: a listener is written NAME://host:port, not 'PLAINTEXT:/h:1'"
 
 
 def test_names_are_told_apart_without_case_as_in_kafka() -> None:
@@ -116,12 +144,12 @@ TWO_NAMES = ("A:PLAINTEXT", "B:PLAINTEXT", "CONTROLLER:PLAINTEXT")
 @pytest.mark.parametrize(
     ("listeners", "admin", "named"),
     [
-        (("A://127.0.0.1:9092", "B://127.0.0.1:9092"), -1, "the listeners A and B both want port 9092"),
-        (("A://127.0.0.1:9092", "B://0.0.0.0:9092"), -1, "the listeners A and B both want port 9092"),
-        (("A://:9092", "CONTROLLER://:9092"), -1, "the listeners A and CONTROLLER both want port 9092"),
-        (("A://127.0.0.1:9092",), 9092, "the admin listener and the listener A both want port 9092"),
-        (("A://localhost:9092",), 9092, "the admin listener and the listener A both want port 9092"),
-        (("A://:9092",), 9092, "the admin listener and the listener A both want port 9092"),
+        (("A://127.0.0.1:9092", "B://127.0.0.1:9092"), -1, "the listeners A and B both use port 9092"),
+        (("A://127.0.0.1:9092", "B://0.0.0.0:9092"), -1, "the listeners A and B both use port 9092"),
+        (("A://:9092", "CONTROLLER://:9092"), -1, "the listeners A and CONTROLLER both use port 9092"),
+        (("A://127.0.0.1:9092",), 9092, "the admin listener and the listener A both use port 9092"),
+        (("A://localhost:9092",), 9092, "the admin listener and the listener A both use port 9092"),
+        (("A://:9092",), 9092, "the admin listener and the listener A both use port 9092"),
     ],
 )
 def test_one_port_cannot_belong_to_two_listeners(listeners: tuple[str, ...], admin: int, named: str) -> None:

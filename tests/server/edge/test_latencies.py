@@ -1,4 +1,5 @@
-from odradek.server.edge.latencies import BOUNDS_NS, PHASES, QUICK_NS, ApiLatencies, Latencies, Sends
+from odradek.base.durations import BOUNDS_NS
+from odradek.server.edge.latencies import PHASES, QUICK_NS, ApiLatencies, Latencies, Sends
 
 MS = 1_000_000
 

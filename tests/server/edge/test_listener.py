@@ -139,7 +139,7 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("listener", "sentence"),
-    [("SSL://127.0.0.1:0", "wants SSL"), ("INSIDE://127.0.0.1:0", "does not name the listener INSIDE")],
+    [("SSL://127.0.0.1:0", "uses SSL"), ("INSIDE://127.0.0.1:0", "does not name the listener INSIDE")],
 )
 async def test_protocols_that_are_not_served_are_refused(listener: str, sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):

@@ -7,7 +7,8 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.server.node.authorized_operations import GROUP_OPERATIONS
-from odradek.testing.sim import SimNode
+from odradek.testing.sim import CountedTime, SimNode
+from odradek.testing.sim.client import SimRequest
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -16,6 +17,7 @@ from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -176,3 +178,90 @@ def test_a_group_that_is_coordinated_elsewhere_is_refused(groups: SimNode) -> No
     assert beat(groups, 1).error_code == ErrorCode.NOT_COORDINATOR
     (told,) = groups.ask(ConsumerGroupDescribeRequest(["g"])).groups
     assert told.error_code == ErrorCode.NOT_COORDINATOR
+
+
+# --- heartbeats in several steps
+
+
+def send(node: SimNode, epoch: int, member_id: str, topics: tuple[str, ...] | None = None) -> SimRequest[Any]:
+    owned: list[TopicPartitions] | None = [] if epoch == 0 else None
+    names = None if topics is None else list(topics)
+    return node.send(
+        ConsumerGroupHeartbeatRequest(
+            "g",
+            member_id,
+            epoch,
+            rebalance_timeout_ms=10_000,
+            subscribed_topic_names=names,
+            topic_partitions=owned,
+        )
+    )
+
+
+def steps_of(node: SimNode, sent: SimRequest[Any]) -> int:
+    """Run the world until the request is answered; returns how many steps that took."""
+    count = 0
+    while sent.outcome is None:
+        assert node.world.step()
+        count += 1
+    return count
+
+
+@pytest.fixture
+def paused(groups: SimNode, monkeypatch: pytest.MonkeyPatch) -> SimNode:
+    """The same, where each topic that is handled ends a step of a heartbeat."""
+    monkeypatch.setattr("odradek.coordinator.pace.ITEMS_PER_STEP", 1)
+    groups.short_clock = CountedTime()
+    return groups
+
+
+def test_a_heartbeat_in_steps_ends_where_one_in_a_single_step_does(paused: SimNode) -> None:
+    assert steps_of(paused, send(paused, 0, "a", ("t",))) > 8
+    topic_id = paused.topic("t").topic_id
+    assert join(paused, "b").member_epoch == 2
+    assert parts(beat(paused, 1, owned={topic_id: [0, 1]})) == {topic_id: [0]}
+    assert beat(paused, 1, owned={topic_id: [0]}).member_epoch == 2
+    assert parts(beat(paused, 2, "b", owned={})) == {topic_id: [1]}
+
+
+@pytest.mark.parametrize("after", range(1, 14))
+def test_a_member_that_leaves_between_two_steps_has_no_partitions(paused: SimNode, after: int) -> None:
+    """The draft of the member that joins was begun with both."""
+    join(paused)
+    joining = send(paused, 0, "b", ("t",))
+    for _ in range(after):
+        paused.world.step()
+    leaving = paused.send(LeaveGroupRequest("g", members=[MemberIdentity("a")]))
+    paused.settle()
+    assert (joining.answer.error_code, leaving.answer.error_code) == (0, 0)
+    topic_id = paused.topic("t").topic_id
+    answer = beat(paused, joining.answer.member_epoch, "b", owned=parts(joining.answer))
+    held = parts(joining.answer) if answer.assignment is None else parts(answer)
+    assert (answer.error_code, held) == (0, {topic_id: [0, 1]})
+    (told,) = paused.ask(ConsumerGroupDescribeRequest(["g"])).groups
+    assert [member.member_id for member in told.members] == ["b"]
+
+
+@pytest.mark.parametrize("after", range(1, 14))
+def test_a_topic_that_grows_between_two_steps_is_shared_as_it_is_then(paused: SimNode, after: int) -> None:
+    joining = send(paused, 0, "a", ("t",))
+    for _ in range(after):
+        paused.world.step()
+    paused.ask(CreatePartitionsRequest([CreatePartitionsTopic("t", 3, None)], timeout_ms=1000))
+    paused.settle()
+    epoch = joining.answer.member_epoch
+    topic_id = paused.topic("t").topic_id
+    answer = beat(paused, epoch, owned=parts(joining.answer))
+    held = parts(answer) if answer.assignment is not None else parts(joining.answer)
+    assert held == {topic_id: [0, 1, 2]}
+
+
+@pytest.mark.parametrize("after", range(1, 10))
+def test_a_group_that_is_led_elsewhere_between_two_steps_refuses(paused: SimNode, after: int) -> None:
+    joining = send(paused, 0, "a", ("t",))
+    for _ in range(after):
+        paused.world.step()
+    paused.node.core.groups.coordinator.resign_all()
+    paused.settle()
+    assert joining.answer.error_code in (0, ErrorCode.NOT_COORDINATOR)
+    assert beat(paused, 1).error_code == ErrorCode.NOT_COORDINATOR

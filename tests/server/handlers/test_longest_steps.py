@@ -5,6 +5,7 @@ calls take about a microsecond and a half. Each API is asked about few things an
 may grow by CALLS_PER_ITEM_USUAL_MAX calls for each thing more, so that ten thousand take ten milliseconds.
 """
 
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ CALLS_PER_ITEM_USUAL_MAX: Final = 8
 CALLS_PER_STORED_MAX: Final = 1
 """By how much it may grow for each thing more that is stored and not named."""
 CALLS_PER_MEMBER_MAX: Final = 6
-"""The same for a member of a classic group: what is told of all members is taken in one step."""
+"""The same for each member of a classic group: one step collects the parts of the answer for all members."""
 LONGEST_CALLS_USUAL_MAX: Final = 12_000
 """What a step may take at all: about two milliseconds."""
 CALLS_PER_ITEM_MAX: Final = {
@@ -71,6 +72,7 @@ CALLS_PER_ITEM_MAX: Final = {
     "create_acls": 9,
     "delete_acls": 14,
     "incremental_alter_configs": 15,
+    "consumer_group_heartbeat": 17,  # a record of the log is encoded in one step
     "offset_fetch": 15,
     "describe_log_dirs": 300,
 }
@@ -99,6 +101,8 @@ class Asked:
         return [f"t{number}" for number in self.numbers]
 
 
+_GROUPS = itertools.count()
+"""Numbers for groups that do not exist yet."""
 Make = Callable[[Asked], Request[Message]]
 
 
@@ -171,6 +175,18 @@ def _add_partitions(asked: Asked) -> Request[Message]:
 def _markers(asked: Asked) -> Request[Message]:
     topics = [write_txn_markers.WritableTxnMarkerTopic("wide", asked.numbers)]
     return write_txn_markers.WriteTxnMarkersRequest([write_txn_markers.WritableTxnMarker(7, 0, True, topics)])
+
+
+def _join_wide(asked: Asked) -> Request[Message]:
+    """A first member that reads many topics."""
+    return consumer_group_heartbeat.ConsumerGroupHeartbeatRequest(
+        f"wide{next(_GROUPS)}",
+        "m",
+        0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=asked.names,
+        topic_partitions=[],
+    )
 
 
 def _incremental(asked: Asked) -> Request[Message]:
@@ -261,6 +277,7 @@ WIDE: Final[dict[str, tuple[int, Make]]] = {
             1000,
         ),
     ),
+    "consumer_group_heartbeat": (1, _join_wide),
     "delete_groups": (2, lambda asked: delete_groups.DeleteGroupsRequest(asked.names)),
     "offset_delete": (0, _offset_delete),
     "describe_producers": (
@@ -290,7 +307,6 @@ OF_ONE_THING: Final = {
     "join_group": "one member of one group",
     "heartbeat": "one member of one group",
     "sync_group": "one group; its members' assignments are written as one record",
-    "consumer_group_heartbeat": "one member of one group",
     "init_producer_id": "one transactional id",
     "add_offsets_to_txn": "one group",
     "sasl_handshake": "nothing",

@@ -42,6 +42,7 @@ class Bench:
         self.checkpoints = Checkpoints(
             cast(LogCheckpoints, self.logs),
             self.background,
+            exhaust,
             lambda directory, reason: self.failed.append((directory, reason)),
         )
 

@@ -42,6 +42,6 @@ def test_everything_that_waits_waits_in_a_purgatory_that_is_shown(node: SimNode)
     """D7; those of groups are there once a group is asked for."""
     own = {"Produce", "Fetch", "DeleteRecords", "Topic"}
     assert {purgatory.name for purgatory in node.core.purgatories()} == own
-    assert node.core.groups.coordinator.describe() == []
+    assert list(node.core.groups.coordinator.describe()) == []
     groups = {"Rebalance", "Sync", "Heartbeat", "Member"}
     assert {purgatory.name for purgatory in node.core.purgatories()} == own | groups

@@ -13,13 +13,17 @@ from odradek.metadata import codec, paths
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.memory import MemoryStore
 from odradek.metadata.messages import LeaderAndIsr, LeaderAndIsrPartition
-from odradek.metadata.store import Create, Operation, SetData
+from odradek.metadata.store import Create, GetData, Multi, Operation, SetData
 from odradek.replication.isr import IsrChange, StoredState
 from odradek.server.node.isr_writer import PARTITIONS_PER_ANNOUNCEMENT, IsrWriter
 from odradek.server.node.store_session import StoreSession
 from odradek.testing.sim import SimNode, World
 from odradek.timer import Timer
-from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
 NAMED = TopicPartition("t", 0)
@@ -40,7 +44,7 @@ class Bench:
         self.session = StoreSession(self.port, Timer(ManualClock()))
         self.answers: list[tuple[str, object]] = []
         self.due: list[TopicPartition] = []
-        self.writer = IsrWriter(self.session, self, lambda: 7)
+        self.writer = IsrWriter(self.session, self, lambda: 7, lambda call: call())
         self.session.open()
         other = self.store.connect()
         for path in ("/brokers", "/brokers/topics", "/brokers/topics/t", "/brokers/topics/t/partitions"):
@@ -226,6 +230,8 @@ def test_a_leader_epoch_that_begins_while_an_isr_is_written_can_change_the_isr(
     nodes[0].ask(CreateTopicsRequest([CreatableTopic("t", 1, 2)], timeout_ms=5_000))
     world.settle()
     (leader,) = (node for node in nodes if node.core.image.topics["t"].partitions[0].leader == node.broker_id)
+    for node in nodes:
+        node.core.fetchers.close()
     assert produce(leader, batch(b"a"), acks=1) == [ErrorCode.NONE]
     maintenance, partition = leader.core.replicas.isr_maintenance, leader.core.replicas.partition(NAMED)
     assert partition is not None
@@ -271,3 +277,37 @@ def test_a_leader_whose_follower_does_not_fetch_leads_alone_and_everybody_learns
     assert leader.core.replicas.meters.isr_shrinks == 1
     assert world.store.table.child_names(paths.ISR_CHANGES) == (), "the controller has read them"
     assert produce(leader, batch(b"b"), acks=-1) == [ErrorCode.NONE]
+
+
+@pytest.mark.slow
+def test_the_isrs_of_a_follower_that_is_gone_shrink_by_few_requests(batch: Callable[..., bytes]) -> None:
+    """R2: 150 partitions, of whose states another writer has changed one meanwhile."""
+    partitions = 150
+    world = World(3)
+    one, two = world.node(1), world.node(2)
+    assignments = [CreatableReplicaAssignment(number, [1, 2]) for number in range(partitions)]
+    one.ask(CreateTopicsRequest([CreatableTopic("t", -1, -1, assignments)], timeout_ms=5_000))
+    world.settle()
+    two.core.fetchers.close()
+    data = [PartitionProduceData(number, batch(b"a")) for number in range(partitions)]
+    one.send(ProduceRequest(None, 1, 30_000, [TopicProduceData("t", partition_data=data)]), 12)
+    world.settle()
+    world.clock.advance(11_000)  # longer than `replica.lag.time.max.ms`
+    path = paths.partition_state("t", 77)
+    world.store.connect().submit(SetData(path, world.store.table.snapshot()[path][0]))
+    submitted: list[Operation] = []
+    submit = one.session.submit
+
+    def noted(operation: Operation) -> int:
+        submitted.append(operation)
+        return submit(operation)
+
+    one.session.submit = noted  # type: ignore[method-assign]
+    exhaust(one.core.replicas.isr_maintenance.expire())
+    world.settle()
+    leaderships = [one.core.replicas.partition(TopicPartition("t", number)) for number in range(partitions)]
+    shrunk = [found.leadership.isr for found in leaderships if found and found.leadership]
+    assert [number for number, isr in enumerate(shrunk) if isr != (1,)] == [77]
+    assert sum(isinstance(operation, Multi) for operation in submitted) == 2
+    assert sum(isinstance(operation, SetData) for operation in submitted) in (50, 100), "the batch with 77"
+    assert sum(isinstance(operation, GetData) for operation in submitted) == 1

@@ -150,3 +150,29 @@ def test_our_own_orders_are_obeyed_here_one_after_another() -> None:
     bench.settle()
     assert [request.broker_epoch for request, _ in bench.obeyed] == [10, 11]
     assert [number for number, _, _ in bench.answers] == [10]
+
+
+def test_who_waits_for_a_broker_waits_for_the_orders_sent_so_far() -> None:
+    """R18: so an answer can wait until this broker has obeyed; a broker that is gone holds up none."""
+    bench = Bench()
+    done: list[str] = []
+
+    def wait(name: str) -> None:
+        bench.orders.after_all(OTHER, lambda: done.append(name))
+        assert name not in done, "in a later turn"
+        bench.settle()
+
+    wait("no orders")
+    bench.order(OTHER, 10)
+    bench.order(OTHER, 11)
+    wait("two orders")
+    bench.order(OTHER, 12)
+    wait("three orders")
+    assert done == ["no orders"]
+    bench.answer()
+    assert done == ["no orders"]
+    bench.answer()
+    assert done == ["no orders", "two orders"]
+    bench.orders.forget(OTHER)
+    bench.settle()
+    assert done == ["no orders", "two orders", "three orders"]

@@ -66,6 +66,7 @@ class Bench:
             slices,
             self.node.turns.defer,
             lambda: core.controller.registered_epoch,
+            settings=core.settings_in_force,
             groups=core.groups,
             transactions=core.transactions,
             fetchers=core.fetchers,

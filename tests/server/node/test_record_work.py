@@ -1,6 +1,7 @@
 """Long work on records: in turns of the loop and in the background, in bounded number and memory."""
 
 from collections.abc import Callable
+from mmap import mmap
 from typing import Any
 
 import pytest
@@ -140,6 +141,27 @@ def test_works_of_many_results_never_hold_all_rooms(bench: Bench) -> None:
     assert bench.done == [1] * 2 * USUAL_AT_ONCE
     assert (bench.work._usual.room, bench.work._large.room) == (USUAL_AT_ONCE, LARGE_AT_ONCE)
     assert bench.work.waiting == 0
+
+
+@pytest.mark.parametrize("has_returned", [False, True], ids=["in the background", "before its next step"])
+def test_what_abandoned_work_was_given_is_freed_without_the_cycle_collector(
+    bench: Bench, has_returned: bool
+) -> None:
+    mapped = mmap(-1, 1 << 20)
+
+    def unpacking() -> RecordSteps[str]:
+        yield Away(lambda: memoryview(mapped), DECOMPRESSED_USUAL_BYTES_MAX)
+        return "never"
+
+    bench.run(steps(20, "other"))  # so that the job waits for a later turn
+    job = bench.work.run(unpacking(), bench.done.append, bench.failed.append)
+    assert isinstance(job, RecordJob)
+    if has_returned:
+        bench.background.complete_next()
+    job.abandon()
+    bench.settle()
+    assert mapped.closed
+    assert (bench.done, bench.work._usual.room) == (["other"], USUAL_AT_ONCE)
 
 
 @pytest.mark.parametrize("is_away", [True, False], ids=["in the background", "waiting"])

@@ -1,5 +1,7 @@
 """Brokers that replicate: three nodes, their controller, the wire's bytes, and what befalls them."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from odradek.base.error_codes import ErrorCode
@@ -34,11 +36,13 @@ ALL, LEADER = -1, 1
 class Cluster:
     """Three brokers and the topic `orders`, whose one partition is on all of them, led by broker 1."""
 
-    def __init__(self, seed: int = 1, partitions: int = 1, **settings: str) -> None:
+    def __init__(
+        self, seed: int = 1, partitions: int = 1, replicas: Sequence[BrokerId] = BROKERS, **settings: str
+    ) -> None:
         self.world = World(seed)
         for broker_id in BROKERS:
             self.world.node(broker_id, **settings)
-        assignments = [CreatableReplicaAssignment(number, list(BROKERS)) for number in range(partitions)]
+        assignments = [CreatableReplicaAssignment(number, list(replicas)) for number in range(partitions)]
         topic = CreatableTopic("orders", -1, -1, assignments)
         answer = self.controller.ask(CreateTopicsRequest([topic], timeout_ms=5_000))
         assert answer.topics[0].error_code == ErrorCode.NONE
@@ -305,9 +309,7 @@ def test_the_number_of_fetchers_may_change_while_they_run() -> None:
     cluster = Cluster(partitions=6)
     for wanted in (3, 1):
         for node in cluster.alive:
-            node.core.commanded.take_changes(
-                (BrokerConfigChanged(None, {"num.replica.fetchers": str(wanted)}),)
-            )
+            node.core.settings_in_force.take(BrokerConfigChanged(None, {"num.replica.fetchers": str(wanted)}))
         cluster.world.advance(3_000)
         for broker_id in (2, 3):
             fetchers = list(cluster.fetchers(broker_id).manager.fetchers())

@@ -16,9 +16,10 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
-from odradek.base.settings import BROKER_SETTINGS, GROUP_SETTINGS, Update
+from odradek.base.settings import BROKER_SETTINGS, GROUP_SETTINGS, TopicConfig, Update
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import HEADER_BYTES, BatchHeader, iter_headers, read_header
+from odradek.replication.quota import Quota
 from odradek.server.cleaning.cleaner_host import CleaningEvents
 from odradek.storage import Log
 from odradek.storage.compaction.job import CleaningJob
@@ -287,6 +288,20 @@ def fetchers_of_one_leader(node: SimNode) -> int:
     return found
 
 
+def throttles_after(size_bytes: int, side: str) -> Callable[[SimNode], bool]:
+    """Whether the quota of a side is exceeded after that many bytes of throttled replicas."""
+    listing = TopicConfig(
+        leader_replication_throttled_replicas=("*",), follower_replication_throttled_replicas=("*",)
+    )
+
+    def throttled(node: SimNode) -> bool:
+        quota: Quota = getattr(node.core.replication_quotas, side)
+        quota.record(TopicPartition("plain", 0), listing, size_bytes)
+        return quota.is_exceeded()
+
+    return throttled
+
+
 def is_on_disk_when_acknowledged(node: SimNode) -> bool:
     log = node.log("plain")
     log.flush()
@@ -356,7 +371,7 @@ def takes_unverified_writes(node: SimNode) -> bool:
 def elects_uncleanly(node: SimNode) -> bool:
     active = node.core.controller._controller._active
     assert active is not None
-    return active._cluster.unclean_allowed("plain")
+    return active._cluster.allows_unclean("plain")
 
 
 ENTRIES = {
@@ -364,6 +379,8 @@ ENTRIES = {
     "compression.lz4.level": Entry("2", size_in("lz4")),
     "compression.type": Entry("gzip", codec),
     "compression.zstd.level": Entry("12", size_in("zstd")),
+    "follower.replication.throttled.rate": Entry("10", throttles_after(1_000, "follower")),
+    "leader.replication.throttled.rate": Entry("10", throttles_after(1_000, "leader")),
     "log.cleanup.policy": Entry("compact", wants_keys),
     "log.cleaner.backoff.ms": Entry("250", looks_for_cleaning_ms),
     "log.cleaner.dedupe.buffer.size": Entry("2000000", cleanings),
@@ -424,29 +441,39 @@ TOPICS: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.fixture
-def busy() -> SimNode:
-    """A broker that leads topics of all kinds; the other replica of one of them is dead."""
-    world = World()
-    node, other = world.node(0, log_flush_scheduler_interval_ms="1000"), world.node(1)
+def make_topics(controller: SimNode, leader: int, follower: int) -> None:
+    """Create the TOPICS, led by one broker; `pair` has a follower."""
     topics = [
         CreatableTopic(
             name,
             -1,
             -1,
-            [CreatableReplicaAssignment(0, [0, 1] if name == "pair" else [0])],
+            [CreatableReplicaAssignment(0, [leader, follower] if name == "pair" else [leader])],
             [CreatableTopicConfig(*each) for each in configs.items()],
         )
         for name, configs in TOPICS.items()
     ]
-    answer = node.ask(CreateTopicsRequest(topics, timeout_ms=1000))
+    answer = controller.ask(CreateTopicsRequest(topics, timeout_ms=1000))
     assert [topic.error_code for topic in answer.topics] == [0] * len(TOPICS)
-    other.kill()
-    world.settle()
+
+
+def make_dirty(node: SimNode) -> None:
+    """Give the compacted topic `facts` a segment to clean."""
     log = node.log("facts")
     write(node, topic="facts")
     log.roll()
     log.flush()
+
+
+@pytest.fixture
+def busy() -> SimNode:
+    """A broker that leads topics of all kinds; the other replica of one of them is dead."""
+    world = World()
+    node, other = world.node(0, log_flush_scheduler_interval_ms="1000"), world.node(1)
+    make_topics(node, leader=node.broker_id, follower=other.broker_id)
+    other.kill()
+    world.settle()
+    make_dirty(node)
     return node
 
 

@@ -35,8 +35,8 @@ def test_a_metadata_file_that_lost_its_content_is_not_founded_anew(
     with pytest.raises(DataDirectoryError) as refused:
         open_embedded_engine(settings)
     assert str(refused.value) == (
-        f"{tmp_path} belongs to cluster {CLUSTER}, and the metadata file {tmp_path}/metadata.db has lost its"
-        " content: put a backup of it in its place"
+        f"{tmp_path} belongs to cluster {CLUSTER}, but the metadata file {tmp_path}/metadata.db is"
+        " empty: restore it from a backup"
     )
     engine = EmbeddedEngine(tmp_path / "metadata.db")
     assert engine.cluster_id() is None, "nothing was founded"

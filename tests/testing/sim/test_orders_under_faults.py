@@ -10,7 +10,10 @@ from random import Random
 import pytest
 
 from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.settings import SettingLayers
 from odradek.metadata import codec, paths
+from odradek.metadata.controller.requests import AlterConfigs, ConfigReplacement
+from odradek.metadata.resources import ResourceType, overrides_of, resources_with_overrides
 from odradek.testing.sim import SimNode, World
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -22,7 +25,9 @@ ROUNDS = 40
 class Trial:
     """One history."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, with_settings: bool = False) -> None:
+        """`with_settings`: those of topics, brokers and a group change, too."""
+        self.with_settings = with_settings
         self.random = Random(seed)
         self.world = World(seed)
         # The names of the topics that were asked for and not deleted.
@@ -54,6 +59,22 @@ class Trial:
             if self.topics:
                 name = self.topics.pop(self.random.randrange(len(self.topics)))
                 controller.send(DeleteTopicsRequest(topics=[DeleteTopicState(name)], timeout_ms=1_000))
+
+    def alter(self) -> None:
+        """Give a resource another setting, or none."""
+        text = str(self.random.randint(1_000, 9_000))
+        kind, name, setting = self.random.choice(
+            (
+                *((ResourceType.TOPIC, topic, "retention.ms") for topic in self.topics[-2:]),
+                (ResourceType.BROKER, "", "log.retention.ms"),
+                (ResourceType.BROKER, str(self.random.choice(BROKERS)), "log.retention.ms"),
+                (ResourceType.GROUP, "g", "consumer.heartbeat.interval.ms"),
+            )
+        )
+        configs = self.random.choice(((), ((setting, text),)))
+        for node in self.controllers:
+            request = AlterConfigs((ConfigReplacement(kind, name, configs),))
+            node.core.controller.submit(request, lambda answer: None)
 
     def cut(self) -> None:
         a, b = self.random.sample(BROKERS, 2)
@@ -101,6 +122,8 @@ class Trial:
             *(self.cut, self.world.heal, self.drop, self.slow_down),
             *(self.kill, self.restart, self.expire, self.lose_an_answer_of_the_store),
         )
+        if self.with_settings:
+            happens += (self.alter,) * 5
         for _ in range(ROUNDS):
             self.random.choice(happens)()
             for _ in range(self.random.randint(0, 60)):
@@ -125,6 +148,34 @@ class Trial:
                 state = codec.decode_state(data)
                 found[TopicPartition(topic, int(number))] = (state.leader, state.leader_epoch, state.isr)
         return found
+
+    def check_settings(self) -> None:
+        """R18: every broker has the settings that the store has, in its image and in force."""
+        nodes = self.world.store.table.snapshot()
+        stored = {
+            path: overrides
+            for path, (data, _) in nodes.items()
+            if path.rpartition("/")[0] in (paths.TOPIC_CONFIGS, paths.BROKER_CONFIGS, paths.GROUP_CONFIGS)
+            if (overrides := codec.decode_config(data))
+        }
+        for node in self.living:
+            core = node.core
+            of = {
+                ResourceType.TOPIC: lambda name: paths.topic_config(name),
+                ResourceType.BROKER: lambda name: paths.broker_config(int(name) if name else None),
+                ResourceType.GROUP: lambda name: paths.group_config(name),
+            }
+            known = {
+                of[one.resource_type](one.name): overrides_of(core.image, one)
+                for one in resources_with_overrides(core.image)
+            }
+            assert known == stored, f"the settings that broker {node.broker_id} knows"
+            layers = SettingLayers(core.layers.static)
+            layers.let_in_force(core.image.default_broker_config, core.image.broker_config(core.broker_id))
+            assert core.settings.log_retention_ms == layers.in_force.log_retention_ms
+            for log in core.logs.logs():
+                topic = log.topic_partition.topic
+                assert log.config == layers.topic_config(core.image.topic_config(topic)), topic
 
     def check(self) -> None:
         stored = self.stored()
@@ -159,3 +210,14 @@ def test_when_the_faults_end_all_brokers_agree_with_the_store(seed: int) -> None
     trial.run()
     trial.end_the_faults()
     trial.check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 104, 107])
+def test_when_the_faults_end_all_brokers_have_the_settings_of_the_store(seed: int) -> None:
+    """R18: also what was taken back while a broker was away; in 104 and 107 it joins during a deletion."""
+    trial = Trial(seed, with_settings=True)
+    trial.run()
+    trial.end_the_faults()
+    trial.check()
+    trial.check_settings()

@@ -1,8 +1,11 @@
 """The settings of a topic, with the broker settings that give their defaults."""
 
+import re
+
 from odradek.base.settings.definition import LONG_MAX, Kind, Setting, setting, settings_of
 from odradek.base.values import value
 
+_REPLICA = re.compile("[0-9]{1,10}:[0-9]{1,10}")
 _HOUR_MS = 3_600_000
 _WEEK_MS = 7 * 24 * _HOUR_MS
 _DAY_MS = 24 * _HOUR_MS
@@ -13,11 +16,10 @@ def _one(name: str) -> tuple[tuple[str, int], ...]:
 
 
 def _throttle_fault(replicas: tuple[str, ...]) -> str | None:
-    for replica in replicas:
-        partition, _, broker = replica.partition(":")
-        if replica != "*" and not (partition.isdigit() and broker.isdigit()):
-            return f"must be '*' or a list of partition:broker, not '{replica}'"
-    return None
+    if replicas == ("*",):
+        return None
+    wrong = next((replica for replica in replicas if not _REPLICA.fullmatch(replica)), None)
+    return None if wrong is None else f"must be '*' or a list of partition:broker, not '{wrong}'"
 
 
 @value
@@ -105,9 +107,8 @@ class TopicConfig:
         Kind.LIST,
         "follower.replication.throttled.replicas",
         (),
-        "The replicas whose fetching is throttled on the follower's side: partition:broker, or '*'.",
+        "The replicas that are throttled where they follow: partition:broker, the follower's id, or '*'.",
         fault=_throttle_fault,
-        no_effect="this broker is alone in its cluster",
     )
     index_interval_bytes: int = setting(
         Kind.INT,
@@ -121,9 +122,8 @@ class TopicConfig:
         Kind.LIST,
         "leader.replication.throttled.replicas",
         (),
-        "The replicas whose fetching is throttled on the leader's side: partition:broker, or '*'.",
+        "The replicas that are throttled where they lead: partition:broker, the leader's id, or '*'.",
         fault=_throttle_fault,
-        no_effect="this broker is alone in its cluster",
     )
     max_compaction_lag_ms: int = setting(
         Kind.LONG,

@@ -20,25 +20,29 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
+from odradek.base.execution import Steps
 from odradek.coordinator.assignors.placing import Placing
+from odradek.coordinator.pace import Pace
 
 ROUNDS_MAX: Final = 16
 
 
-def level(placing: Placing) -> None:
+def level(placing: Placing, pace: Pace) -> Steps[None]:
     """Assign the free partitions, and move others until the loads are even."""
-    shares = _Shares(placing)
-    shares.place(placing.free)
+    shares = _Shares(placing, pace)
+    yield from shares.read(placing)
+    yield from shares.place(placing.free)
     for _ in range(ROUNDS_MAX):
-        if not shares.balance():
+        if not (yield from shares.balance()):
             break
-    shares.hand_back()
+    yield from shares.hand_back()
 
 
 class _Shares:
     """Loads and partitions while leveling; members by their place, topics by their number."""
 
-    def __init__(self, placing: Placing) -> None:
+    def __init__(self, placing: Placing, pace: Pace) -> None:
+        self._pace: Final = pace
         self._holders: Final = placing.holders
         self._topic_of: Final = placing.topic_of
         self._load: Final = [holder.had_count for holder in placing.holders]
@@ -46,15 +50,22 @@ class _Shares:
         self._readers: Final[list[list[int]]] = [[] for _ in range(placing.topic_count)]
         # By topic, the members that hold partitions of it, and which, rising.
         self._held: Final[list[dict[int, list[int]]]] = [{} for _ in range(placing.topic_count)]
+        # The topics in the order in which they are dealt out and balanced.
+        self._order: list[int] = []
+
+    def read(self, placing: Placing) -> Steps[None]:
+        """Note who reads and who holds what."""
         for holder in placing.holders:
             for topic in holder.topics:
                 self._readers[topic].append(holder.place)
             for partition in holder.kept:
                 self._held[self._topic_of[partition]].setdefault(holder.place, []).append(partition)
+            if self._pace.is_over(len(holder.topics) + len(holder.kept)):
+                yield
         counts = [0] * placing.topic_count
         for topic in placing.topic_of:
             counts[topic] += 1
-        self._order: Final = sorted(
+        self._order = sorted(
             range(placing.topic_count),
             key=lambda topic: (
                 -Fraction(counts[topic], len(self._readers[topic])),
@@ -63,7 +74,7 @@ class _Shares:
             ),
         )
 
-    def place(self, free: list[int]) -> None:
+    def place(self, free: list[int]) -> Steps[None]:
         """Deal out the partitions that no member holds."""
         by_topic: dict[int, list[int]] = {}
         for partition in free:
@@ -73,16 +84,20 @@ class _Shares:
             for partition, taker in zip(by_topic.get(topic, ()), takers, strict=False):
                 insort(self._held[topic].setdefault(taker, []), partition)
                 self._load[taker] += 1
+            if self._pace.is_over(len(self._readers[topic]) + len(by_topic.get(topic, ()))):
+                yield
 
-    def balance(self) -> bool:
+    def balance(self) -> Steps[bool]:
         """Balance each topic once; returns whether anything moved."""
         moved = False
         for topic in self._order:
             if self._is_uneven(topic):
                 moved |= self._balance_topic(topic)
+            if self._pace.is_over(len(self._readers[topic])):
+                yield
         return moved
 
-    def hand_back(self) -> None:
+    def hand_back(self) -> Steps[None]:
         """Copy the result into the members."""
         now: list[set[int]] = [set() for _ in self._holders]
         for holders in self._held:
@@ -92,6 +107,8 @@ class _Shares:
             mine = now[holder.place]
             holder.new = sorted(mine.difference(holder.kept))
             holder.kept = [partition for partition in holder.kept if partition in mine]
+            if self._pace.is_over(len(mine)):
+                yield
 
     def _is_uneven(self, topic: int) -> bool:
         load = self._load

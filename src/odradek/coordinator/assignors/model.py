@@ -1,9 +1,12 @@
 """The input and the output of assignors."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from operator import attrgetter
+from typing import Final, NamedTuple, TypeAlias
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicId
+from odradek.coordinator.pace import Pace
 
 Assignment: TypeAlias = Mapping[TopicId, frozenset[int]]
 """Partitions by topic; a topic without partitions is not in it."""
@@ -21,8 +24,14 @@ class Subscriber(NamedTuple):
     target: Assignment
 
 
-Assignor: TypeAlias = Callable[[Sequence[Subscriber], Mapping[TopicId, int]], dict[str, Assignment]]
-"""Takes the members and each topic's number of partitions; returns the assignments by member id."""
+Assignor: TypeAlias = Callable[
+    [Sequence[Subscriber], Mapping[TopicId, int], Pace], Steps[dict[str, Assignment]]
+]
+"""Takes the members and each topic's number of partitions; returns the assignments by member id, in steps."""
+
+
+by_number: Final = attrgetter("int")
+"""The key by which topics are sorted: the order of their ids, without a Python call for each comparison."""
 
 
 def in_order(subscribers: Sequence[Subscriber]) -> list[Subscriber]:

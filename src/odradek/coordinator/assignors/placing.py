@@ -14,8 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, repeat
 from typing import Final
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicId
-from odradek.coordinator.assignors.model import Assignment, Subscriber, in_order
+from odradek.coordinator.assignors.model import Assignment, Subscriber, by_number, in_order
+from odradek.coordinator.pace import Pace
 
 
 class Holder:
@@ -50,8 +52,7 @@ class Holder:
 class Placing:
     """All partitions that members may get, and all members with those that they may keep.
 
-    `holders` are in the members' order. `free` are the partitions that no member keeps, rising.
-    A partition in the targets of two members stays with the first.
+    `holders` are in the members' order. A partition in the targets of two members stays with the first.
     """
 
     __slots__ = ("_counts", "_first", "_number", "_topics", "free", "holders", "topic_of")
@@ -59,7 +60,9 @@ class Placing:
     def __init__(self, subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]) -> None:
         subscriptions = {one.topics for one in subscribers}
         wanted = frozenset[TopicId]().union(*subscriptions)
-        self._topics = sorted(topic for topic in wanted if partition_counts.get(topic, 0) > 0)
+        self._topics = sorted(
+            (topic for topic in wanted if partition_counts.get(topic, 0) > 0), key=by_number
+        )
         self._number = {topic: number for number, topic in enumerate(self._topics)}
         self._counts = [partition_counts[topic] for topic in self._topics]
         self._first = list(accumulate(self._counts, initial=0))
@@ -73,9 +76,16 @@ class Placing:
         self.holders = [
             Holder(place, one, numbered[one.topics]) for place, one in enumerate(in_order(subscribers))
         ]
+        self.free: list[int] = []
+        """The partitions that no member keeps, rising; known after `keep`."""
+
+    def keep(self, pace: Pace) -> Steps[None]:
+        """Let the members keep what they may of their targets."""
         taken: list[set[int]] = [set() for _ in self._topics]
         for holder in self.holders:
             self._keep(holder, taken)
+            if pace.is_over(1 + len(holder.subscriber.target)):
+                yield
         self.free = [
             first + partition
             for first, count, gone in zip(self._first, self._counts, taken, strict=False)
@@ -89,9 +99,15 @@ class Placing:
         """How many topics there are to deal out."""
         return len(self._topics)
 
-    def assignments(self) -> dict[str, Assignment]:
+    def assignments(self, pace: Pace) -> Steps[dict[str, Assignment]]:
         """What everyone holds now, by member id."""
-        return {holder.subscriber.member_id: self._assignment(holder) for holder in self.holders}
+        assignments: dict[str, Assignment] = {}
+        for holder in self.holders:
+            found = self._assignment(holder)
+            assignments[holder.subscriber.member_id] = found
+            if pace.is_over(1 if found is holder.subscriber.target else 1 + 2 * len(found)):
+                yield
+        return assignments
 
     def _keep(self, holder: Holder, taken: list[set[int]]) -> None:
         for topic_id, partitions in holder.subscriber.target.items():
@@ -117,7 +133,7 @@ class Placing:
 
     def _numbers(self, topic: int, partitions: Iterable[int]) -> frozenset[int]:
         first = self._first[topic]
-        return frozenset(partition - first for partition in partitions)
+        return frozenset([partition - first for partition in partitions])
 
 
 def _free_ones(partitions: frozenset[int], count: int, taken: set[int]) -> frozenset[int]:

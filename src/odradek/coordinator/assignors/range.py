@@ -9,13 +9,15 @@ Not sticky, like Kafka's: only the members' order decides.
 
 from collections.abc import Mapping, Sequence
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment, Subscriber, in_order
+from odradek.coordinator.pace import Pace
 
 
 def assign(
-    subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]
-) -> dict[str, Assignment]:
+    subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int], pace: Pace
+) -> Steps[dict[str, Assignment]]:
     """Everyone's ranges (KIP-848, KIP-54)."""
     ordered = in_order(subscribers)
     assigned: dict[str, dict[TopicId, frozenset[int]]] = {one.member_id: {} for one in ordered}
@@ -23,6 +25,8 @@ def assign(
     for one in ordered:
         for topic in one.topics:
             readers.setdefault(topic, []).append(one.member_id)
+        if pace.is_over(len(one.topics)):
+            yield
     # Ranges are cut once for each pair of sizes; topics of the same pair share the very sets.
     cuts: dict[tuple[int, int], list[frozenset[int]]] = {}
     for topic, members in readers.items():
@@ -31,6 +35,8 @@ def assign(
             cuts[size] = _ranges(*size)
         for member, partitions in zip(members, cuts[size], strict=False):
             assigned[member][topic] = partitions
+        if pace.is_over(len(members)):
+            yield
     return dict(assigned)
 
 

@@ -13,22 +13,31 @@ Members with different subscriptions are assigned by `leveling`.
 
 from collections.abc import Mapping, Sequence
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.leveling import level
 from odradek.coordinator.assignors.model import Assignment, Subscriber
 from odradek.coordinator.assignors.placing import Holder, Placing
+from odradek.coordinator.pace import Pace
 
 
 def assign(
-    subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int]
-) -> dict[str, Assignment]:
+    subscribers: Sequence[Subscriber], partition_counts: Mapping[TopicId, int], pace: Pace
+) -> Steps[dict[str, Assignment]]:
     """Returns all assignments (KIP-848); with equal subscriptions their sizes differ by one at most."""
     placing = Placing(subscribers, partition_counts)
+    if pace.is_over(placing.topic_count):
+        yield
+    yield from placing.keep(pace)
     if len({holder.topics for holder in placing.holders}) <= 1:
+        if pace.is_over(placing.topic_count):
+            yield
         _share(placing)
     else:
-        level(placing)
-    return placing.assignments()
+        yield from level(placing, pace)
+    if pace.is_over(placing.topic_count):
+        yield
+    return (yield from placing.assignments(pace))
 
 
 def _share(placing: Placing) -> None:

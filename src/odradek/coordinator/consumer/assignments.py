@@ -4,24 +4,29 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from odradek.base.ids import TopicId
-from odradek.coordinator.assignors.model import Assignment
+from odradek.coordinator.assignors.model import Assignment, by_number
 
 NOTHING: Final[Assignment] = {}
+_NONE: Final[frozenset[int]] = frozenset()
 
 
 def without(minuend: Assignment, subtrahend: Assignment) -> Assignment:
     """The partitions in the first and not in the second."""
-    left = {topic: parts - subtrahend.get(topic, frozenset()) for topic, parts in minuend.items()}
+    if not subtrahend:
+        return minuend
+    left = {topic: parts - subtrahend.get(topic, _NONE) for topic, parts in minuend.items()}
     return _filled(left)
 
 
 def in_both(one: Assignment, other: Assignment) -> Assignment:
     """The partitions in both."""
-    return _filled({topic: parts & other[topic] for topic, parts in one.items() if topic in other})
+    return _filled({topic: parts & other.get(topic, _NONE) for topic, parts in one.items()})
 
 
 def together(one: Assignment, other: Assignment) -> Assignment:
     """The partitions in either."""
+    if not other:
+        return one
     union = dict(one)
     for topic, parts in other.items():
         union[topic] = union.get(topic, frozenset()) | parts
@@ -48,7 +53,7 @@ def assignment_of(told: Iterable[tuple[TopicId, Iterable[int]]]) -> Assignment:
 
 def in_order(assignment: Assignment) -> Iterable[tuple[TopicId, list[int]]]:
     """Topics by id, partitions by number: the same bytes for the same assignment."""
-    for topic in sorted(assignment):
+    for topic in sorted(assignment, key=by_number):
         yield topic, sorted(assignment[topic])
 
 

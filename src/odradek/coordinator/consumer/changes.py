@@ -66,5 +66,18 @@ GroupChange: TypeAlias = (
     EpochChanged | MemberChanged | TargetEpochChanged | TargetChanged | ShareChanged | ExpressionChanged
 )
 
+
+def topics_in(change: GroupChange) -> int:
+    """How many topics a change names: what it costs to apply and to encode it grows with them; at least 1."""
+    match change:
+        case TargetChanged(_, assignment) if assignment:
+            return len(assignment)
+        case ShareChanged(_, share) if share is not None:
+            return 1 + len(share.assigned) + len(share.revoking)
+        case MemberChanged(_, metadata) if metadata is not None:
+            return 1 + len(metadata.topics)
+    return 1
+
+
 OF_MEMBERS: Final = (MemberChanged, TargetChanged, ShareChanged)
 """The changes that concern one member."""

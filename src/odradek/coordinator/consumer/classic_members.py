@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, MalformedRequest
+from odradek.base.execution import exhaust
 from odradek.coordinator.classic.answers import code_answer, join_answer, sync_answer
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.member import Protocols, RespondToJoin, RespondToSync, new_member_id
@@ -79,7 +80,7 @@ def join(
         classic=ClassicTerms(request.session_timeout_ms, protocols),
     )
     owned = by_id(subscription.owned_partitions, surroundings.topics)
-    effects = advance(draft, surroundings, member, metadata, owned)
+    effects = exhaust(advance(draft, surroundings, member, metadata, owned))
     response = JoinGroupResponse(
         generation_id=draft.group.members[member.member_id].share.epoch,
         protocol_type=CONSUMER_PROTOCOL_TYPE,

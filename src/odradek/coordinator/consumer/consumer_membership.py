@@ -96,8 +96,8 @@ class ConsumerMembership:
     def subscribed_topics(self) -> frozenset[str]:
         """The names of all topics that members read, whether there are such topics or not."""
         names: set[str] = set()
-        for member in self.members.values():
-            names.update(member.metadata.topics)
+        for topics in {member.metadata.topics for member in self.members.values()}:
+            names.update(topics)
         for resolved in self.expressions.values():
             names.update(resolved.topics)
         return frozenset(names)

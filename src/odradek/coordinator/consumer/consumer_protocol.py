@@ -2,7 +2,8 @@
 
 It decides nothing about groups; the other modules of this package do. A step works on a draft. The draft's
 changes are appended as one batch; then the draft becomes the group, and the effects are carried out. The next
-step uses the new group at once; answers wait until all records are replicated (R19).
+step uses the new group at once; answers wait until all records are replicated (R19). A heartbeat's draft may
+take several steps (`groups.consumer_heartbeats`).
 
     heartbeat of A      draft: A joins, epoch 1, target of 1, A's share
     appended            the group is the draft; A's session begins
@@ -15,6 +16,7 @@ from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Steps
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.classic.terms import Caller
@@ -52,6 +54,9 @@ Step: TypeAlias = Callable[[Draft], ConsumerEffects]
 
 class ChangeLog(Protocol):
     """Writes a group's changes to its partition, answers its members, and converts it to a classic group."""
+
+    def encode(self, draft: Draft) -> Steps[None]:
+        """Make the records of a draft's changes ahead of `write_draft`."""
 
     def write_draft(self, draft: Draft) -> ErrorCode:
         """Append a draft's changes as one batch; returns NONE, or the log's error if none was written."""
@@ -102,11 +107,13 @@ class ConsumerProtocol:
         request: ConsumerGroupHeartbeatRequest,
         caller: Caller,
         respond: RespondToHeartbeat,
-    ) -> ConsumerEffects:
-        """A valid heartbeat, as a step."""
+    ) -> Steps[ConsumerEffects]:
+        """Handle a valid heartbeat, up to the append. Raises ApiError."""
         if request.member_epoch < JOINING_EPOCH:
             return leave(draft, self.surroundings.topics, request, respond)
-        return heartbeat(draft, self.surroundings, request, caller, respond)
+        effects = yield from heartbeat(draft, self.surroundings, request, caller, respond)
+        yield from self._log.encode(draft)
+        return effects
 
     # --- the group's life
 
@@ -134,19 +141,22 @@ class ConsumerProtocol:
         draft = self.draft()
         try:
             effects = step(draft)
+            self.commit_or_refuse(draft, effects)
         except ApiError as refusal:
             return refusal
-        error = self.commit(draft, effects)
-        return None if error is ErrorCode.NONE else ApiError(told(CONSUMER_ERRORS, error))
+        return None
 
     def draft(self) -> Draft:
         """Returns the draft of a new step."""
-        is_stale = self._topics_version != self.surroundings.topics.version
-        return Draft(self.membership, topics_changed=is_stale)
+        version = self.surroundings.topics.version
+        return Draft(self.membership, version, topics_changed=self._topics_version != version)
+
+    def is_current(self, draft: Draft) -> bool:
+        """Whether neither the group nor the topics have changed since the draft was begun."""
+        return draft.is_of(self.membership) and draft.topics_version == self.surroundings.topics.version
 
     def commit(self, draft: Draft, effects: Sequence[ConsumerEffect] = ()) -> ErrorCode:
         """Append a draft, make it the group, and carry the effects out; returns NONE or the log's error."""
-        version = self.surroundings.topics.version
         if not draft.is_blank:
             classic = self._log.leave_to_classic(draft)
             if classic is not None:
@@ -160,7 +170,7 @@ class ConsumerProtocol:
                     self.membership.group_id, self.membership.epoch, len(self.membership.members)
                 )
         if draft.has_looked:
-            self._topics_version = version
+            self._topics_version = draft.topics_version
         for member_id in {
             change.member_id: None for change in draft.changes if isinstance(change, OF_MEMBERS)
         }:
@@ -168,6 +178,12 @@ class ConsumerProtocol:
         for effect in effects:
             self._carry_out(effect)
         return ErrorCode.NONE
+
+    def commit_or_refuse(self, draft: Draft, effects: Sequence[ConsumerEffect]) -> None:
+        """`commit`; raises ApiError with the error for the members if the log has one."""
+        error = self.commit(draft, effects)
+        if error is not ErrorCode.NONE:
+            raise ApiError(told(CONSUMER_ERRORS, error))
 
     # --- effects
 

@@ -9,26 +9,36 @@ from collections.abc import Iterable
 from odradek.base.ids import NO_OFFSET
 from odradek.coordinator.consumer.changes import GroupChange
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
+from odradek.coordinator.pace import Pace
 
 
 class Draft:
-    """One step's changes, and the group with them."""
+    """The changes of one request or deadline, and the group with them."""
 
     __slots__ = (
+        "_base",
         "_is_forked",
         "_topics_changed",
         "after",
         "before",
         "changes",
+        "encoded",
         "first_epoch",
         "group",
         "has_looked",
         "log_offset",
+        "pace",
+        "topics_version",
     )
 
-    def __init__(self, group: ConsumerMembership, *, topics_changed: bool = False) -> None:
+    def __init__(
+        self, group: ConsumerMembership, topics_version: int = 0, *, topics_changed: bool = False
+    ) -> None:
+        self._base = group
         self.group = group
         """The group, for reading; a fork as soon as there are changes."""
+        self.topics_version = topics_version
+        """The version of the cluster's topics that the draft is made with."""
         self._topics_changed = topics_changed
         self.has_looked = False
         """Whether the step called `topics_changed`, and so saw the topics."""
@@ -37,12 +47,16 @@ class Draft:
         self._is_forked = False
         self.changes: list[GroupChange] = []
         """What is to be written, in order."""
+        self.encoded: list[tuple[bytes, bytes | None]] = []
+        """The records of the first of `changes`, made ahead of the append."""
         self.before: list[tuple[bytes, bytes | None]] = []
         """Records of other kinds that are to be written in the same batch, before the changes."""
         self.after: list[tuple[bytes, bytes | None]] = []
         """Records of other kinds in the same batch, after the changes."""
         self.log_offset = NO_OFFSET
         """The offset of the first record in the log; -1 before the append."""
+        self.pace = Pace()
+        """Divides the work on the draft into steps."""
 
     @property
     def topics_changed(self) -> bool:
@@ -56,6 +70,10 @@ class Draft:
             self.group, self._is_forked = self.group.fork(), True
         self.group.apply(change)
         self.changes.append(change)
+
+    def is_of(self, group: ConsumerMembership) -> bool:
+        """Whether the draft began with this group; else another step has changed the group since."""
+        return self._base is group
 
     @property
     def is_blank(self) -> bool:

@@ -1,7 +1,8 @@
 """ConsumerGroupHeartbeat: a member keeps its session, sends its changes, and gets its assignment.
 
-One step updates everything: the member, the topics of its subscription, the group's epoch, the target, the
-member's share. If neither the member nor the group has changed, a heartbeat writes nothing.
+One draft has everything: the member, the topics of its subscription, the group's epoch, the target, the
+member's share. It is made in steps; a group that reads few topics needs only one. If neither the member nor
+the group has changed, a heartbeat writes nothing.
 
     request's epoch    0 joins; above 0 stays; -1 and -2 leave (`leaving`)
     a field is None    unchanged since the last heartbeat
@@ -10,6 +11,7 @@ member's share. If neither the member nor the group has changed, a heartbeat wri
 
 from typing import Final
 
+from odradek.base.execution import Steps
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.classic.terms import Caller
 from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_answer
@@ -47,17 +49,21 @@ def heartbeat(
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller,
     respond: RespondToHeartbeat,
-) -> ConsumerEffects:
+) -> Steps[ConsumerEffects]:
     """Handle a valid heartbeat of a member that joins or stays. Raises ApiError."""
     owned = _owned(request)
+    if owned and draft.pace.is_over(len(owned)):
+        yield
     check_room(draft.group, request.member_id, surroundings.terms.settings.group_consumer_max_size)
     member = _member(draft, surroundings, request, owned)
     metadata = _told(request, member.metadata, caller)
-    effects = advance(draft, surroundings, member, metadata, owned)
+    effects = yield from advance(draft, surroundings, member, metadata, owned)
     after = draft.group.members[member.member_id].share
     is_joining = request.member_epoch == JOINING_EPOCH
     config = surroundings.config(draft.group.group_id)
     wants_all = is_joining or _is_full(request) or after.assigned != member.share.assigned
+    if wants_all and draft.pace.is_over(len(after.assigned)):
+        yield
     response = ConsumerGroupHeartbeatResponse(
         member_id=member.member_id,
         member_epoch=after.epoch,
@@ -77,7 +83,7 @@ def advance(
     member: Member,
     metadata: MemberMetadata,
     owned: Assignment | None,
-) -> ConsumerEffects:
+) -> Steps[ConsumerEffects]:
     """Apply what a member sent, then advance it and the group as far as possible.
 
     The same for members of either protocol. Raises ApiError.
@@ -96,12 +102,14 @@ def advance(
     is_first = draft.group.epoch == 0
     has_news = (metadata.topics, metadata.expression) != (before.topics, before.expression)
     if is_first or has_news or draft.topics_changed:
-        raise_epoch(draft, topics, is_changed=is_first or has_news)
-    assign(draft, topics, surroundings.assignors)
+        yield from raise_epoch(draft, topics, is_changed=is_first or has_news)
+    yield from assign(draft, topics, surroundings.assignors)
     current = draft.group.members[member_id]
-    share = reconciled(draft.group, current, owned)
+    share = yield from reconciled(draft, current, owned)
     if share == current.share:
         return []
+    if draft.pace.is_over(len(share.assigned) + len(share.revoking)):
+        yield
     draft.put(ShareChanged(member_id, share))
     if share.state is not MemberState.UNREVOKED_PARTITIONS:
         return []

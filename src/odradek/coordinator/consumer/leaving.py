@@ -8,6 +8,7 @@ nothing revoked     as epoch -1, after the member's rebalance timeout
 
 from collections.abc import Iterable
 
+from odradek.base.execution import exhaust
 from odradek.coordinator.consumer.answers import RespondToHeartbeat, heartbeat_answer
 from odradek.coordinator.consumer.changes import EpochChanged, ShareChanged
 from odradek.coordinator.consumer.draft import Draft
@@ -43,5 +44,4 @@ def remove(draft: Draft, topics: Topics, member_ids: Iterable[str]) -> None:
     for member_id in member_ids:
         forget(draft, member_id)
     drop_unused_expressions(draft)
-    group = draft.group
-    draft.put(EpochChanged(group.epoch + 1, topics_hash(group, topics)))
+    draft.put(EpochChanged(draft.group.epoch + 1, exhaust(topics_hash(draft, topics))))

@@ -1,7 +1,7 @@
 """From a member's partitions to its target assignment, so that no partition ever has two owners.
 
-Pure functions: a member's next share follows from its share, the target, the partitions that it reports as
-owned, and those of the other members.
+Nothing here changes the group: a member's next share follows from its share, the target, the partitions that
+it reports as owned, and those of the other members.
 
 Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of epoch 2 gives it t-2 and t-3:
 
@@ -11,19 +11,22 @@ Worked example, t-0 to t-3, a alone at epoch 1, then b joins and the target of e
     b's heartbeat      STABLE at 2, with t-2 t-3
 """
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment
 from odradek.coordinator.consumer.assignments import NOTHING, in_both, overlap, together, without
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
+from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.member import Member, Share
 from odradek.coordinator.consumer.states import MemberEvent, MemberState, next_state
 
 
-def reconciled(group: ConsumerMembership, member: Member, owned: Assignment | None) -> Share:
+def reconciled(draft: Draft, member: Member, owned: Assignment | None) -> Steps[Share]:
     """Returns the member's next share, which may be the current one.
 
     `owned` are the partitions that it reports as owned; None if it reported none: then it may own all.
     """
+    group = draft.group
     share = member.share
     if share.state is MemberState.STABLE and share.epoch == group.target_epoch:
         next_state(share.state, MemberEvent.NOTHING_NEW)
@@ -32,13 +35,23 @@ def reconciled(group: ConsumerMembership, member: Member, owned: Assignment | No
         next_state(share.state, MemberEvent.STILL_OWNS)
         return share
     target = group.target_of(member.member_id)
+    if draft.pace.is_over(len(share.assigned)):
+        yield
     kept = in_both(share.assigned, target)
+    if draft.pace.is_over(len(share.assigned)):
+        yield
     leaving = without(share.assigned, target)
     if leaving and _still_owns(owned, leaving):
         state = next_state(share.state, MemberEvent.MUST_REVOKE)
         return _moved(share, share.epoch, state, kept, leaving)
+    if draft.pace.is_over(len(target)):
+        yield
     wanted = without(target, kept)
+    if draft.pace.is_over(len(wanted)):
+        yield
     free = _free(group, member.member_id, wanted)
+    if draft.pace.is_over(len(free)):
+        yield
     event = MemberEvent.HAS_ALL if free == wanted else MemberEvent.MUST_WAIT
     state = next_state(share.state, event)
     return _moved(share, group.target_epoch, state, together(kept, free), NOTHING)

@@ -19,7 +19,7 @@ from typing import Final
 
 import re2
 
-from odradek.base.execution import Steps, exhaust
+from odradek.base.execution import Steps
 
 PATTERN_CHARACTERS_MAX: Final = 4_096
 """Longer expressions are refused."""
@@ -37,13 +37,8 @@ class InvalidRegularExpression(Exception):
     """Not an expression of RE2's, or one that is too large; the message says why."""
 
 
-def matching(pattern: str, names: Iterable[str]) -> frozenset[str]:
-    """The names that match as a whole. Raises InvalidRegularExpression."""
-    return exhaust(matching_in_steps(pattern, names))
-
-
 def matching_in_steps(pattern: str, names: Iterable[str]) -> Steps[frozenset[str]]:
-    """The same for very many names; raises before the first step."""
+    """The names that match as a whole. Raises InvalidRegularExpression before the first step."""
     expression = compiled(pattern)
     matches, instructions = expression.fullmatch, expression.programsize
     found, cost = [], 0

@@ -10,8 +10,8 @@ A change of either raises the group's epoch, and so requires another target assi
 import hashlib
 
 from odradek.base.errors import ApiError
+from odradek.base.execution import Steps
 from odradek.coordinator.consumer.changes import EpochChanged, ExpressionChanged, ResolvedExpression
-from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
@@ -19,19 +19,21 @@ from odradek.coordinator.consumer.topics import Topics
 HASH_BYTES = 8
 
 
-def topics_hash(group: ConsumerMembership, topics: Topics) -> int:
+def topics_hash(draft: Draft, topics: Topics) -> Steps[int]:
     """A hash of the topics that a group reads: names, ids and numbers of partitions.
 
     Equal topics give the same hash, over restarts too. 0 when there are no topics.
     """
     digest = hashlib.blake2b(digest_size=HASH_BYTES)
     found = False
-    for name in sorted(group.subscribed_topics()):
+    for name in sorted(draft.group.subscribed_topics()):
         topic = topics.by_name(name)
         if topic is not None:
             found = True
             digest.update(f"{name}/{topic.partition_count}/".encode())
             digest.update(topic.topic_id.bytes)
+            if draft.pace.is_over(1):
+                yield
     return int.from_bytes(digest.digest(), "big", signed=True) if found else 0
 
 
@@ -62,10 +64,10 @@ def refresh(draft: Draft, surroundings: GroupSurroundings) -> None:
             draft.put(ExpressionChanged(expression, resolved))
 
 
-def raise_epoch(draft: Draft, topics: Topics, *, is_changed: bool) -> None:
+def raise_epoch(draft: Draft, topics: Topics, *, is_changed: bool) -> Steps[None]:
     """Raise the group's epoch if its members changed, or the topics that they read."""
     group = draft.group
-    current = topics_hash(group, topics)
+    current = yield from topics_hash(draft, topics)
     if is_changed or current != group.topics_hash:
         draft.put(EpochChanged(group.epoch + 1, current))
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from odradek.base.execution import Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS
 from odradek.coordinator.assignors.model import Subscriber
@@ -21,13 +22,14 @@ def preferred_assignor(group: ConsumerMembership, enabled: Sequence[str]) -> str
     return max(enabled, key=lambda name: (wanted[name], -enabled.index(name)))
 
 
-def assign(draft: Draft, topics: Topics, enabled: Sequence[str]) -> None:
+def assign(draft: Draft, topics: Topics, enabled: Sequence[str]) -> Steps[None]:
     """Compute the target as of the group's epoch; members whose target stays the same are not written."""
     group = draft.group
     if group.target_epoch >= group.epoch:
         return
-    subscribers, partition_counts = _subscribers(group, topics)
-    assigned = ASSIGNORS[preferred_assignor(group, enabled)](subscribers, partition_counts)
+    subscribers, partition_counts = yield from _subscribers(draft, topics)
+    assignor = ASSIGNORS[preferred_assignor(group, enabled)]
+    assigned = yield from assignor(subscribers, partition_counts, draft.pace)
     changed = [
         TargetChanged(member_id, assigned.get(member_id, {}))
         for member_id in group.members
@@ -37,8 +39,9 @@ def assign(draft: Draft, topics: Topics, enabled: Sequence[str]) -> None:
     draft.put(TargetEpochChanged(group.epoch))
 
 
-def _subscribers(group: ConsumerMembership, topics: Topics) -> tuple[list[Subscriber], Mapping[TopicId, int]]:
+def _subscribers(draft: Draft, topics: Topics) -> Steps[tuple[list[Subscriber], Mapping[TopicId, int]]]:
     """The members as assignors see them, and the topics that there are."""
+    group = draft.group
     counts: dict[TopicId, int] = {}
     ids: dict[str, TopicId] = {}
     for name in group.subscribed_topics():
@@ -46,6 +49,8 @@ def _subscribers(group: ConsumerMembership, topics: Topics) -> tuple[list[Subscr
         if topic is not None:
             ids[name] = topic.topic_id
             counts[topic.topic_id] = topic.partition_count
+            if draft.pace.is_over(1):
+                yield
     # Members with the same subscription share one set.
     known: dict[tuple[tuple[str, ...], str], frozenset[TopicId]] = {}
     subscribers = []
@@ -53,7 +58,9 @@ def _subscribers(group: ConsumerMembership, topics: Topics) -> tuple[list[Subscr
         metadata = member.metadata
         key = metadata.topics, metadata.expression
         if key not in known:
-            known[key] = frozenset(ids[name] for name in group.topics_of(metadata) if name in ids)
+            known[key] = frozenset([ids[name] for name in group.topics_of(metadata) if name in ids])
+            if draft.pace.is_over(len(known[key])):
+                yield
         subscribers.append(
             Subscriber(member_id, metadata.instance_id, known[key], group.target_of(member_id))
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Steps, exhaust
 from odradek.coordinator.classic.answers import code_answer, join_answer, refused_join, sync_answer
 from odradek.coordinator.classic.member import RespondToJoin, RespondToSync
 from odradek.coordinator.classic.terms import Caller
@@ -20,6 +21,7 @@ from odradek.coordinator.consumer.answers import (
     refused_heartbeat,
 )
 from odradek.coordinator.consumer.classic_members import beat, join, leave, sync
+from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
 from odradek.coordinator.consumer.effects import ConsumerEffects, EndClassic, StartSession
@@ -37,25 +39,43 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 def hear(
     shard: Shard, request: ConsumerGroupHeartbeatRequest, caller: Caller, respond: RespondToHeartbeat
-) -> None:
-    """Pass a valid ConsumerGroupHeartbeat to its group."""
+) -> Steps[bool]:
+    """Handle a valid ConsumerGroupHeartbeat, with the append and the answer in the last step.
+
+    Returns False, having changed nothing, if the group has changed between two steps.
+    """
     group_id = request.group_id
     is_joining = request.member_epoch == JOINING_EPOCH
     group = shard.groups.get(group_id)
-    refusal: ApiError | None = None
-    if group is None and not is_joining:
-        refusal = ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"the group {group_id} does not exist")
-    elif group is None or group.consumer is None:
+    try:
+        if group is not None and group.consumer is not None:
+            return (yield from _advance(shard, group, group.consumer, request, caller, respond))
         if is_joining:
-            refusal = _upgrade(shard, shard.group(group_id), request, caller, respond)
+            return (yield from _upgrade(shard, shard.group(group_id), request, caller, respond))
+        if group is None:
+            words = f"the group {group_id} does not exist"
         else:
             words = f"the group {group_id} speaks the classic protocol"
-            refusal = ApiError(ErrorCode.GROUP_ID_NOT_FOUND, words)
-    else:
-        consumer = group.consumer
-        refusal = consumer.take(lambda draft: consumer.heard(draft, request, caller, respond))
-    if refusal is not None:
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, words)
+    except ApiError as refusal:
         shard.answer(heartbeat_answer(respond, refused_heartbeat(refusal.code, refusal.message)))
+        return True
+
+
+def _advance(
+    shard: Shard,
+    group: Group,
+    consumer: ConsumerProtocol,
+    request: ConsumerGroupHeartbeatRequest,
+    caller: Caller,
+    respond: RespondToHeartbeat,
+) -> Steps[bool]:
+    draft = consumer.draft()
+    effects = yield from consumer.heard(draft, request, caller, respond)
+    if shard.is_closed or group.consumer is not consumer or not consumer.is_current(draft):
+        return False
+    consumer.commit_or_refuse(draft, effects)
+    return True
 
 
 def _upgrade(
@@ -64,29 +84,34 @@ def _upgrade(
     request: ConsumerGroupHeartbeatRequest,
     caller: Caller,
     respond: RespondToHeartbeat,
-) -> ApiError | None:
-    """Convert a classic group, usually a new or empty one, for its first member of the consumer protocol."""
-    try:
-        changes = upgraded(group.membership, shard.surroundings)
-    except ApiError as error:
-        shard.forget_if_void(group)
-        return error
-    consumer = shard.make_consumer(group)
+) -> Steps[bool]:
+    """Convert a classic group, usually a new or empty one, for its first member of the consumer protocol.
+
+    A group with members is converted in one step: they may act at any time.
+    """
+    consumer = shard.new_consumer(ConsumerMembership(group.group_id))
+    draft = consumer.draft()
     members = list(group.membership.members.values())
-
-    def step(draft: Draft) -> ConsumerEffects:
-        if group.is_stored:
-            draft.before.append(group_tombstone(group.group_id))
-        draft.put_all(changes)
-        effects = consumer.heard(draft, request, caller, respond)
+    if group.is_stored:
+        draft.before.append(group_tombstone(group.group_id))
+    try:
+        draft.put_all(upgraded(group.membership, shard.surroundings))
+        steps = consumer.heard(draft, request, caller, respond)
+        effects = exhaust(steps) if members else (yield from steps)
+        was_taken = group.consumer is not None or len(group.membership.members) != len(members)
+        is_gone = shard.is_closed or shard.groups.get(group.group_id) is not group
+        if was_taken or is_gone or not consumer.is_current(draft):
+            shard.forget_if_void(group)
+            return False
+        group.consumer = consumer
         sessions = [StartSession(member.member_id, member.session_timeout_ms) for member in members]
-        return [EndClassic(), *sessions, *effects]
-
-    refusal = consumer.take(step)
-    if refusal is not None:
-        shard.end_consumer(group)
+        consumer.commit_or_refuse(draft, [EndClassic(), *sessions, *effects])
+    except ApiError:
+        if group.consumer is consumer:
+            shard.end_consumer(group)
         shard.forget_if_void(group)
-    return refusal
+        raise
+    return True
 
 
 # --- members of the classic protocol

@@ -13,7 +13,7 @@ A key without a value is a tombstone: a change to None. Encodes and decodes chan
 with tags that this version does not know are passed over; a value of a version above 0 is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from odradek.base.errors import MalformedRequest
@@ -34,6 +34,7 @@ from odradek.coordinator.consumer.states import MemberState
 from odradek.coordinator.groups.log_records import KeyValue
 from odradek.wire.message import Message
 from odradek.wire.messages.consumer_group_records import (
+    AssignedTopicPartitions,
     ClassicMemberMetadata,
     ClassicProtocol,
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -137,8 +138,8 @@ def _share(share: Share) -> bytes:
         member_epoch=share.epoch,
         previous_member_epoch=share.previous_epoch,
         state=share.state,
-        assigned_partitions=_listed(share.assigned),
-        partitions_pending_revocation=_listed(share.revoking),
+        assigned_partitions=_listed_share(share.assigned),
+        partitions_pending_revocation=_listed_share(share.revoking),
     )
     return _encode(value)
 
@@ -156,6 +157,11 @@ def _encode(value: Message) -> bytes:
 
 def _listed(assignment: Assignment) -> list[TopicPartitions]:
     return [TopicPartitions(topic, partitions) for topic, partitions in in_order(assignment)]
+
+
+def _listed_share(assignment: Assignment) -> list[AssignedTopicPartitions]:
+    """As Kafka before 4.3 wrote it, without the epochs of single partitions (KIP-1251)."""
+    return [AssignedTopicPartitions(topic, partitions) for topic, partitions in in_order(assignment)]
 
 
 # --- reading
@@ -246,7 +252,7 @@ def _read_expression(key: bytes, value: bytes | None) -> ConsumerRecord:
     return ConsumerRecord(read_key.group_id, ExpressionChanged(read_key.regular_expression, resolved))
 
 
-def _read_assignment(listed: list[TopicPartitions]) -> Assignment:
+def _read_assignment(listed: Sequence[TopicPartitions | AssignedTopicPartitions]) -> Assignment:
     return assignment_of((one.topic_id, one.partitions) for one in listed)
 
 

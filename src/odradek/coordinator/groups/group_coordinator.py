@@ -10,6 +10,7 @@ It routes requests; each request is one step (`runtime.trampoline`). The protoco
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
@@ -30,6 +31,7 @@ from odradek.coordinator.consumer.member import JOINING_EPOCH
 from odradek.coordinator.consumer.surroundings import GroupSurroundings
 from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.consumer.validating import validate
+from odradek.coordinator.groups.consumer_heartbeats import ConsumerHeartbeats, Heartbeat
 from odradek.coordinator.groups.consumer_listing import described_consumer
 from odradek.coordinator.groups.consumer_members import hear, take_beat, take_join, take_sync
 from odradek.coordinator.groups.deleting import GroupDeletion, RespondToDelete
@@ -106,6 +108,7 @@ class GroupCoordinator:
             terms, self._trampoline, self._room, self._find, self._shard_of, topics.has_partition
         )
         """Commits and deletions of offsets."""
+        self._consumer_heartbeats = ConsumerHeartbeats(self._trampoline, self._hear, defer, run_steps)
         self._defer = defer
         self._run_steps = run_steps
 
@@ -275,25 +278,23 @@ class GroupCoordinator:
     ) -> None:
         """ConsumerGroupHeartbeat: answered when what it changes is written."""
 
-        def step() -> None:
-            try:
-                validate(request, version, self._surroundings.assignors)
-            except ApiError as error:
-                self._trampoline.answer(final(respond, refused_heartbeat(error.code, error.message)))
-                return
+        self._consumer_heartbeats.take(Heartbeat(request, version, caller, respond))
+
+    def _hear(self, heartbeat: Heartbeat) -> Steps[bool]:
+        request, respond = heartbeat.request, heartbeat.respond
+        try:
+            validate(request, heartbeat.version, self._surroundings.assignors)
             shard = self._shard_of(request.group_id)
             if isinstance(shard, ErrorCode):
-                self._trampoline.answer(final(respond, refused_heartbeat(shard)))
-                return
+                raise ApiError(shard)
             if request.member_epoch == JOINING_EPOCH:
                 words = self._room.refusal(shard, request.group_id, is_newcomer=True)
                 if words is not None:
-                    refused = refused_heartbeat(ErrorCode.POLICY_VIOLATION, words)
-                    self._trampoline.answer(final(respond, refused))
-                    return
-            hear(shard, request, caller, respond)
-
-        self._trampoline.run(step)
+                    raise ApiError(ErrorCode.POLICY_VIOLATION, words)
+        except ApiError as error:
+            self._trampoline.answer(final(respond, refused_heartbeat(error.code, error.message)))
+            return True
+        return (yield from hear(shard, request, heartbeat.caller, respond))
 
     # --- offsets
 
@@ -390,9 +391,9 @@ class GroupCoordinator:
             return DescribedConsumerGroup(error_code=found, group_id=group_id)
         return (yield from described_consumer(group_id, found[1]))
 
-    def describe(self) -> list[Mapping[str, Any]]:
+    def describe(self) -> Iterator[Mapping[str, Any]]:
         """Every group in words and numbers, by name."""
-        return [in_words(group) for group in sorted(self._groups(), key=lambda group: group.group_id)]
+        return map(in_words, sorted(self._groups(), key=attrgetter("group_id")))
 
     def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
         """Every committed offset, with its group; groups and offsets may come and go meanwhile."""

@@ -283,7 +283,7 @@ def _install(shard: Shard, replay: _Replay) -> Steps[None]:
     for count, (group_id, consumer) in enumerate(replay.consumers.items(), 1):
         consumer.end_replay()
         if consumer.is_stored or consumer.members:
-            shard.make_consumer(shard.group(group_id), consumer)
+            shard.group(group_id).consumer = shard.new_consumer(consumer)
         if count % GROUPS_PER_STEP == 0:
             yield
     # Nobody could send heartbeats until now.

@@ -19,6 +19,7 @@ from odradek.base.ids import NO_OFFSET, LeaderEpoch, Offset, ProducerId, TopicPa
 from odradek.coordinator.classic import ClassicMembership, ClassicProtocol
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.classic.group_purgatories import GroupPurgatories
+from odradek.coordinator.consumer.changes import topics_in
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
 from odradek.coordinator.consumer.consumer_protocol import ConsumerProtocol
 from odradek.coordinator.consumer.draft import Draft
@@ -120,16 +121,9 @@ class Shard:
         members = ClassicMembership(group_id, self._terms.clock)
         return ClassicProtocol(members, self._terms, self._purgatories, self)
 
-    def make_consumer(self, group: Group, members: ConsumerMembership | None = None) -> ConsumerProtocol:
-        """Let a group be one of the consumer protocol, with these members."""
-        found = members or ConsumerMembership(group.group_id)
-        group.consumer = ConsumerProtocol(
-            found,
-            self.surroundings,
-            self._purgatories,
-            self,
-        )
-        return group.consumer
+    def new_consumer(self, members: ConsumerMembership) -> ConsumerProtocol:
+        """The consumer protocol for a group of this shard that has these members."""
+        return ConsumerProtocol(members, self.surroundings, self._purgatories, self)
 
     def end_classic(self, group_id: str) -> None:
         """See `ChangeLog.end_classic`: those that wait are to join there."""
@@ -218,10 +212,18 @@ class Shard:
             group.is_stored = True
         return error
 
+    def encode(self, draft: Draft) -> Steps[None]:
+        """See `ChangeLog.encode`."""
+        for change in draft.changes:
+            draft.encoded.append(record_of(draft.group.group_id, change))
+            if draft.pace.is_over(topics_in(change)):
+                yield
+
     def write_draft(self, draft: Draft) -> ErrorCode:
         """See `ChangeLog.write_draft`."""
-        changes = (record_of(draft.group.group_id, change) for change in draft.changes)
-        result = self.append([*draft.before, *changes, *draft.after])
+        ahead = draft.encoded
+        others = (record_of(draft.group.group_id, change) for change in draft.changes[len(ahead) :])
+        result = self.append([*draft.before, *ahead, *others, *draft.after])
         draft.log_offset = result.base_offset
         return result.error
 

@@ -6,6 +6,7 @@ such as "open for 12 s".
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
@@ -61,10 +62,11 @@ def find_transaction(store: StateStore, transactional_id: str) -> Transaction | 
     return partition.transactions.get(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
 
 
-def describe_transactions(store: StateStore, now_ms: int) -> list[dict[str, Any]]:
+def describe_transactions(store: StateStore, now_ms: int) -> Iterator[dict[str, Any]]:
     """Every transactional id known here, by name."""
     known = [(transaction.transactional_id, transaction) for _, transaction in store.transactions()]
-    return [_describe(transaction, now_ms) for _, transaction in sorted(known, key=lambda entry: entry[0])]
+    for _, transaction in sorted(known, key=itemgetter(0)):
+        yield _describe(transaction, now_ms)
 
 
 def waits_for(transaction: Transaction, now_ms: int) -> str:

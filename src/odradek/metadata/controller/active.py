@@ -4,9 +4,11 @@ A process is a generator of store operations, which the core runs; its code read
 are, in order: the changes of the image, the messages to brokers, the answer.
 """
 
+from collections.abc import Sequence
+
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.codec import LogDirsDocument
 from odradek.metadata.controller import election
@@ -49,8 +51,7 @@ class ActiveController:
 
     def take_over(self) -> StoreSteps[None]:
         """Give every partition a valid leader after an election, and send every broker the whole state."""
-        for broker in list(self._cluster.image.brokers.values()):
-            yield from self._admit(broker)
+        yield from self._admit(list(self._cluster.image.brokers.values()))
         yield from self._cluster.start_new_partitions()
         yield from self._cluster.settle_all()
         for broker_id in list(self._cluster.image.brokers):
@@ -80,8 +81,7 @@ class ActiveController:
             yield from self._cluster.settle_all()
         for broker in came:
             self._cluster.apply(BrokerRegistered(broker))
-        for broker in came:
-            yield from self._admit(broker)
+        yield from self._admit(came)
         if came:
             yield from self._cluster.start_new_partitions()
             yield from self._cluster.settle_all()
@@ -97,7 +97,7 @@ class ActiveController:
         """R4: leaders announced ISR changes: read the states, update all brokers, delete the notices."""
         names = yield from read_children(paths.ISR_CHANGES, watch=True)
         notices = [f"{paths.ISR_CHANGES}/{name}" for name in names]
-        found = yield from read_many([GetData(path) for path in notices])
+        found = yield from read_many(GetData(path) for path in notices)
         changed: dict[TopicPartition, None] = {}
         for path, result in zip(notices, found, strict=True):
             changed |= dict.fromkeys(_named_in(path, result))
@@ -112,47 +112,58 @@ class ActiveController:
         yield from self._cluster.flush()
 
     def broker_answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
-        """Take a broker's answer: replicas deleted, or disks that failed."""
+        """Take a broker's answer: replicas deleted, disks that failed, the ends of logs without a leader."""
         broker_id, errors = answered.broker_id, answered.errors
         yield from self._deletions.answered(answered)
         failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
         for topic_partition in failed:
             self._cluster.failed[Replica(topic_partition, broker_id)] = None
-        if failed and self._cluster.image.is_live(broker_id):
-            yield from self._cluster.rewrite(failed, self._cluster.settled)
+        if self._cluster.image.is_live(broker_id):
+            yield from self._cluster.rewrite(failed, self._cluster.distrusted(broker_id))
+            leaderless = self._cluster.note_log_ends(broker_id, answered.log_ends)
+            yield from self._cluster.rewrite(leaderless, self._cluster.settled)
         yield from self._cluster.flush()
 
-    def _admit(self, broker: BrokerImage) -> StoreSteps[None]:
-        """R15: before a newly registered broker counts as live, remove roles where records may be lost.
+    def _admit(self, brokers: Sequence[BrokerImage]) -> StoreSteps[None]:
+        """R15: before newly registered brokers count as live, remove roles where records may be lost.
 
-        The partitions of a missing log directory are found one by one: when ordered to lead or follow one of
-        them, the broker answers KAFKA_STORAGE_ERROR.
+        All of them at once: none may be elected before it has lost its roles. The partitions of a missing log
+        directory are found one by one: when ordered to lead or follow one of them, the broker answers
+        KAFKA_STORAGE_ERROR.
         """
-        path = paths.known_log_dirs(broker.broker_id)
-        known = yield from read_document(path, codec.decode_log_dirs)
-        if known is not None and known.value.broker_epoch == broker.epoch:
-            return
-        # Killed, but its machine has not been rebooted since: the page cache is intact.
-        same_boot = known is not None and broker.boot_id != "" and known.value.boot_id == broker.boot_id
-        trusted = known is not None and (broker.clean_stop or same_boot)
+        returned: dict[BrokerId, bool] = {}
+        for broker in brokers:
+            path = paths.known_log_dirs(broker.broker_id)
+            known = yield from read_document(path, codec.decode_log_dirs)
+            if known is None:
+                returned[broker.broker_id] = broker.clean_stop
+            elif known.value.broker_epoch != broker.epoch:
+                # Killed, but its machine has not been rebooted since: the page cache is intact.
+                is_same_boot = broker.boot_id != "" and known.value.boot_id == broker.boot_id
+                returned[broker.broker_id] = broker.clean_stop or is_same_boot
 
         def readmitted(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-            return election.readmit(
-                partition,
-                broker.broker_id,
-                self._cluster.online(named),
-                trusted=trusted,
-                unclean=self._cluster.unclean_allowed(named.topic),
-            )
+            online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
+            held_here = {one: trusted for one, trusted in returned.items() if one in partition.replicas}
+            return election.readmit(partition, held_here, online, min_isr)
 
-        held = [
-            named for named, state in self._cluster.partitions().items() if broker.broker_id in state.replicas
-        ]
+        held = yield from self._cluster.partitions(
+            lambda state: any(replica in returned for replica in state.replicas)
+        )
+        if not all(returned.values()):
+            # Their leaders may have added them to an ISR and not announced that yet (R4).
+            yield from self._cluster.refresh(held)
         yield from self._cluster.rewrite(held, readmitted)
+        for broker in brokers:
+            if broker.broker_id in returned:
+                yield from self._note_registration(broker)
+
+    def _note_registration(self, broker: BrokerImage) -> StoreSteps[None]:
+        """Write that a registration has been dealt with."""
         document = codec.encode_log_dirs(
             LogDirsDocument(broker.epoch, broker.log_dir_ids, broker.boot_id, broker.missing_dir_ids)
         )
-        failed = yield from self._cluster.commit((Put(path, document),))
+        failed = yield from self._cluster.commit((Put(paths.known_log_dirs(broker.broker_id), document),))
         if failed is not None:
             raise StoreRefused(failed)
 

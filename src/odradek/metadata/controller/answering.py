@@ -1,6 +1,6 @@
 """How the elected controller handles a request: decides it, carries the decisions out, answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from odradek.base.chance import Chance
@@ -62,6 +62,7 @@ class ControllerSettings:
     default_replication_factor: int = 1
     delete_topic_enable: bool = True
     unclean_leader_election_enable: bool = False
+    min_insync_replicas: int = 1
     group_bounds: GroupBounds = field(default_factory=GroupBounds)
 
 
@@ -150,9 +151,14 @@ class RequestAnswering:
 
     def _elect_leaders(self, request: ElectLeaders) -> StoreSteps[PartitionOutcomes]:
         preferred = request.election_type is ElectionType.PREFERRED
-        asked = request.partitions if request.partitions is not None else tuple(self._cluster.partitions())
+        asked: Sequence[TopicPartition] | None = request.partitions
+        if asked is None:
+            asked = yield from self._cluster.partitions()
         errors: dict[TopicPartition, ErrorCode] = {}
+        pace = Pace()
         for named in asked:
+            if pace.is_over():
+                yield None
             partition = self._cluster.image.partition(named)
             if partition is None:
                 errors[named] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -160,10 +166,12 @@ class RequestAnswering:
                 errors[named] = ErrorCode.ELECTION_NOT_NEEDED
 
         def elected(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-            online = self._cluster.online(named)
+            online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
             if preferred:
-                return election.elect_preferred(partition, online)
-            return election.elect_offline(partition, online, unclean=True)
+                return election.elect_preferred(partition, online, min_isr)
+            return election.elect_offline(
+                partition, online, min_isr, self._cluster.log_ends(named, partition)
+            )
 
         candidates = [named for named in asked if named not in errors]
         changed = dict.fromkeys((yield from self._cluster.rewrite(candidates, elected)))
@@ -200,20 +208,20 @@ class RequestAnswering:
         self._cluster.stopping[stopping] = None
 
         def without(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
+            online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
             if partition.leader == stopping:
-                return election.elect_for_shutdown(
-                    partition, self._cluster.online(named), self._cluster.stopping
-                )
-            return election.settle(partition, self._cluster.online(named), unclean=False)
+                return election.elect_for_shutdown(partition, online, self._cluster.stopping, min_isr)
+            return election.settle(partition, online, min_isr, None)
 
-        shared = [
-            named
-            for named, partition in self._cluster.partitions().items()
-            if stopping in partition.replicas and len(partition.replicas) > 1
-        ]
+        shared = yield from self._cluster.partitions(
+            lambda state: stopping in state.replicas and len(state.replicas) > 1
+        )
         yield from self._cluster.rewrite(shared, without)
         remaining: list[TopicPartition] = []
+        pace = Pace()
         for named in shared:
+            if pace.is_over():
+                yield None
             after = self._cluster.image.partition(named)
             if after is not None and after.leader == stopping:
                 remaining.append(named)

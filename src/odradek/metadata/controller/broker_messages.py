@@ -2,13 +2,18 @@
 
 While a decision is carried out, every change that brokers must receive is noted here; `take` then makes,
 per broker, LeaderAndIsr, UpdateMetadata and StopReplica, in that order, from what the image says at that
-moment: one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. A broker that
-joins gets every UpdateMetadata before the first LeaderAndIsr, and in the first of them the names of all
-topics: it must know who lives, and which topics there are, before it leads. A broker that is not live gets
-none: it gets the whole state when it registers.
+moment: one of a kind, or several where more than PARTITIONS_PER_MESSAGE partitions are named. Changed
+settings come before all of these, in an UpdateMetadata of their own: they are in force for the first record
+of a new topic (R18).
+
+A broker that joins gets every UpdateMetadata before the first LeaderAndIsr, with all settings, and in the
+first that names topics the names of all topics and of all resources with overrides: it must know who lives,
+and which topics there are, before it leads. A broker that is not live gets none: it gets the whole state when
+it registers.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby, islice
 from typing import Final, TypeVar
 
@@ -25,14 +30,26 @@ from odradek.metadata.messages import (
     TopicStates,
     UpdateMetadata,
 )
+from odradek.metadata.resources import Resource, overrides_of, resources_with_overrides
 
 PARTITIONS_PER_MESSAGE: Final = 200
+RESOURCES_PER_MESSAGE: Final = 200
+CHARACTERS_PER_MESSAGE: Final = 1 << 20
+"""Once the overrides of a message have so many characters, the next resource goes into another message."""
 
 
 class BrokerMessages:
     """What has been noted since the last `take`. Orders are those of noting, so runs repeat exactly."""
 
-    __slots__ = ("_gone_topics", "_joining", "_leader_and_isr", "_stops", "_updates", "_updates_everyone")
+    __slots__ = (
+        "_gone_topics",
+        "_joining",
+        "_leader_and_isr",
+        "_settings",
+        "_stops",
+        "_updates",
+        "_updates_everyone",
+    )
 
     def __init__(self) -> None:
         # By broker, the partitions to lead or follow, and whether each is new.
@@ -45,6 +62,8 @@ class BrokerMessages:
         self._updates_everyone = False
         # Topics that every broker is to remove.
         self._gone_topics: dict[str, None] = {}
+        # Resources whose overrides every broker must learn (the values mean nothing).
+        self._settings: dict[Resource, None] = {}
         # By broker, the replicas to stop, and whether to delete each.
         self._stops: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = {}
 
@@ -85,6 +104,10 @@ class BrokerMessages:
         self._updates_everyone = True
         self._gone_topics[name] = None
 
+    def settings_changed(self, resource: Resource) -> None:
+        """Note for every broker that the overrides of a resource changed (R18)."""
+        self._settings[resource] = None
+
     def stop(self, replica: Replica, partition: PartitionImage | None, *, delete: bool) -> None:
         """Note StopReplica for a broker."""
         epoch = NO_EPOCH if partition is None else partition.leader_epoch
@@ -96,6 +119,10 @@ class BrokerMessages:
 
         Nothing may be noted, nor the image changed, until the last message is taken.
         """
+        for settings in _settings_in_parts(image, self._settings):
+            for broker in image.brokers.values():
+                if broker.broker_id not in self._joining:
+                    yield broker.broker_id, replace(_update_metadata(image, broker), settings=settings)
         for broker in image.brokers.values():
             if broker.broker_id in self._joining:
                 yield from self._updates_of(image, broker)
@@ -114,6 +141,7 @@ class BrokerMessages:
         self._joining.clear()
         self._updates_everyone = False
         self._gone_topics.clear()
+        self._settings.clear()
         self._stops.clear()
 
     def _updates_of(
@@ -128,21 +156,28 @@ class BrokerMessages:
         self, image: ClusterImage, broker: BrokerImage, told: Mapping[TopicPartition, None]
     ) -> Iterator[UpdateMetadata]:
         """What a broker must learn; what it learns of a topic comes in one message."""
+        bare = _update_metadata(image, broker)
         gone = tuple(self._gone_topics)
         for begin in range(PARTITIONS_PER_MESSAGE, len(gone), PARTITIONS_PER_MESSAGE):
-            yield _update_metadata(image, broker, {}, gone[begin : begin + PARTITIONS_PER_MESSAGE])
-        gone = gone[:PARTITIONS_PER_MESSAGE]
-        is_joining = broker.broker_id in self._joining
-        every = tuple(topic.name for topic in image.live_topics()) if is_joining else None
-        part: dict[str, dict[int, PartitionImage]] = {}
+            yield replace(bare, gone_topics=gone[begin : begin + PARTITIONS_PER_MESSAGE])
+        # The next message, without the states of topics.
+        following = replace(bare, gone_topics=gone[:PARTITIONS_PER_MESSAGE])
+        if broker.broker_id in self._joining:
+            configured = tuple(resources_with_overrides(image))
+            *earlier, settings = [*_settings_in_parts(image, configured)] or [{}]
+            for part in earlier:
+                yield replace(bare, settings=part)
+            names = tuple(topic.name for topic in image.live_topics())
+            following = replace(following, all_topics=names, all_configured=configured, settings=settings)
+        facts: dict[str, dict[int, PartitionImage]] = {}
         count = 0
         for name, partitions in _by_topic(image, told):
             if count and count + len(partitions) > PARTITIONS_PER_MESSAGE:
-                yield _update_metadata(image, broker, part, gone, every)
-                part, count, gone, every = {}, 0, (), None
-            part.setdefault(name, {}).update(partitions)
+                yield replace(following, topics=_topic_states(image, facts))
+                following, facts, count = bare, {}, 0
+            facts.setdefault(name, {}).update(partitions)
             count += len(partitions)
-        yield _update_metadata(image, broker, part, gone, every)
+        yield replace(following, topics=_topic_states(image, facts))
 
 
 P = TypeVar("P")
@@ -186,22 +221,31 @@ def _leader_and_isr(
     )
 
 
-def _update_metadata(
-    image: ClusterImage,
-    broker: BrokerImage,
-    facts: Mapping[str, Mapping[int, PartitionImage]],
-    gone_topics: tuple[str, ...],
-    all_topics: tuple[str, ...] | None = None,
-) -> UpdateMetadata:
-    topics = tuple(
+def _update_metadata(image: ClusterImage, broker: BrokerImage) -> UpdateMetadata:
+    """The message that tells a broker which brokers are live, and nothing else."""
+    live = tuple(image.brokers.values())
+    return UpdateMetadata(image.controller_id, image.controller_epoch, broker.epoch, live, topics=())
+
+
+def _topic_states(
+    image: ClusterImage, facts: Mapping[str, Mapping[int, PartitionImage]]
+) -> tuple[TopicStates, ...]:
+    return tuple(
         TopicStates(name, image.topics[name].topic_id, partitions) for name, partitions in facts.items()
     )
-    return UpdateMetadata(
-        image.controller_id,
-        image.controller_epoch,
-        broker.epoch,
-        tuple(image.brokers.values()),
-        topics,
-        gone_topics,
-        all_topics,
-    )
+
+
+def _settings_in_parts(
+    image: ClusterImage, resources: Iterable[Resource]
+) -> Iterator[dict[Resource, Mapping[str, str]]]:
+    """The overrides of the resources, as many as a message may have at a time."""
+    part: dict[Resource, Mapping[str, str]] = {}
+    characters = 0
+    for resource in resources:
+        overrides = part[resource] = overrides_of(image, resource)
+        characters += sum(len(name) + len(text) for name, text in overrides.items())
+        if len(part) == RESOURCES_PER_MESSAGE or characters >= CHARACTERS_PER_MESSAGE:
+            yield part
+            part, characters = {}, 0
+    if part:
+        yield part

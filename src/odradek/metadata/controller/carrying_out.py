@@ -22,7 +22,16 @@ from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.requests import ResourceOutcome, TopicOutcome
-from odradek.metadata.image import Change, PartitionChanged, TopicCreated, TopicDeletionBegan
+from odradek.metadata.image import (
+    BrokerConfigChanged,
+    Change,
+    GroupConfigChanged,
+    PartitionChanged,
+    TopicConfigChanged,
+    TopicCreated,
+    TopicDeletionBegan,
+)
+from odradek.metadata.resources import resource_of
 from odradek.metadata.store import Failed, Fault, StoreRefused, StoreSteps
 
 WRITES_PER_BATCH: Final = 200
@@ -108,6 +117,8 @@ class CarryingOut:
                         yield None
             case PartitionChanged(topic, number, _):
                 messages.partition_changed(image, TopicPartition(topic, number), is_new=True)
+            case TopicConfigChanged() | BrokerConfigChanged() | GroupConfigChanged():
+                messages.settings_changed(resource_of(change))
             case TopicDeletionBegan(name):
                 yield from self._deletions.start(name)
 

@@ -52,15 +52,9 @@ from odradek.metadata.controller.requests import (
     ConfigOperation,
     ConfigReplacement,
     ResourceOutcome,
-    ResourceType,
 )
-from odradek.metadata.image import (
-    BrokerConfigChanged,
-    Change,
-    ClusterImage,
-    GroupConfigChanged,
-    TopicConfigChanged,
-)
+from odradek.metadata.image import ClusterImage
+from odradek.metadata.resources import Resource, ResourceType, change_of
 
 OVERRIDES_BYTES_MAX: Final = 262_144
 """Of one resource, as the store keeps them: a node of ZooKeeper holds a mebibyte."""
@@ -127,13 +121,7 @@ def _changed(
     outcome = ResourceOutcome(asked.resource_type, asked.name)
     if overrides == resource.overrides:
         return Decision(outcome)
-    change: Change
-    if asked.resource_type == ResourceType.TOPIC:
-        change = TopicConfigChanged(asked.name, overrides)
-    elif asked.resource_type == ResourceType.GROUP:
-        change = GroupConfigChanged(asked.name, overrides)
-    else:
-        change = BrokerConfigChanged(resource.broker_id, overrides)
+    change = change_of(Resource(ResourceType(asked.resource_type), asked.name), overrides)
     write = Put(resource.path, codec.encode_config(overrides))
     return Decision(outcome, (write,), (change,))
 

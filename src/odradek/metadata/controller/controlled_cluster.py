@@ -6,24 +6,27 @@ expected one, since leaders write their ISR there, too (R2); if another write ca
 and decides again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from odradek.base.errors import OdradekError
+from odradek.base.execution import ITEMS_PER_STEP, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.settings import TOPIC_SETTINGS
+from odradek.base.values import value
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import election
 from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.decision import DecidedWrite, Put
-from odradek.metadata.controller.events import Effect, ImageChanged, SendToBroker
+from odradek.metadata.controller.events import Effect, ElectedUncleanly, ImageChanged, SendToBroker
+from odradek.metadata.controller.outcomes import was_executed
 from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.partition_states import assert_move, state_of
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, PartitionChanged, PartitionImage
-from odradek.metadata.messages import StopReplica, size_of
+from odradek.metadata.messages import LogEnd, StopReplica, size_of
 from odradek.metadata.startup import load_states
 from odradek.metadata.store import (
     Check,
@@ -52,6 +55,15 @@ Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage
 _OUTCOME_UNKNOWN = (Fault.CONNECTION_LOSS, Fault.SESSION_EXPIRED, Fault.STORE_FAILED)
 
 UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"
+MIN_ISR: Final = "min.insync.replicas"
+
+
+@value
+class TopicDefaults:
+    """What the file of the controller's broker says about the settings of topics."""
+
+    unclean_election: bool
+    min_isr: int
 
 
 class Deposed(OdradekError):
@@ -70,7 +82,7 @@ class ControlledCluster:
         *,
         limits: StoreLimits,
         broker_id: BrokerId,
-        unclean_by_default: bool,
+        topic_defaults: TopicDefaults,
     ) -> None:
         # The cluster as the store has it, but for what a process is just writing.
         self.image = image
@@ -83,14 +95,16 @@ class ControlledCluster:
         self._message_ids = message_ids
         # The broker that this controller is part of: its settings hold for the whole cluster.
         self._broker_id = broker_id
-        # Whether unclean elections are allowed where the store does not say.
-        self._unclean_by_default = unclean_by_default
+        # The settings of topics about which the store says nothing.
+        self._topic_defaults = topic_defaults
         # The messages to send to brokers at the end of this process; empty between processes.
         self.messages = BrokerMessages()
         # Live brokers that asked to stop: they are given no leadership. A subset of the image's brokers.
         self.stopping: dict[BrokerId, None] = {}
         # Replicas whose brokers are live and reported a failed disk.
         self.failed: dict[Replica, None] = {}
+        # Where the logs of live brokers end, as they last said it of a partition without a leader.
+        self._log_ends: dict[Replica, LogEnd] = {}
         # The replicas that a StopReplica not answered yet deletes, by message; each of one broker.
         self.deleting_messages: dict[int, tuple[Replica, ...]] = {}
 
@@ -105,41 +119,91 @@ class ControlledCluster:
             and Replica(named, broker_id) not in self.failed
         }
 
-    def partitions(self) -> dict[TopicPartition, PartitionImage]:
-        """All partitions of topics that are not being deleted; O(partitions)."""
-        return {
-            TopicPartition(topic.name, number): state
-            for topic in self.image.live_topics()
-            for number, state in topic.partitions.items()
-        }
+    def partitions(
+        self, is_wanted: Callable[[PartitionImage], bool] = lambda state: True
+    ) -> StoreSteps[list[TopicPartition]]:
+        """The partitions of topics that are not being deleted, those with a state that is wanted."""
+        found: list[TopicPartition] = []
+        pace = Pace()
+        for topic in list(self.image.live_topics()):
+            for number, state in topic.partitions.items():
+                if is_wanted(state):
+                    found.append(TopicPartition(topic.name, number))
+                if pace.is_over():
+                    yield None
+        return found
 
     def settle_all(self) -> StoreSteps[None]:
         """Give every partition the leader and ISR that the live brokers allow."""
-        yield from self.rewrite(self.partitions(), self.settled)
+        yield from self.rewrite((yield from self.partitions()), self.settled)
 
     def settle_leaderless(self) -> StoreSteps[None]:
         """Give the partitions without a leader one, where it may be any replica that serves now."""
-        leaderless = [named for named, state in self.partitions().items() if state.leader == NO_BROKER]
+        leaderless = yield from self.partitions(lambda state: state.leader == NO_BROKER)
         yield from self.rewrite(leaderless, self.settled)
 
     def settled(self, named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
         """The `Successor` that `settle_all` writes."""
-        online = self.online(named)
-        return election.settle(partition, online, unclean=self.unclean_allowed(named.topic))
+        ends = self.log_ends(named, partition) if self.allows_unclean(named.topic) else None
+        return election.settle(partition, self.online(named), self.min_isr(named, partition), ends)
 
-    def unclean_allowed(self, topic: str) -> bool:
+    def distrusted(self, broker_id: BrokerId) -> Successor:
+        """The `Successor` of partitions of which a broker has no log that can be used (R15)."""
+
+        def successor(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
+            after = election.distrust(partition, broker_id) or partition
+            after = self.settled(named, after) or after
+            if after is partition:
+                return None
+            return replace(after, state_version=partition.state_version + 1)
+
+        return successor
+
+    def allows_unclean(self, topic: str) -> bool:
         """Whether a replica out of sync may lead when no other is left."""
+        text = self._override(topic, UNCLEAN_ELECTION)
+        if text is None:
+            return self._topic_defaults.unclean_election
+        return bool(TOPIC_SETTINGS[UNCLEAN_ELECTION].parse(text))
+
+    def min_isr(self, named: TopicPartition, partition: PartitionImage) -> int:
+        """How many must be in sync for acks=all: at most all replicas, as for the leader (P3, R7)."""
+        text = self._override(named.topic, MIN_ISR)
+        least = self._topic_defaults.min_isr if text is None else _whole(MIN_ISR, text)
+        return min(least, len(partition.replicas))
+
+    def _override(self, topic: str, setting: str) -> str | None:
+        """A topic's setting as the store has it, for the topic or for brokers."""
         image = self.image
         layers = (
             image.topic_config(topic),
             image.broker_config(self._broker_id),
             image.default_broker_config,
         )
-        for overrides in layers:
-            text = overrides.get(UNCLEAN_ELECTION)
-            if text is not None:
-                return bool(TOPIC_SETTINGS[UNCLEAN_ELECTION].parse(text))
-        return self._unclean_by_default
+        return next((overrides[setting] for overrides in layers if setting in overrides), None)
+
+    def note_log_ends(
+        self, broker_id: BrokerId, ends: Mapping[TopicPartition, LogEnd]
+    ) -> list[TopicPartition]:
+        """Take what a live broker says of its logs; returns the partitions that have no leader still."""
+        leaderless: list[TopicPartition] = []
+        for named, end in ends.items():
+            partition = self.image.partition(named)
+            if partition is None or partition.leader != NO_BROKER:
+                continue
+            if end.leader_epoch == partition.leader_epoch:
+                self._log_ends[Replica(named, broker_id)] = end
+                leaderless.append(named)
+        return leaderless
+
+    def log_ends(self, named: TopicPartition, partition: PartitionImage) -> dict[BrokerId, LogEnd]:
+        """Where the replicas' logs end, as far as it was said under the partition's leader epoch."""
+        found = {replica: self._log_ends.get(Replica(named, replica)) for replica in partition.replicas}
+        return {
+            replica: end
+            for replica, end in found.items()
+            if end is not None and end.leader_epoch == partition.leader_epoch
+        }
 
     def rewrite(
         self, candidates: Iterable[TopicPartition], successor: Successor
@@ -182,40 +246,51 @@ class ControlledCluster:
 
     def _write_states(self, states: Sequence[tuple[TopicPartition, PartitionImage]]) -> StoreSteps[bool]:
         """Write states all or none; False when a leader has written one of them meanwhile."""
-        writes = tuple(
-            SetData(
-                paths.partition_state(*named),
-                codec.encode_state(state, state.controller_epoch),
-                state.state_version - 1,
-            )
-            for named, state in states
-        )
+        writes = yield from stepwise(states, _state_write)
         failed = yield from self.commit(writes)
         if failed is not None:
             if failed.fault not in (Fault.BAD_VERSION, Fault.NO_NODE):
                 raise StoreRefused(failed)
             return False
-        self.apply(*(PartitionChanged(*named, state) for named, state in states))
-        for named, _ in states:
-            self.messages.partition_changed(self.image, named)
+        for named, state in states:
+            self._note_election(named, state)
+        for begin in range(0, len(states), ITEMS_PER_STEP):
+            some = states[begin : begin + ITEMS_PER_STEP]
+            self.apply(*(PartitionChanged(*named, state) for named, state in some))
+            for named, _ in some:
+                self.messages.partition_changed(self.image, named)
+            yield None
         return True
+
+    def _note_election(self, named: TopicPartition, after: PartitionImage) -> None:
+        """Report an unclean election that was written, before the image has it."""
+        before = self.image.partition(named)
+        assert before is not None, f"{named} is not known"
+        if after.unclean_epoch != before.unclean_epoch:
+            may_lead = (*before.isr, *before.elr, before.last_known_leader)
+            ends = {} if after.leader in may_lead else self.log_ends(named, before)
+            self._effects.append(ElectedUncleanly(named, before, after, ends))
+        if after.leader != NO_BROKER:
+            for replica in after.replicas:
+                self._log_ends.pop(Replica(named, replica), None)
 
     def refresh(self, partitions: Iterable[TopicPartition]) -> StoreSteps[None]:
         """Take the states of these partitions from the store, as far as they are known here."""
         known = {named: state for named in partitions if (state := self.image.partition(named)) is not None}
         found = yield from load_states(known)
-        self.apply(
-            *(PartitionChanged(*named, state) for named, state in found.items() if state != known[named])
-        )
+        changes = [PartitionChanged(*named, state) for named, state in found.items() if state != known[named]]
+        for begin in range(0, len(changes), ITEMS_PER_STEP):
+            self.apply(*changes[begin : begin + ITEMS_PER_STEP])
+            yield None
 
     def start_new_partitions(self) -> StoreSteps[None]:
         """Give a first state to partitions that are assigned and have none (new -> online)."""
-        pace = Pace()
-        for named, partition in self.partitions().items():
-            if pace.is_over():
-                yield None
-            if partition.state_version >= 0 or not any(map(self.image.is_live, partition.replicas)):
-                continue
+        new = yield from self.partitions(
+            lambda state: state.state_version < 0 and any(map(self.image.is_live, state.replicas))
+        )
+        for named in new:
+            partition = self.image.partition(named)
+            assert partition is not None, f"{named} vanished within one event"
             fresh = new_partition(self.image, partition.replicas)
             yield from ensure(paths.partitions(named.topic))
             yield from ensure(paths.partition(*named))
@@ -233,7 +308,8 @@ class ControlledCluster:
 
         `expect_new` makes the nodes that are likely new without a look; it fails when one is there.
 
-        Raises Deposed, and StoreRefused when it is unknown whether it was written.
+        A write whose answer was lost is looked up, and made again if it was not executed. Raises Deposed, and
+        StoreRefused when it stays unknown whether it was written.
         """
         resolved: list[WriteOperation] = [Check(paths.CONTROLLER_EPOCH, self._epoch_version)]
         for write in writes:
@@ -243,6 +319,12 @@ class ControlledCluster:
                 write = yield from _resolved(write)
             resolved.append(write)
         result = yield Multi(tuple(resolved))
+        for _ in range(ATTEMPTS_MAX):
+            if not (isinstance(result, Failed) and result.fault is Fault.CONNECTION_LOSS):
+                break
+            if (yield from was_executed(resolved[1:], result)):
+                return None
+            result = yield Multi(tuple(resolved))
         if not isinstance(result, Failed):
             return None
         if result.fault in _OUTCOME_UNKNOWN:
@@ -291,9 +373,23 @@ class ControlledCluster:
         self.stopping.pop(broker_id, None)
         for replica in [replica for replica in self.failed if replica.broker_id == broker_id]:
             del self.failed[replica]
+        for replica in [replica for replica in self._log_ends if replica.broker_id == broker_id]:
+            del self._log_ends[replica]
         for message_id, replicas in list(self.deleting_messages.items()):
             if replicas[0].broker_id == broker_id:
                 del self.deleting_messages[message_id]
+
+
+def _whole(setting: str, text: str) -> int:
+    number = TOPIC_SETTINGS[setting].parse(text)
+    assert isinstance(number, int), f"{setting} is a whole number"
+    return number
+
+
+def _state_write(changed: tuple[TopicPartition, PartitionImage]) -> SetData:
+    named, state = changed
+    data = codec.encode_state(state, state.controller_epoch)
+    return SetData(paths.partition_state(*named), data, state.state_version - 1)
 
 
 def _resolved(put: Put) -> StoreSteps[WriteOperation]:

@@ -10,11 +10,12 @@ requests). So every decision uses an image with all earlier decisions. The cours
 Every broker has a `Controller`. The one whose broker holds /controller is active; the others only keep their
 registration alive, watch /controller, and refuse requests with NOT_CONTROLLER.
 
-If it is unknown whether a write was done, the image may be wrong: it is loaded again before the next event.
+A write whose answer was lost is looked up in the store (`outcomes`). If it stays unknown whether it was done,
+the image may be wrong: it is loaded again before the next event.
 """
 
-from collections import deque
 from itertools import count
+from typing import Final
 
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
@@ -25,7 +26,8 @@ from odradek.metadata import paths
 from odradek.metadata.controller import membership
 from odradek.metadata.controller.active import ActiveController
 from odradek.metadata.controller.answering import ControllerSettings
-from odradek.metadata.controller.controlled_cluster import ControlledCluster, Deposed
+from odradek.metadata.controller.controlled_cluster import ControlledCluster, Deposed, TopicDefaults
+from odradek.metadata.controller.event_queue import EventQueue
 from odradek.metadata.controller.events import (
     BrokerAnswered,
     ControllerEvent,
@@ -58,6 +60,11 @@ from odradek.metadata.store import (
 )
 
 REQUESTS_WAITING_MAX = 1000
+_REFUSALS: Final = {
+    Fault.SESSION_EXPIRED: ErrorCode.NOT_CONTROLLER,
+    Fault.CONNECTION_LOSS: ErrorCode.REQUEST_TIMED_OUT,
+}
+"""The answers after faults that are not the store's own; after CONNECTION_LOSS the outcome is unknown."""
 
 
 class Controller:
@@ -86,10 +93,8 @@ class Controller:
         self._process: StoreSteps[None] | None = None
         # The number of the store's call, or of the turn, that the process waits for.
         self._awaited_call = -1
-        # Events to come, oldest first.
-        self._waiting: deque[ControllerEvent] = deque()
-        # How many of those are requests; at most REQUESTS_WAITING_MAX.
-        self._requests_waiting = 0
+        self.events = EventQueue(clock)
+        """Events to come; at most REQUESTS_WAITING_MAX of them are requests."""
         # The version of /controller_epoch that this broker wrote when it was elected last.
         self._epoch_version = -1
         # Whether the image must be read again before anything is decided on it.
@@ -121,12 +126,11 @@ class Controller:
                     self._advance(None)
             case SessionEnded():
                 self._end_session()
-            case RequestArrived(request_id) if self._requests_waiting >= REQUESTS_WAITING_MAX:
+            case RequestArrived(request_id) if self.events.requests >= REQUESTS_WAITING_MAX:
                 busy = f"the controller has {REQUESTS_WAITING_MAX} requests waiting"
                 self._effects.append(Respond(request_id, Refused(ErrorCode.REQUEST_TIMED_OUT, busy)))
             case _:
-                self._waiting.append(event)
-                self._requests_waiting += isinstance(event, RequestArrived)
+                self.events.append(event)
         self._take_next()
         effects, self._effects[:] = list(self._effects), []
         return effects
@@ -135,10 +139,8 @@ class Controller:
 
     def _take_next(self) -> None:
         """Begin the events that wait, until one of them has to wait for the store."""
-        while self._process is None and self._waiting:
-            event = self._waiting.popleft()
-            self._requests_waiting -= isinstance(event, RequestArrived)
-            self._event = event
+        while self._process is None and self.events:
+            event = self._event = self.events.pop()
             self._process = self._process_of(event)
             self._advance(None)
 
@@ -188,12 +190,11 @@ class Controller:
         code = code_of(error)
         if isinstance(error, Deposed):
             self._resign()
-            self._waiting.appendleft(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))
+            self.events.append_first(WatchFired(paths.CONTROLLER, NodeChange.DATA_CHANGED))
             code = ErrorCode.NOT_CONTROLLER
         elif isinstance(error, StoreRefused):
             self._is_stale = self._active is not None
-            lost = error.failed.fault in (Fault.SESSION_EXPIRED, Fault.CONNECTION_LOSS)
-            code = ErrorCode.NOT_CONTROLLER if lost else ErrorCode.KAFKA_STORAGE_ERROR
+            code = _REFUSALS.get(error.failed.fault, ErrorCode.KAFKA_STORAGE_ERROR)
         if isinstance(event, RequestArrived):
             self._effects.append(Respond(event.request_id, Refused(code, str(error))))
         else:
@@ -250,7 +251,9 @@ class Controller:
             self._message_ids,
             limits=self._limits,
             broker_id=broker_id,
-            unclean_by_default=self._settings.unclean_leader_election_enable,
+            topic_defaults=TopicDefaults(
+                self._settings.unclean_leader_election_enable, self._settings.min_insync_replicas
+            ),
         )
         self._active = ActiveController(cluster, self._settings, self._chance)
         self._is_stale = False
@@ -277,15 +280,15 @@ class Controller:
         """Registration and controllership are gone, and so is every question still open."""
         if self._process is not None:
             self._process.close()
-        abandoned = [self._event, *self._waiting]
+        in_hand, waiting = self._event, self.events.clear()
         self._event = self._process = None
-        self._waiting.clear()
-        self._requests_waiting = 0
         self._resign()
         self.broker = None
         self._session = NO_SESSION
         self._registration = None
-        for event in abandoned:
+        for event in (in_hand, *waiting):
             if isinstance(event, RequestArrived):
-                lost = Refused(ErrorCode.NOT_CONTROLLER, "the session with the metadata store ended")
+                # A write of the request in hand may have been executed; the others were not begun.
+                code = ErrorCode.REQUEST_TIMED_OUT if event is in_hand else ErrorCode.NOT_CONTROLLER
+                lost = Refused(code, "the session with the metadata store ended")
                 self._effects.append(Respond(event.request_id, lost))

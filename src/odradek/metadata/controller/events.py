@@ -9,8 +9,8 @@ from odradek.base.errors import OdradekError
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.values import value
 from odradek.metadata.controller.requests import Answer, ControllerRequest
-from odradek.metadata.image import BrokerImage, Change
-from odradek.metadata.messages import BrokerMessage
+from odradek.metadata.image import BrokerImage, Change, PartitionImage
+from odradek.metadata.messages import BrokerMessage, LogEnd
 from odradek.metadata.store import (
     Operation,
     Reconnected,
@@ -58,6 +58,8 @@ class BrokerAnswered:
     errors: Mapping[TopicPartition, ErrorCode]
     # Why the broker refused the message as a whole; it then changed nothing.
     error_code: ErrorCode = ErrorCode.NONE
+    # Where its logs of partitions without a leader end.
+    log_ends: Mapping[TopicPartition, LogEnd] = field(default_factory=dict)
 
 
 ControllerEvent: TypeAlias = (
@@ -116,6 +118,17 @@ class ImageChanged:
 
 
 @value
+class ElectedUncleanly:
+    """A partition got a leader that may lack acknowledged records (R15e); the message is for the operator."""
+
+    topic_partition: TopicPartition
+    before: PartitionImage
+    after: PartitionImage
+    # Where the logs of the replicas that were online end; empty if the last known leader was elected.
+    log_ends: Mapping[BrokerId, LogEnd]
+
+
+@value
 class Elected:
     """This broker is the controller from now on; its image is whole."""
 
@@ -137,5 +150,13 @@ class EventFailed:
 
 
 Effect: TypeAlias = (
-    StoreCall | TurnWanted | SendToBroker | Respond | ImageChanged | Elected | Resigned | EventFailed
+    StoreCall
+    | TurnWanted
+    | SendToBroker
+    | Respond
+    | ImageChanged
+    | ElectedUncleanly
+    | Elected
+    | Resigned
+    | EventFailed
 )

@@ -16,16 +16,6 @@ from odradek.base.values import value
 USE_DEFAULT = -1
 
 
-class ResourceType(IntEnum):
-    """What a setting belongs to; the numbers are those of DescribeConfigs and AlterConfigs."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class ConfigOperation(IntEnum):
     """What IncrementalAlterConfigs does to a setting (KIP-339); the numbers are the protocol's."""
 

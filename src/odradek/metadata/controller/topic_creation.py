@@ -114,7 +114,8 @@ def _created(
         replication_factor=len(partitions[0].replicas),
         overrides=overrides,
     )
-    changes = (TopicCreated(name, topic_id, partitions), TopicConfigChanged(name, overrides))
+    created = TopicCreated(name, topic_id, partitions)
+    changes = (created, TopicConfigChanged(name, overrides)) if overrides else (created,)
     return Decision(outcome, writes, changes, states)
 
 

@@ -38,8 +38,8 @@ records and has written two of its own:
     on_unanswered("timed out")            the fetcher waits for the backoff, then opens another session
 
 The files: `followed_partition` has the states, `partition_queues` the partitions by state, `truncation` the
-truncation offset, `leader_session` KIP-227, `portions` the size of a step, `asks` the requests and answers,
-`fetcher_ports` the ports.
+truncation offset, `throttle` the quota (F8), `leader_session` KIP-227, `portions` the size of a step, `asks`
+the requests and answers, `fetcher_ports` the ports.
 """
 
 from odradek.replication.fetcher.asks import (

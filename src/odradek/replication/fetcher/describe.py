@@ -32,8 +32,11 @@ def describe_fetchers(
         for key, since_ms in list(leaderless.items())[:DESCRIBED_MAX]
     ]
     return {
-        "fetchers": [_describe_fetcher(fetcher) for fetcher in found],
-        "behind": [_describe_partition(source, followed, now_ms) for _, source, followed in named],
+        "fetchers": [describe_fetcher(fetcher) for fetcher in found],
+        "behind": [
+            {**_name(followed.topic_partition), **describe_followed(source, followed, now_ms)}
+            for _, source, followed in named
+        ],
         "without_leader": waiting,
         "left_out": len(behind) - len(named) + len(leaderless) - len(waiting),
     }
@@ -45,7 +48,8 @@ def _behind_since(followed: FollowedPartition) -> int | None:
     return followed.state_since_ms if followed.behind_since_ms is None else followed.behind_since_ms
 
 
-def _describe_fetcher(fetcher: Fetcher) -> Mapping[str, Any]:
+def describe_fetcher(fetcher: Fetcher) -> Mapping[str, Any]:
+    """Describes one fetcher: its source, its session, and how many partitions are in each state."""
     described: dict[str, Any] = {
         "source": fetcher.source,
         "number": fetcher.number,
@@ -61,10 +65,10 @@ def _describe_fetcher(fetcher: Fetcher) -> Mapping[str, Any]:
     return described
 
 
-def _describe_partition(source: int, followed: FollowedPartition, now_ms: int) -> Mapping[str, Any]:
+def describe_followed(source: int, followed: FollowedPartition, now_ms: int) -> Mapping[str, Any]:
+    """Describes one followed partition, without its name."""
     since_ms = _behind_since(followed)
     described: dict[str, Any] = {
-        **_name(followed.topic_partition),
         "leader_id": source,
         "leader_epoch": followed.leader_epoch,
         "state": followed.state.value,

@@ -38,13 +38,27 @@ from odradek.replication.fetcher.followed_partition import Event, FollowedPartit
 from odradek.replication.fetcher.leader_session import SESSION_ERRORS
 from odradek.replication.fetcher.partition_queues import PartitionQueues
 from odradek.replication.fetcher.portions import Portion, portions_of
+from odradek.replication.fetcher.throttle import Throttle
 from odradek.replication.fetcher.truncation import cut_for
+from odradek.replication.replication_ports import ReplicationQuota
 from odradek.storage import EpochEnd
 
 NAMED_MAX: Final = 1_000
 """The largest number of partitions in one OffsetForLeaderEpoch or ListOffsets request."""
 _PASSING: Final = (CorruptRecord, RecordError, FileUnavailable)
 """Errors of a log after which another attempt may succeed."""
+
+_NOT_LEADER_YET: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    }
+)
+"""The answers of a broker that has not received or obeyed the LeaderAndIsr that makes it the leader."""
+_FIRST_DELAY_MS: Final = 20
+"""The delay after the first such answer in a leader epoch; each further one doubles it, up to the backoff."""
 
 AskT = TypeVar("AskT", EpochAsk, OffsetAsk)
 AnswerT = TypeVar("AnswerT", EpochEndAnswer, OffsetAnswer)
@@ -61,8 +75,9 @@ class Fetcher:
         clock: Clock,
         backoff_ms: Callable[[], int],
         notes: Notes,
+        quota: ReplicationQuota | None = None,
     ) -> None:
-        """`backoff_ms` returns `replica.fetch.backoff.ms`."""
+        """`backoff_ms` returns `replica.fetch.backoff.ms`; `quota` is the follower's, if there is one."""
         self.source = source
         """The broker that leads."""
         self.number = number
@@ -73,16 +88,21 @@ class Fetcher:
         self._clock = clock
         self._backoff_ms = backoff_ms
         self._notes = notes
+        self._throttle = Throttle(quota, self.partitions, logs)
         self._in_flight: Ask | None = None
         """The request that was sent and is not answered, or whose answer is being applied."""
         self._rests_until_ms = 0
         """After a request without an answer: nothing is sent before this time."""
         self.unreachable_because = ""
         """Why the latest request was not answered; "" when it was."""
+        self.unreachable_since_ms = 0
+        """While it is not: when the first of these requests was given up."""
         self._lost_sessions = 0
         """How many sessions were lost in a row, without an answered fetch in between."""
         self.fetched_bytes = 0
         """Bytes of records appended, including those of partitions removed since."""
+        self.fetches = 0
+        """How many Fetch requests were made."""
         self.stale_answers = 0
         """Partition answers dropped because the partition's epoch, state or offset had changed."""
 
@@ -101,6 +121,7 @@ class Fetcher:
 
     def unfollow(self, topic_partition: TopicPartition) -> bool:
         """Stop following (R5b, R5d); returns False if this fetcher did not follow the partition."""
+        self._throttle.forget(topic_partition)
         return self.partitions.remove(topic_partition)
 
     # --- what to ask next
@@ -111,6 +132,7 @@ class Fetcher:
         if self._in_flight is not None or now_ms < self._rests_until_ms:
             return None
         self.partitions.resume(now_ms)
+        self._throttle.apply(now_ms)
         self._in_flight = self._epoch_ends_ask() or self._offsets_ask() or self._fetch_ask()
         return self._in_flight
 
@@ -120,8 +142,9 @@ class Fetcher:
             return None
         if self.partitions.has_work:
             return self._rests_until_ms
-        resumption_ms = self.partitions.next_resumption_ms()
-        return None if resumption_ms is None else max(resumption_ms, self._rests_until_ms)
+        times = [self.partitions.next_resumption_ms(), self._throttle.looks_at_ms()]
+        found = [time_ms for time_ms in times if time_ms is not None]
+        return max(min(found), self._rests_until_ms) if found else None
 
     def _epoch_ends_ask(self) -> Ask | None:
         asks = []
@@ -141,7 +164,10 @@ class Fetcher:
 
     def _fetch_ask(self) -> Ask | None:
         session = self.partitions.session
-        return session.request() if len(session) else None
+        if not len(session):
+            return None
+        self.fetches += 1
+        return session.request()
 
     def _first_with_logs(self, state: State) -> Iterator[tuple[FollowedPartition, FollowedLog]]:
         for followed in self.partitions.first_in(state, NAMED_MAX):
@@ -250,12 +276,14 @@ class Fetcher:
             self._delay(followed, _NO_LOG)
         else:
             cut = cut_for(log, epoch, end)
+            if end.epoch < epoch:
+                self._note(NoteKind.DIVERGED, followed, f"the leader does not have epoch {epoch}")
             self._cut(followed, log, cut.offset, is_agreed=cut.is_agreed)
 
     def _cut(
         self, followed: FollowedPartition, log: FollowedLog, offset: Offset, *, is_agreed: bool = True
     ) -> None:
-        """X4, X6: truncate the log, even if it ends at `offset`: an empty epoch may begin there."""
+        """X4: truncate the log, even if it ends at `offset`: an empty epoch may begin there."""
         end_before, high_watermark_before = log.end_offset, log.high_watermark.offset
         try:
             self._logs.truncate(followed.topic_partition, offset)
@@ -267,15 +295,30 @@ class Fetcher:
             if log.end_offset < high_watermark_before:
                 words += f", below the high watermark {high_watermark_before}"
             self._note(NoteKind.TRUNCATED, followed, words)
-        is_settled = is_agreed or log.latest_epoch == NO_EPOCH
-        if followed.state is State.FETCHING:
-            self._move(followed, Event.CUT if is_settled else Event.DIVERGED)
-        elif followed.state is State.TRUNCATING:
-            self._move(followed, Event.AGREED if is_settled else Event.ASK_AGAIN)
+        if is_agreed or log.latest_epoch == NO_EPOCH:
+            self._go_on(followed, log, _AGREED[followed.state])
         else:
-            self._move(followed, Event.LOCATED)
-        if followed.state is State.FETCHING:
+            self._move(followed, _DISAGREED[followed.state])
+
+    def _go_on(self, followed: FollowedPartition, log: FollowedLog, event: Event) -> None:
+        """Fetch from LEO on; X6: once the truncation is on disk."""
+        if log.is_settled:
+            self._move(followed, event)
             self.partitions.want(followed, log)
+            self._throttle.note_fetched(followed, log)
+        else:
+            self._move(followed, Event.UNSETTLED)
+
+    def on_settled(self, topic_partition: TopicPartition) -> None:
+        """X6: called when the truncation of a partition's log is on disk."""
+        followed = self.partitions.get(topic_partition)
+        if followed is None or followed.state is not State.SETTLING:
+            return
+        log = self._logs.log(topic_partition)
+        if log is None:
+            self._delay(followed, _NO_LOG)
+        elif log.is_settled:
+            self._go_on(followed, log, Event.SETTLED)
 
     def _on_offset(self, followed: FollowedPartition, _: OffsetAsk, answer: OffsetAnswer) -> None:
         """X3: called with the leader's LEO, and later with its log start."""
@@ -312,8 +355,7 @@ class Fetcher:
             self._on_raised(followed, error)
             return
         self._note(NoteKind.STARTED_ANEW, followed, f"dropped {before}: the leader begins at {offset}")
-        self._move(followed, Event.LOCATED)
-        self.partitions.want(followed, log)
+        self._go_on(followed, log, Event.LOCATED)
 
     def _append(self, followed: FollowedPartition, part: PartitionAnswer, portion: Portion) -> Steps[None]:
         """X2, R11: append a portion in each step, and follow the leader's HW and log start."""
@@ -348,6 +390,7 @@ class Fetcher:
         followed.fetched_bytes += size_bytes
         self.fetched_bytes += size_bytes
         followed.note_lag(high_watermark, now_ms)
+        self._throttle.note_fetched(followed, log, size_bytes)
 
     def _has_changed(self, followed: FollowedPartition, log: FollowedLog) -> bool:
         """Whether the partition's state changed, or it is no longer followed, since the step before."""
@@ -367,7 +410,20 @@ class Fetcher:
                     followed, f"leader epoch {followed.leader_epoch} is over, the next is not known here"
                 )
             case _:
-                self._delay(followed, f"the leader answered {error_code.name}")
+                self._delay(
+                    followed, f"the leader answered {error_code.name}", self._delay_ms(followed, error_code)
+                )
+
+    def _delay_ms(self, followed: FollowedPartition, error_code: ErrorCode) -> int:
+        """How long to wait after this error: shorter while the leader's own LeaderAndIsr may be on its way.
+
+        The orders of a new leader and of its followers arrive in any order, usually within milliseconds.
+        """
+        backoff_ms = self._backoff_ms()
+        if error_code not in _NOT_LEADER_YET or followed.lag is not None:
+            return backoff_ms
+        followed.refused_delay_ms = min(backoff_ms, max(_FIRST_DELAY_MS, 2 * followed.refused_delay_ms))
+        return followed.refused_delay_ms
 
     def _on_raised(self, followed: FollowedPartition, error: Exception) -> None:
         """X5: called with an error of the local log."""
@@ -391,6 +447,7 @@ class Fetcher:
         self.partitions.session.on_lost()
         self._rests_until_ms = self._clock.monotonic_ms() + self._backoff_ms()
         if not self.unreachable_because:
+            self.unreachable_since_ms = self._clock.monotonic_ms()
             self._note(NoteKind.SOURCE_LOST, None, reason)
         self.unreachable_because = reason
 
@@ -400,8 +457,10 @@ class Fetcher:
             if followed is not None:
                 self._delay(followed, "the leader did not answer about it")
 
-    def _delay(self, followed: FollowedPartition, reason: str) -> None:
-        followed.delayed_until_ms = self._clock.monotonic_ms() + self._backoff_ms()
+    def _delay(self, followed: FollowedPartition, reason: str, delay_ms: int | None = None) -> None:
+        """`delay_ms` None: `replica.fetch.backoff.ms`."""
+        now_ms = self._clock.monotonic_ms()
+        followed.delayed_until_ms = now_ms + (self._backoff_ms() if delay_ms is None else delay_ms)
         self._move(followed, Event.DELAYED_BY, reason)
         self._note(NoteKind.DELAYED, followed, reason)
 
@@ -420,3 +479,11 @@ class Fetcher:
 
 
 _NO_LOG: Final = "no log of it follows here"
+_AGREED: Final = {
+    State.TRUNCATING: Event.AGREED,
+    State.FETCHING: Event.CUT,
+    State.LOCATING: Event.LOCATED,
+}
+"""The event of a truncation after which the log is a prefix of the leader's, by the state before."""
+_DISAGREED: Final = {State.TRUNCATING: Event.ASK_AGAIN, State.FETCHING: Event.DIVERGED}
+"""The event of a truncation after which the epochs must be compared again."""

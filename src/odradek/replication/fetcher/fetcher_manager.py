@@ -20,6 +20,7 @@ from odradek.replication.fetcher.describe import describe_fetchers
 from odradek.replication.fetcher.fetcher import Fetcher
 from odradek.replication.fetcher.fetcher_ports import FollowerLogs, Notes
 from odradek.replication.fetcher.followed_partition import FollowedPartition, State
+from odradek.replication.replication_ports import ReplicationQuota
 
 
 def fetcher_number(topic_partition: TopicPartition, fetchers: int) -> int:
@@ -38,6 +39,7 @@ class FetcherManager:
         per_source: Callable[[], int],
         backoff_ms: Callable[[], int],
         notes: Notes,
+        quota: ReplicationQuota | None = None,
     ) -> None:
         """`per_source` returns `num.replica.fetchers`, and `backoff_ms` `replica.fetch.backoff.ms`."""
         self._logs = logs
@@ -45,6 +47,7 @@ class FetcherManager:
         self._wanted_per_source = per_source
         self._backoff_ms = backoff_ms
         self._notes = notes
+        self._quota = quota
         self._fetchers: dict[tuple[BrokerId, int], Fetcher] = {}
         """Each of them has at least one partition."""
         self._fetcher_of: dict[TopicPartition, Fetcher] = {}
@@ -72,6 +75,14 @@ class FetcherManager:
         """Whether the fetcher still has partitions; one without partitions sends no more requests."""
         return self._fetchers.get((fetcher.source, fetcher.number)) is fetcher
 
+    def fetcher(self, topic_partition: TopicPartition) -> Fetcher | None:
+        """The partition's fetcher; None if it has no leader or is not followed."""
+        return self._fetcher_of.get(topic_partition)
+
+    def leaderless_since_ms(self, topic_partition: TopicPartition) -> int | None:
+        """Since when a followed partition has no leader; None if it has one or is not followed."""
+        return self._leaderless.get(topic_partition)
+
     def partition(self, topic_partition: TopicPartition) -> FollowedPartition | None:
         """The partition's state in its fetcher; None if it has no leader or is not followed."""
         fetcher = self._fetcher_of.get(topic_partition)
@@ -96,7 +107,7 @@ class FetcherManager:
             return None
         if fetcher is None:
             fetcher = self._fetchers[key] = Fetcher(
-                *key, self._logs, self._clock, self._backoff_ms, self._notes
+                *key, self._logs, self._clock, self._backoff_ms, self._notes, self._quota
             )
         fetcher.follow(topic_partition, topic_id, leader_epoch)
         self._fetcher_of[topic_partition] = fetcher
@@ -112,6 +123,13 @@ class FetcherManager:
         if not len(fetcher.partitions):
             self._bytes_of_gone += fetcher.fetched_bytes
             del self._fetchers[fetcher.source, fetcher.number]
+
+    def on_settled(self, topic_partition: TopicPartition) -> Fetcher | None:
+        """X6: called when a truncation is on disk; returns the fetcher that may now have a request."""
+        fetcher = self._fetcher_of.get(topic_partition)
+        if fetcher is not None:
+            fetcher.on_settled(topic_partition)
+        return fetcher
 
     @property
     def is_to_be_spread(self) -> bool:
@@ -144,6 +162,11 @@ class FetcherManager:
     def count(self, state: State) -> int:
         """How many partitions are in a state."""
         return sum(fetcher.partitions.count(state) for fetcher in self._fetchers.values())
+
+    @property
+    def leaderless_count(self) -> int:
+        """How many partitions have no leader to follow."""
+        return len(self._leaderless)
 
     @property
     def fetched_bytes(self) -> int:

@@ -29,6 +29,10 @@ class FollowedLog(EpochHistory, Protocol):
     def latest_epoch(self) -> int:
         """The leader epoch of the last batch or assignment, or -1."""
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the last truncation is on disk with its recovery point (X6)."""
+
 
 class FollowerLogs(Protocol):
     """The replicas that follow here."""
@@ -49,10 +53,13 @@ class FollowerLogs(Protocol):
         """
 
     def truncate(self, topic_partition: TopicPartition, offset: Offset) -> None:
-        """Drop all records and epochs from `offset` on (X4, X6). Raises an OdradekError."""
+        """Drop all records and epochs from `offset` on (X4). Raises an OdradekError.
+
+        The log is settled later, in the background (X6); the fetcher gets `on_settled`.
+        """
 
     def start_anew(self, topic_partition: TopicPartition, offset: Offset) -> None:
-        """Drop everything; the log is empty and begins at `offset` (X3). Raises an OdradekError."""
+        """Drop everything; the log is empty and begins at `offset` (X3). See `truncate`."""
 
 
 class NoteKind(Enum):
@@ -60,6 +67,8 @@ class NoteKind(Enum):
 
     TRUNCATED = "truncated"
     """A log was truncated; if below HW, committed records are lost."""
+    DIVERGED = "diverged"
+    """The log held an epoch that the leader's log does not have, or has otherwise (X4, KIP-101)."""
     STARTED_ANEW = "started anew"
     """A whole log was dropped, because the leader's log starts above its LEO."""
     DELAYED = "delayed"

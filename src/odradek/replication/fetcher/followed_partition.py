@@ -1,4 +1,4 @@
-"""The state of one partition in its fetcher (X1 to X5).
+"""The state of one partition in its fetcher (X1 to X6).
 
 The table TRANSITIONS has the states and the events that lead from one to another. `move` asserts that the
 table has the transition.
@@ -6,12 +6,16 @@ table has the transition.
                     ┌─ ASK_AGAIN ─┐
     begun ──► TRUNCATING ◄────────┘   asks where its last epoch ends in the leader's log (X4)
                 │ AGREED ▲  ▲
-                ▼        │  └─ RESUMED ── DELAYED ◄── DELAYED_BY ── any of the three that ask
+                ▼        │  └─ RESUMED ── DELAYED ◄── DELAYED_BY ── any but FAILED
               FETCHING ──┘ DIVERGED       rests until a deadline (X5)
                 │ ▲  └ ADVANCED, CUT: stays
     OUT_OF_RANGE│ │ LOCATED
                 ▼ │
               LOCATING                    asks where the leader's log ends and begins (X3)
+
+    SETTLING    instead of FETCHING after a truncation that is not on disk yet, until SETTLED (X6)
+
+    FETCHING ── HELD_BACK ──► THROTTLED ── RELEASED ──► FETCHING       is left out by the quota (F8)
 
     FAILED      from any other, and final: only a LeaderAndIsr with another epoch starts again
 
@@ -32,6 +36,8 @@ class State(Enum):
     TRUNCATING = "compares epochs with the leader"
     FETCHING = "fetches"
     LOCATING = "asks for the leader's offsets"
+    SETTLING = "waits until its truncation is on disk"
+    THROTTLED = "waits for the quota"
     DELAYED = "waits after an error"
     FAILED = "failed"
 
@@ -47,6 +53,10 @@ class Event(Enum):
     OUT_OF_RANGE = "the leader does not have the offset"
     END_KNOWN = "the leader's end is known, and its start is asked for"
     LOCATED = "the log begins or ends where the leader's does"
+    UNSETTLED = "AGREED, CUT or LOCATED, but the truncation is not on disk yet"
+    SETTLED = "the truncation is on disk"
+    HELD_BACK = "the follower's quota is exceeded"
+    RELEASED = "the follower's quota is not exceeded any more"
     DELAYED_BY = "an error that may pass"
     RESUMED = "the delay is over"
     FAILED_BY = "an error that does not pass"
@@ -55,18 +65,29 @@ class Event(Enum):
 TRANSITIONS: Final[dict[tuple[State, Event], State]] = {
     (State.TRUNCATING, Event.ASK_AGAIN): State.TRUNCATING,
     (State.TRUNCATING, Event.AGREED): State.FETCHING,
+    (State.TRUNCATING, Event.UNSETTLED): State.SETTLING,
     (State.TRUNCATING, Event.DELAYED_BY): State.DELAYED,
     (State.TRUNCATING, Event.FAILED_BY): State.FAILED,
     (State.FETCHING, Event.ADVANCED): State.FETCHING,
     (State.FETCHING, Event.CUT): State.FETCHING,
+    (State.FETCHING, Event.UNSETTLED): State.SETTLING,
     (State.FETCHING, Event.DIVERGED): State.TRUNCATING,
     (State.FETCHING, Event.OUT_OF_RANGE): State.LOCATING,
     (State.FETCHING, Event.DELAYED_BY): State.DELAYED,
     (State.FETCHING, Event.FAILED_BY): State.FAILED,
+    # The log does not change meanwhile, so fetching goes on where it was.
+    (State.FETCHING, Event.HELD_BACK): State.THROTTLED,
+    (State.THROTTLED, Event.HELD_BACK): State.THROTTLED,
+    (State.THROTTLED, Event.RELEASED): State.FETCHING,
+    (State.THROTTLED, Event.DELAYED_BY): State.DELAYED,
     (State.LOCATING, Event.END_KNOWN): State.LOCATING,
     (State.LOCATING, Event.LOCATED): State.FETCHING,
+    (State.LOCATING, Event.UNSETTLED): State.SETTLING,
     (State.LOCATING, Event.DELAYED_BY): State.DELAYED,
     (State.LOCATING, Event.FAILED_BY): State.FAILED,
+    (State.SETTLING, Event.SETTLED): State.FETCHING,
+    (State.SETTLING, Event.DELAYED_BY): State.DELAYED,
+    (State.SETTLING, Event.FAILED_BY): State.FAILED,
     # Whatever has happened during the delay, the epochs are compared before anything is appended.
     (State.DELAYED, Event.RESUMED): State.TRUNCATING,
     (State.DELAYED, Event.FAILED_BY): State.FAILED,
@@ -95,6 +116,8 @@ class FollowedPartition:
     """While it fetches: the next offset, which is the log's LEO (X2); -1 before."""
     last_fetched_epoch: LeaderEpoch = NO_EPOCH
     """While it fetches: the epoch of the log's last record; -1 where there is none."""
+    refused_delay_ms: int = 0
+    """How long it was delayed by the latest answer of a broker that is not its leader yet; 0 before."""
     asks_earliest: bool = False
     """While it locates: whether the leader's end is known, and not below LEO (X3)."""
     lag: int | None = None

@@ -1,12 +1,13 @@
 """The partitions of one fetcher, each in the queue of its state.
 
-Invariant: a partition in TRUNCATING, LOCATING, DELAYED or FAILED is in the queue of that state only, in order
-of arrival; one in FETCHING is in the session and in no queue. So the next work is found without a search over
-all partitions.
+Invariant: a partition in FETCHING is in the session; one in any other state is in the queue of that state, in
+order of arrival, and nowhere else. Delayed partitions are in a heap by their deadlines, too. So the next work
+is found without a search over all partitions.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from heapq import heappop, heappush
+from itertools import count, islice
 from typing import Final
 
 from odradek.base.ids import LeaderEpoch, TopicId, TopicPartition
@@ -23,6 +24,8 @@ class PartitionQueues:
     """All partitions of one fetcher; `move` is the only way from one state to another."""
 
     __slots__ = (
+        "_arrivals",
+        "_deadlines",
         "_delayed",
         "_failed",
         "_locating",
@@ -30,6 +33,8 @@ class PartitionQueues:
         "_numbers",
         "_partitions",
         "_queues",
+        "_settling",
+        "_throttled",
         "_truncating",
         "session",
     )
@@ -40,8 +45,15 @@ class PartitionQueues:
         self._partitions: dict[TopicPartition, FollowedPartition] = {}
         self._truncating: dict[TopicPartition, FollowedPartition] = {}
         self._locating: dict[TopicPartition, FollowedPartition] = {}
+        self._settling: dict[TopicPartition, FollowedPartition] = {}
+        self._throttled: dict[TopicPartition, FollowedPartition] = {}
         self._delayed: dict[TopicPartition, FollowedPartition] = {}
-        """In order of deadlines, since the backoff is the same for all."""
+        self._deadlines: list[tuple[int, int, FollowedPartition]] = []
+        """A heap of deadline, a number that no other entry has, and partition.
+
+        The entry of a partition that has left DELAYED stays until its deadline, and is then ignored.
+        """
+        self._arrivals = count()
         self._failed: dict[TopicPartition, FollowedPartition] = {}
         self._names: dict[TopicId, str] = {}
         """The names of the topics that have a partition here, by the ids that answers hold."""
@@ -50,6 +62,8 @@ class PartitionQueues:
         self._queues: Final = {
             State.TRUNCATING: self._truncating,
             State.LOCATING: self._locating,
+            State.SETTLING: self._settling,
+            State.THROTTLED: self._throttled,
             State.DELAYED: self._delayed,
             State.FAILED: self._failed,
         }
@@ -84,8 +98,9 @@ class PartitionQueues:
 
     def next_resumption_ms(self) -> int | None:
         """When the first delay ends; None while no partition is delayed."""
-        first = next(iter(self._delayed.values()), None)
-        return None if first is None else first.delayed_until_ms
+        while self._deadlines and not self._is_delayed(self._deadlines[0]):
+            heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
 
     def add(
         self, topic_partition: TopicPartition, topic_id: TopicId, leader_epoch: LeaderEpoch, now_ms: int
@@ -116,6 +131,8 @@ class PartitionQueues:
         queue = self._queues.get(followed.state)
         if queue is not None:
             queue[followed.topic_partition] = followed
+        if followed.state is State.DELAYED:
+            heappush(self._deadlines, (followed.delayed_until_ms, next(self._arrivals), followed))
 
     def _leave(self, followed: FollowedPartition, *, keeps_fetching: bool = False) -> None:
         if keeps_fetching:
@@ -143,11 +160,21 @@ class PartitionQueues:
         )
 
     def resume(self, now_ms: int) -> None:
-        """Resume the partitions whose delay is over."""
-        for followed in self.first_in(State.DELAYED, RESUMED_MAX):
-            if followed.delayed_until_ms > now_ms:
+        """Resume the partitions whose delay is over, at most RESUMED_MAX in one call."""
+        for _ in range(RESUMED_MAX):
+            deadline_ms = self.next_resumption_ms()
+            if deadline_ms is None or deadline_ms > now_ms:
                 break
+            _, _, followed = heappop(self._deadlines)
             self.move(followed, Event.RESUMED, now_ms)
+
+    def _is_delayed(self, entry: tuple[int, int, FollowedPartition]) -> bool:
+        """Whether the entry's partition is here and waits for this deadline."""
+        deadline_ms, _, followed = entry
+        return (
+            self._delayed.get(followed.topic_partition) is followed
+            and followed.delayed_until_ms == deadline_ms
+        )
 
 
 _KEEPS_FETCHING: Final = frozenset({(State.FETCHING, Event.ADVANCED), (State.FETCHING, Event.CUT)})

@@ -71,7 +71,7 @@ class AdminConnection(H11Protocol):
         timer.add(self._deadline)
 
     def _give_up(self) -> None:
-        self._limits.complaints.say("closing a connection of the admin listener: nothing came in time")
+        self._limits.complaints.say("closing a connection of the admin listener: no request came in time")
         self.transport.abort()
 
 

@@ -1,20 +1,31 @@
 """Descriptions of a broker's state, by subject: for `/describe/...`, and for tests in its own process.
 
-Descriptions only read. Every waiting operation is shown with what it waits for.
+Descriptions only read. Every waiting operation is shown with what it waits for. A description is made row by
+row, so that it can be rendered in steps; each row shows its subject as it is when the row is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
+from odradek.base.execution import Steps, stepwise
+from odradek.base.visible import visible_json
 from odradek.server.admin.view import BrokerView
 
+ROWS_PER_STEP: Final = 8
+"""Of up to a hundred microseconds each, JSON included."""
 
-def describe(broker: BrokerView, subject: str) -> object | None:
-    """Returns what `/describe/<subject>` shows, or None if there is no such subject."""
+
+def rendered(rows: Iterator[Mapping[str, Any]]) -> Steps[str]:
+    """Renders the rows as a JSON array, a few in each step."""
+    return f"[{', '.join((yield from stepwise(rows, visible_json, ROWS_PER_STEP)))}]"
+
+
+def describe(broker: BrokerView, subject: str) -> Iterator[Mapping[str, Any]] | None:
+    """Returns the rows that `/describe/<subject>` shows, or None if there is no such subject."""
     core = broker.node.core
-    describers: Mapping[str, Callable[[], object]] = {
+    describers: Mapping[str, Callable[[], Iterator[Mapping[str, Any]]]] = {
         "purgatories": lambda: _purgatories(broker),
         "partitions": core.replicas.describe,
         "connections": broker.connections.describe,
@@ -26,17 +37,15 @@ def describe(broker: BrokerView, subject: str) -> object | None:
     return None if describer is None else describer()
 
 
-def _purgatories(broker: BrokerView) -> list[dict[str, Any]]:
-    """Returns every waiting operation, by purgatory, the longest-waiting first (D7)."""
-    return [
-        {
-            "purgatory": purgatory.name,
-            "kind": waiting.kind,
-            "keys": [str(key) for key in waiting.keys],
-            "age_ms": waiting.age_ms,
-            "time_left_ms": waiting.time_left_ms,
-            "waits_for": waiting.waits_for,
-        }
-        for purgatory in broker.node.core.purgatories()
-        for waiting in purgatory.describe()
-    ]
+def _purgatories(broker: BrokerView) -> Iterator[Mapping[str, Any]]:
+    """Yields every waiting operation, by purgatory, the longest-waiting first (D7)."""
+    for purgatory in broker.node.core.purgatories():
+        for waiting in purgatory.describe():
+            yield {
+                "purgatory": purgatory.name,
+                "kind": waiting.kind,
+                "keys": [str(key) for key in waiting.keys],
+                "age_ms": waiting.age_ms,
+                "time_left_ms": waiting.time_left_ms,
+                "waits_for": waiting.waits_for,
+            }

@@ -21,10 +21,11 @@ from odradek.base.errors import FaultRefused
 from odradek.base.execution import Slices, Steps
 from odradek.base.extras import missing_extra
 from odradek.base.visible import visible_json
-from odradek.server.admin.descriptions import describe
+from odradek.server.admin.descriptions import describe, rendered
 from odradek.server.admin.hosts import REFUSAL, AllowedHosts
 from odradek.server.admin.index_page import index_page
 from odradek.server.admin.metrics import metrics_in_steps
+from odradek.server.admin.replicas import replicas_in_steps, wanted_replicas
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.listener import CannotListen, cannot_listen
@@ -213,7 +214,16 @@ def _application(broker: BrokerView) -> ASGIApp:
         found = describe(broker, request.path_params["subject"])
         if found is None:
             return document({"error": "there is nothing of that name to describe"}, 404)
-        return document(found)
+        text = await _in_slices(broker.node.core.slices, rendered(found))
+        return Response(text, media_type="application/json")
+
+    async def replicas(request: Request) -> Response:
+        try:
+            wanted = wanted_replicas(request.query_params)
+        except ValueError as error:
+            return document({"error": str(error)}, 400)
+        text = await _in_slices(broker.node.core.slices, replicas_in_steps(broker.node.core, wanted))
+        return Response(text, media_type="application/json")
 
     async def faults(request: Request) -> Response:
         if broker.faults is None:
@@ -229,6 +239,7 @@ def _application(broker: BrokerView) -> ASGIApp:
             Route("/metrics", metrics),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
+            Route("/describe/replicas", replicas),
             Route("/describe/{subject}", described),
             Route("/test/faults", faults, methods=["GET", "POST", "DELETE"]),
             Route("/test/faults/{number:int}", faults, methods=["DELETE"]),

@@ -13,6 +13,10 @@ OFFERS: Final = (
     ("/healthz", "200 while the process answers; for a liveness probe."),
     ("/readyz", "200 while clients are served, 503 before and during a stop; for a readiness probe."),
     ("/describe/partitions", "Partitions that this broker hosts: offsets, leader epoch, replicas."),
+    (
+        "/describe/replicas",
+        "Replicas of this broker: who is behind and why (?under-replicated, ?topic=NAME, ?limit=10).",
+    ),
     ("/describe/groups", "Consumer groups that this broker coordinates, and what each waits for."),
     ("/describe/transactions", "Transactions that this broker coordinates, and what each waits for."),
     ("/describe/connections", "Clients' connections: address, client id, library, requests, bytes."),

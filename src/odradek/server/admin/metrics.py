@@ -13,14 +13,17 @@ that made it; values may change between two steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator
+from typing import Final
 
 from odradek import __version__
+from odradek.base.durations import BOUNDS_MS
 from odradek.base.execution import Steps
 from odradek.base.visible import visible
+from odradek.server.admin.metric_parts import SAMPLES_PER_STEP, Family, parts
+from odradek.server.admin.replication_metrics import replication_families
 from odradek.server.admin.view import BrokerView
-from odradek.server.edge.latencies import BOUNDS_MS, PHASES
+from odradek.server.edge.latencies import PHASES
 from odradek.storage import Log
 from odradek.wire.apis import APIS
 
@@ -46,13 +49,8 @@ _PHASES: Final = {
 """The metric and its meaning for each of `latencies.PHASES`."""
 GROUP_LAGS_MAX: Final = 1_000
 """Lag is shown for this many committed offsets at most: Prometheus keeps a series for each it ever saw."""
-SAMPLES_PER_STEP: Final = 64
-"""How many samples one step makes, of up to ten microseconds each."""
 OFFSETS_PER_STEP: Final = 512
 """How many committed offsets that are not shown one step passes over."""
-
-Family: TypeAlias = Any
-"""A metric family of prometheus_client, or a part of one; the parts of a family follow one another."""
 
 
 def metrics_in_steps(broker: BrokerView) -> Steps[str]:
@@ -84,17 +82,6 @@ class _Only:
         yield self._family
 
 
-def _parts(make: Callable[[], Family], samples: Iterable[tuple[list[str], float]]) -> Iterator[Family]:
-    """Returns a large family in parts; `samples` has the label values and the value of each sample."""
-    part = make()
-    for labels, value in samples:
-        if len(part.samples) >= SAMPLES_PER_STEP:
-            yield part
-            part = make()
-        part.add_metric(labels, value)
-    yield part
-
-
 def _families(broker: BrokerView) -> Iterator[Family | None]:
     """Returns all families in parts; None where a step ends without a part."""
     from prometheus_client.core import InfoMetricFamily
@@ -105,7 +92,8 @@ def _families(broker: BrokerView) -> Iterator[Family | None]:
     yield from _loop(broker)
     yield from _waiting(broker)
     yield from _logs(broker)
-    yield from _replication(broker)
+    yield from _topics(broker)
+    yield from replication_families(broker.node.core)
     yield from _groups(broker)
     yield InfoMetricFamily("odradek_build", "What runs here", {"version": __version__})
 
@@ -211,9 +199,6 @@ def _logs(broker: BrokerView) -> Iterator[Family]:
     from prometheus_client.core import GaugeMetricFamily
 
     core = broker.node.core
-    yield GaugeMetricFamily(
-        "odradek_partitions", "Partitions hosted here", sum(1 for _ in core.replicas.partitions())
-    )
     cleaning, damaged = broker.node.cleaner.counts()
     yield GaugeMetricFamily("odradek_logs_cleaning", "Logs that are being compacted", cleaning)
     yield GaugeMetricFamily(
@@ -224,13 +209,13 @@ def _logs(broker: BrokerView) -> Iterator[Family]:
     def labels_of(log: Log) -> list[str]:
         return [log.topic_partition.topic, str(log.topic_partition.partition)]
 
-    yield from _parts(
+    yield from parts(
         lambda: GaugeMetricFamily(
             "odradek_log_size_bytes", "Bytes of a partition's log", labels=["topic", "partition"]
         ),
         ((labels_of(log), log.size_bytes) for log in logs),
     )
-    yield from _parts(
+    yield from parts(
         lambda: GaugeMetricFamily(
             "odradek_log_end_offset", "End offset of a log", labels=["topic", "partition"]
         ),
@@ -238,7 +223,7 @@ def _logs(broker: BrokerView) -> Iterator[Family]:
     )
 
 
-def _replication(broker: BrokerView) -> Iterator[Family]:
+def _topics(broker: BrokerView) -> Iterator[Family]:
     """R8: per topic; readers sum the topics to get totals."""
     from prometheus_client.core import CounterMetricFamily
 
@@ -246,11 +231,11 @@ def _replication(broker: BrokerView) -> Iterator[Family]:
     topics = list(meters.topics())
     for field, meaning in _TOPIC_COUNTS.items():
         name = f"odradek_topic_{field}"
-        yield from _parts(
+        yield from parts(
             lambda name=name, meaning=meaning: CounterMetricFamily(name, meaning, labels=["topic"]),  # type: ignore[misc]
             (([topic], getattr(meter, field)) for topic, meter in topics),
         )
-    yield from _parts(
+    yield from parts(
         lambda: CounterMetricFamily(
             "odradek_produce_expirations",
             "Acks that did not come in time (P4)",
@@ -267,8 +252,6 @@ def _replication(broker: BrokerView) -> Iterator[Family]:
     ):
         meaning = f"Fetches of a {kind} answered at their deadline"
         yield CounterMetricFamily(f"odradek_{kind}_fetch_expirations", meaning, count)
-    yield CounterMetricFamily("odradek_isr_shrinks", "Replicas taken out of ISRs", meters.isr_shrinks)
-    yield CounterMetricFamily("odradek_isr_expansions", "Replicas let into ISRs", meters.isr_expansions)
 
 
 def _groups(broker: BrokerView) -> Iterator[Family | None]:

@@ -14,7 +14,7 @@ truncated or its start was raised meanwhile, its cleaning is dropped; the next l
 import errno
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -148,13 +148,13 @@ class CleanerHost:
         for cleaning in list(self._running.values()):
             self._abandon(cleaning)
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> Iterator[dict[str, Any]]:
         """Describe each compacted log and what it waits for, the most dirty first."""
         now_ms = self._clock.wall_ms()
         parts = [(log, cleanable_part(log, now_ms)) for log in self._logs.logs() if is_compacted(log)]
         parts.sort(key=lambda each: -each[1].dirty_ratio)
-        return [
-            {
+        for log, part in parts:
+            yield {
                 "partition": str(log.topic_partition),
                 "dirty_ratio": round(part.dirty_ratio, 3),
                 "dirty_bytes": part.dirty_bytes,
@@ -162,8 +162,6 @@ class CleanerHost:
                 "cleaned_offset": part.first_dirty_offset,
                 "waits_for": self._waits_for(log, part),
             }
-            for log, part in parts
-        ]
 
     def _waits_for(self, log: Log, part: Cleanable) -> str:
         cleaning = self._running.get(log.topic_partition)

@@ -11,7 +11,7 @@ CONTROLLER://:9093       (controller.listener.names=CONTROLLER)      not opened,
 
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from odradek.base.errors import SettingError
@@ -64,68 +64,100 @@ def parse_listener(text: str) -> ListenerAddress:
 
 
 def plan_listeners(settings: BrokerSettings) -> ListenerPlan:
-    """Returns the listeners to open and to advertise. Raises SettingError if Kafka would refuse to start."""
-    given = [parse_listener(text) for text in settings.listeners]
-    _refuse_repeated("listeners", given)
-    _refuse_shared_ports(settings, given)
+    """Returns the listeners to open and to advertise.
+
+    Raises SettingError if Kafka would refuse to start; it names everything that is wrong with the listeners.
+    """
+    faults: list[str] = []
+    given = _parsed("listeners", settings.listeners, faults)
+    advertised = _parsed("advertised.listeners", settings.advertised_listeners, faults)
     controllers = {name.upper() for name in settings.controller_listener_names}
     opened = tuple(address for address in given if address.name not in controllers)
-    if not opened:
-        reason = "controller.listener.names names all of listeners" if given else "listeners is empty"
-        raise SettingError(f"there is no listener for clients: {reason}")
-    for address in opened:
-        _refuse_other_protocols(settings, address)
+    if len(given) == len(settings.listeners):  # Else a name or port may be in a text that was not understood.
+        faults += _faults_of_opened(settings, given, opened)
+        faults += _faults_of_names(advertised, opened, controllers)
+    faults += _shared_ports(settings, given)
+    faults += _wildcards(advertised)
+    if len(faults) > 1:
+        listed = "; ".join(f"({number}) {fault}" for number, fault in enumerate(faults, 1))
+        raise SettingError(f"the listeners have {len(faults)} faults: {listed}")
+    if faults:
+        raise SettingError(faults[0])
+    names = {address.name for address in opened}
     return ListenerPlan(
         opened,
-        _advertised(settings, opened, controllers),
+        tuple(address for address in advertised if address.name in names),
         tuple(address.name for address in given if address.name in controllers),
     )
 
 
-def _advertised(
-    settings: BrokerSettings, opened: tuple[ListenerAddress, ...], controllers: set[str]
-) -> tuple[ListenerAddress, ...]:
-    given = [parse_listener(text) for text in settings.advertised_listeners]
-    _refuse_repeated("advertised.listeners", given)
+def _parsed(setting: str, texts: Iterable[str], faults: list[str]) -> list[ListenerAddress]:
+    """The addresses of a setting; what is no address, or has a name again, is added to `faults`."""
+    found = []
+    for text in texts:
+        try:
+            found.append(parse_listener(text))
+        except SettingError as error:
+            faults.append(f"{setting}: {error}")
+    times = Counter(address.name for address in found)
+    faults += [f"{setting} names {name} more than once" for name in times if times[name] > 1]
+    return found
+
+
+def _faults_of_opened(
+    settings: BrokerSettings, given: Sequence[ListenerAddress], opened: Sequence[ListenerAddress]
+) -> Iterator[str]:
+    if not opened:
+        reason = "controller.listener.names names all of listeners" if given else "listeners is empty"
+        yield f"there is no listener for clients: {reason}"
+    entries = (entry.partition(":") for entry in settings.listener_security_protocol_map)
+    protocols = {name.strip().upper(): protocol.strip().upper() for name, _, protocol in entries}
+    for name in dict.fromkeys(address.name for address in opened):
+        protocol = protocols.get(name)
+        if protocol is None:
+            yield f"listener.security.protocol.map does not name the listener {name}"
+        elif protocol != PLAINTEXT:
+            yield f"the listener {name} uses {protocol}; only {PLAINTEXT} is supported yet"
+
+
+def _faults_of_names(
+    advertised: Sequence[ListenerAddress], opened: Sequence[ListenerAddress], controllers: set[str]
+) -> Iterator[str]:
     names = {address.name for address in opened}
-    for address in given:
-        if address.name not in names | controllers:
-            raise SettingError(f"advertised.listeners names {address.name}, which listeners does not")
+    for name in dict.fromkeys(address.name for address in advertised):
+        if name not in names | controllers:
+            yield f"advertised.listeners names {name}, which listeners does not"
+    if advertised and opened and all(address.name in controllers for address in advertised):
+        yield "advertised.listeners names no listener for clients"
+
+
+def _wildcards(advertised: Iterable[ListenerAddress]) -> Iterator[str]:
+    for address in advertised:
         if address.host and address.is_wildcard:
-            raise SettingError(
+            yield (
                 f"advertised.listeners cannot hold {address.host}: clients cannot connect to it; "
-                f"name an address or a host that they can reach"
+                "name an address or a host that they can reach"
             )
-    advertised = tuple(address for address in given if address.name in names)
-    if given and not advertised:
-        raise SettingError("advertised.listeners names no listener for clients")
-    return advertised
 
 
-def _refuse_repeated(setting: str, addresses: Iterable[ListenerAddress]) -> None:
-    for name, times in Counter(address.name for address in addresses).items():
-        if times > 1:
-            raise SettingError(f"{setting} names {name} more than once")
-
-
-def _refuse_shared_ports(settings: BrokerSettings, given: list[ListenerAddress]) -> None:
-    """Raises SettingError if listeners share a port, unless one is IPv4 and the other IPv6, as in Kafka.
+def _shared_ports(settings: BrokerSettings, given: Sequence[ListenerAddress]) -> Iterator[str]:
+    """Listeners share no port, unless one is IPv4 and the other IPv6, as in Kafka.
 
     The admin listener is on loopback; listeners of other addresses may have the same port.
     """
     for place, one in enumerate(given):
         for other in given[:place]:
             if one.port == other.port != 0 and {_family(one), _family(other)} != {4, 16}:
-                raise SettingError(
-                    f"the listeners {other.name} and {one.name} both want port {one.port}: "
+                yield (
+                    f"the listeners {other.name} and {one.name} both use port {one.port}: "
                     "each needs a port of its own, unless one is an IPv4 and the other an IPv6 address"
                 )
     controllers = {name.upper() for name in settings.controller_listener_names}
     admin = ListenerAddress("admin", settings.odradek_admin_host.strip("[]"), settings.odradek_admin_port)
     for one in given:
         if one.name not in controllers and admin.port == one.port > 0 and _overlap(admin, one):
-            raise SettingError(
-                f"the admin listener and the listener {one.name} both want port {one.port}: "
+            yield (
+                f"the admin listener and the listener {one.name} both use port {one.port}: "
                 "give odradek.admin.port (--admin-port) another one"
             )
 
@@ -140,16 +172,6 @@ def _overlap(one: ListenerAddress, other: ListenerAddress) -> bool:
     if one.is_wildcard or other.is_wildcard:
         return {_family(one), _family(other)} != {4, 16}
     return names[0] == names[1]
-
-
-def _refuse_other_protocols(settings: BrokerSettings, address: ListenerAddress) -> None:
-    entries = (entry.partition(":") for entry in settings.listener_security_protocol_map)
-    protocols = {name.strip().upper(): protocol.strip().upper() for name, _, protocol in entries}
-    protocol = protocols.get(address.name)
-    if protocol is None:
-        raise SettingError(f"listener.security.protocol.map does not name the listener {address.name}")
-    if protocol != PLAINTEXT:
-        raise SettingError(f"the listener {address.name} wants {protocol}; only {PLAINTEXT} is served yet")
 
 
 def own_host(

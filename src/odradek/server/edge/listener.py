@@ -119,9 +119,7 @@ class Listeners:
         self._ready = ReadyQueue(call_soon, self._time, spin=self.spin)
         plan = plan_listeners(self._settings())
         for name in plan.for_controllers:
-            _log.warning(
-                "the listener %s is not opened: it is for KRaft controllers, here there are none", name
-            )
+            _log.warning("the listener %s is not opened: only KRaft controllers use it", name)
         for address in plan.opened:
             self.bound.append(replace(address, port=await self._open(address)))
         given = plan.advertised or self.bound

@@ -145,14 +145,14 @@ class FaultRequests:
         if "when" in document:
             rule.when = _when(document)
         if rule.topic is not None and (rule.api_key is None or not names_topics(rule.api_key)):
-            raise FaultRefused("a fault for one topic is for one api whose requests name topics")
+            raise FaultRefused("a fault with a topic needs an api whose requests name topics")
         self._rules.add(rule)
         self._apply()
         return rule.number
 
     def _check_refusal(self, rule: Rule) -> None:
         if rule.api_key is None:
-            raise FaultRefused("an error is for one api")
+            raise FaultRefused("an error needs an api")
         handlers = self._reach.node.handlers
         served = handlers if rule.asker is Asker.CLIENTS else handlers.between_brokers()
         handler = served.get(rule.api_key)
@@ -165,7 +165,9 @@ class FaultRequests:
         except ValueError:
             raise FaultRefused(f"from is one of {', '.join(Asker)}, not {document['from']!r}") from None
         if asker is Asker.BROKERS and not self._reach.has_brokers:
-            raise FaultRefused("no other broker asks this one: it is a cluster of its own")
+            raise FaultRefused(
+                "no other broker sends requests to this one: it is the only broker of its cluster"
+            )
         return asker
 
     def _apply(self) -> None:
@@ -240,7 +242,9 @@ def _number(document: Document, name: str, least: int, most: int) -> int:
 def _api_key(name: str) -> int:
     key = _API_KEYS.get(name)
     if key is None:
-        hint = _closest(name, _API_KEYS) or "names are the protocol's, as Produce, Fetch, JoinGroup"
+        hint = (
+            _closest(name, _API_KEYS) or "names are those of the protocol, such as Produce, Fetch, JoinGroup"
+        )
         raise FaultRefused(f"there is no api {name!r}; {hint}")
     return key
 
@@ -250,10 +254,13 @@ def _code(document: Document) -> ErrorCode:
     try:
         code = ErrorCode[name]
     except KeyError:
-        hint = _closest(name, ErrorCode.__members__) or "names are the protocol's, as NOT_LEADER_OR_FOLLOWER"
+        hint = (
+            _closest(name, ErrorCode.__members__)
+            or "names are those of the protocol, such as NOT_LEADER_OR_FOLLOWER"
+        )
         raise FaultRefused(f"there is no error {name!r}; {hint}") from None
     if code is ErrorCode.NONE:
-        raise FaultRefused("NONE is no error")
+        raise FaultRefused("NONE is not an error")
     return code
 
 

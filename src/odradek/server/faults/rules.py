@@ -20,8 +20,11 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 
-HELPERS_CLIENT_ID: Final = "odradek"
-"""The client id of the tests' own clients, which inspect a broker while rules hold for other clients."""
+HELPERS_CLIENT_ID: Final = "__odradek_test_helper"
+"""The client id of the tests' own clients, which inspect a broker while rules hold for all other clients.
+
+No other client has it by chance; `odradek`, the client id of the command line, is a client like any other.
+"""
 RULES_MAX: Final = 1000
 DELAY_MS_MAX: Final = 3_600_000
 

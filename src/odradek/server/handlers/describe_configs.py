@@ -28,7 +28,7 @@ from odradek.base.settings import (
 )
 from odradek.base.settings.names import broker_setting, name_below_listener
 from odradek.base.topic_names import fault_in_name
-from odradek.metadata.controller.requests import ResourceType
+from odradek.metadata.resources import ResourceType
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore

@@ -104,7 +104,7 @@ def _partition(
         state.leader_epoch,
         list(state.replicas),
         list(state.isr),
-        [],
-        [],
+        list(state.elr),
+        [] if state.last_known_leader == NO_BROKER else [state.last_known_leader],
         core.image.offline_replicas(state),
     )

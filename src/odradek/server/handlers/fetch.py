@@ -8,7 +8,8 @@ from typing import Final, TypeAlias, cast
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, Steps, exhaust
-from odradek.base.ids import NO_OFFSET, NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, TopicPartition
+from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.fetch_request import (
     CONSUMER_ID,
     DEBUGGING_CONSUMER_ID,
@@ -17,7 +18,13 @@ from odradek.replication.fetch_request import (
     Isolation,
     PartitionFetch,
 )
-from odradek.replication.fetch_session import FetchAnswer, FetchContext, SessionKey
+from odradek.replication.fetch_session import (
+    FetchAnswer,
+    IncrementalFetch,
+    SessionKey,
+    SessionlessFetch,
+    SessionOutcomes,
+)
 from odradek.replication.outcomes import FetchOutcome
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
@@ -118,6 +125,8 @@ def _serve(
     if isinstance(session, ErrorCode):
         respond(FetchResponse(error_code=session))
         return None
+    if isinstance(session, IncrementalFetch):
+        return _fetch_news(core, context, params, session, respond)
     if len(session.fetches) > FETCHED_AT_ONCE:
         return _fetch_in_steps(core, context, params, session, respond)
 
@@ -133,16 +142,40 @@ def _serve(
 
 
 def _fetch_in_steps(
-    core: BrokerCore, context: RequestContext, params: FetchParams, session: FetchContext, respond: Respond
+    core: BrokerCore, context: RequestContext, params: FetchParams, fetch: SessionlessFetch, respond: Respond
 ) -> Steps[None]:
     def answered(outcomes: Sequence[FetchOutcome]) -> None:
-        respond(_response(core, context, session.answer(outcomes)))
+        respond(_response(core, context, fetch.answer(outcomes)))
 
-    known = yield from core.replicas.fetch_in_steps(params, session.fetches, answered)
+    known = yield from core.replicas.fetch_in_steps(params, fetch.fetches, answered)
     if isinstance(known, list):
         answered(known)
     else:
         context.client.when_lost(known.abandon)
+
+
+def _fetch_news(
+    core: BrokerCore, context: RequestContext, params: FetchParams, fetch: IncrementalFetch, respond: Respond
+) -> Steps[None] | None:
+    """Fetch in a session: the cost is in what was named and in what has changed, not in its partitions."""
+
+    def answered(outcomes: SessionOutcomes) -> None:
+        response = _response(core, context, fetch.answer(outcomes))
+        respond(response if len(outcomes) > FETCHED_AT_ONCE else exhaust(response))
+
+    def end_with_client(known: SessionOutcomes | DelayedSessionFetch) -> None:
+        if isinstance(known, DelayedSessionFetch):
+            context.client.when_lost(known.abandon)
+        else:
+            answered(known)
+
+    def fetch_in_steps() -> Steps[None]:
+        end_with_client((yield from core.replicas.fetch_news_in_steps(params, fetch.session, answered)))
+
+    if len(fetch.session.news.unread) > FETCHED_AT_ONCE:
+        return fetch_in_steps()
+    end_with_client(core.replicas.fetch_news(params, fetch.session, answered))
+    return None
 
 
 def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
@@ -165,9 +198,11 @@ def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
 
 
 def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) -> FetchParams:
-    replica_id = request.replica_id
+    replica_id, replica_epoch = request.replica_id, NO_BROKER_EPOCH
     if context.api_version >= _FIRST_WITH_REPLICA_STATE:
-        replica_id = CONSUMER_ID if request.replica_state is None else request.replica_state.replica_id
+        replica_id, state = CONSUMER_ID, request.replica_state
+        if state is not None:
+            replica_id, replica_epoch = state.replica_id, state.replica_epoch
     is_follower = replica_id >= 0
     if is_follower:
         isolation = Isolation.LOG_END
@@ -179,12 +214,14 @@ def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) ->
     max_bytes = min(request.max_bytes, core.settings.fetch_max_bytes)
     return FetchParams(
         replica_id=replica_id,
+        replica_epoch=replica_epoch,
         max_wait_ms=core.wait_ms(request.max_wait_ms),
         min_bytes=min(request.min_bytes, max_bytes),
         max_bytes=max_bytes,
         isolation=isolation,
         leader_only=is_follower or not (has_rack or replica_id == DEBUGGING_CONSUMER_ID),
         client=ClientMetadata(request.rack_id, context.client_id or "") if has_rack else None,
+        quota=core.replication_quotas.for_fetch() if is_follower else None,
     )
 
 
@@ -195,7 +232,7 @@ def _add(
 
     A partition that is named twice is read once, as it was named last.
     """
-    name = (core.topic_name(topic.topic_id) or "") if has_ids else topic.topic
+    name = (core.served_topic_name(topic.topic_id) or "") if has_ids else topic.topic
     key = topic.topic_id if has_ids else name
     for part in parts:
         fetches[key, part.partition] = PartitionFetch(

@@ -6,7 +6,7 @@ from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, stepwise
-from odradek.metadata.controller.requests import ResourceType
+from odradek.metadata.resources import ResourceType
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore

@@ -14,7 +14,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, Steps, exhaust
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
-from odradek.records.header import CODEC_MASK, HEADER_BYTES
+from odradek.records.header import ATTRIBUTES_LOW_AT, CODEC_MASK, HEADER_BYTES
 from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
@@ -43,8 +43,6 @@ SERVES: Final = Serves(
 )
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
-_CODEC_AT: Final = 22
-"""The byte of a batch header that holds the codec."""
 _FIRST_WITH_ZSTD: Final = 7
 _FIRST_WITH_LEADERS: Final = 10
 _FIRST_WITH_ABORTABLE: Final = 11
@@ -112,7 +110,7 @@ class _Asked:
         api_version = self._context.api_version
         has_ids = api_version >= _FIRST_WITH_IDS
         has_zstd = api_version >= _FIRST_WITH_ZSTD
-        name = self._core.topic_name(topic.topic_id) if has_ids else topic.name
+        name = self._core.served_topic_name(topic.topic_id) if has_ids else topic.name
         if not goes_on:
             self._topics.append((topic.name, topic.topic_id, []))
         partitions = self._topics[-1][2]
@@ -209,7 +207,7 @@ def refuse(request: ProduceRequest, code: ErrorCode) -> ProduceResponse:
 
 
 def _is_zstd(batches: Buffer) -> bool:
-    return len(batches) >= HEADER_BYTES and batches[_CODEC_AT] & CODEC_MASK == Codec.ZSTD
+    return len(batches) >= HEADER_BYTES and batches[ATTRIBUTES_LOW_AT] & CODEC_MASK == Codec.ZSTD
 
 
 def _explain(part: PartitionProduceResponse, outcome: AppendOutcome) -> None:

@@ -1,30 +1,12 @@
-"""A broker as its cluster's controllers see it: it obeys orders and applies changed settings."""
+"""A broker as its cluster's controllers see it: it obeys their orders."""
 
-import logging
-
-from odradek.base.clock import Clock
-from odradek.base.execution import Slices, Steps
 from odradek.base.ids import BrokerId
-from odradek.base.settings import SettingLayers
-from odradek.metadata.image import (
-    BrokerConfigChanged,
-    BrokerGone,
-    Change,
-    ClusterImage,
-    ClusterNamed,
-    GroupConfigChanged,
-    TopicConfigChanged,
-    TopicDeleted,
-)
+from odradek.metadata.image import BrokerGone, Change, ClusterImage, ClusterNamed, TopicDeleted
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
-from odradek.server.edge.complaints import Complaints
 from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
-from odradek.storage import LogManager
 from odradek.timer import Purgatory
-
-_log = logging.getLogger(__name__)
 
 
 class CommandedBroker:
@@ -33,26 +15,17 @@ class CommandedBroker:
     def __init__(
         self,
         broker_id: BrokerId,
-        layers: SettingLayers,
         image: ClusterImage,
-        logs: LogManager,
         orders: ReceivedOrders,
         controller: ControllerHost,
         topic_purgatory: Purgatory[str],
-        slices: Slices,
-        clock: Clock,
     ) -> None:
         """After each obeyed order, `controller` checks whether the broker has joined."""
         self.broker_id = broker_id
-        self._layers = layers
         self._image = image
-        self._logs = logs
         self._orders = orders
         self._controller = controller
         self._topic_purgatory = topic_purgatory
-        self._slices = slices
-        self._remarks = Complaints(_log, clock, "%d more remarks about changed settings")
-        """Log lines about changed settings, limited in number because clients cause them."""
 
     @property
     def has_joined(self) -> bool:
@@ -81,9 +54,9 @@ class CommandedBroker:
         self._orders.receive(order, done)
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
-        """Apply changed settings; facts about topics and brokers come with UpdateMetadata.
+        """Wake the requests that wait for a deletion (G3) after its last step, or after the loss of a broker.
 
-        Wakes the requests that wait for a deletion (G3) after its last step, or after the loss of a broker.
+        Facts about topics and brokers, and settings, come with UpdateMetadata.
         """
         for change in changes:
             match change:
@@ -92,32 +65,5 @@ class CommandedBroker:
                 case BrokerGone():
                     for topic in list(self._topic_purgatory.watched_keys):
                         self._topic_purgatory.check_and_complete(topic)
-                case ClusterNamed() | GroupConfigChanged():
+                case ClusterNamed():
                     self._image.apply(change)
-                case TopicConfigChanged(topic, overrides):
-                    self._image.apply(change)
-                    self._logs.update_config(topic, self._layers.topic_config(overrides))
-                case BrokerConfigChanged(broker_id):
-                    self._image.apply(change)
-                    if broker_id is None or broker_id == self.broker_id:
-                        self._refresh_settings()
-
-    def _refresh_settings(self) -> None:
-        """Apply the image's broker settings: at once to the broker, in slices to the logs of topics."""
-        layers, image = self._layers, self._image
-        defaults_before = layers.topic_config({})
-        for sentence in layers.let_in_force(image.default_broker_config, image.broker_config(self.broker_id)):
-            self._remarks.say("%s", sentence)
-        if layers.topic_config({}) != defaults_before:
-            self._slices.run(self._update_topics(), _not_updated)
-
-    def _update_topics(self) -> Steps[None]:
-        """Give the logs of every topic the settings that are in force for it at that moment."""
-        for topic in list(self._image.live_topics()):
-            config = self._layers.topic_config(self._image.topic_config(topic.name))
-            self._logs.update_config(topic.name, config)
-            yield
-
-
-def _not_updated(error: Exception) -> None:
-    _log.error("some topics keep the settings that they had: %s", error)

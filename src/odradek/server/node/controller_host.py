@@ -5,7 +5,7 @@ becomes another event, handled after all earlier effects have been carried out:
 
     submit(CreateTopics)      -> event RequestArrived      -> StoreCall
     the session's result      -> event StoreReplied        -> ImageChanged, SendToBroker(us), Respond
-                                                              settings    orders obeyed   its answer
+                                                              deletions   orders obeyed   its answer
     our own obedience         -> event BrokerAnswered      -> nothing more
 """
 
@@ -23,6 +23,7 @@ from odradek.metadata.controller import (
     ControllerEvent,
     Effect,
     Elected,
+    ElectedUncleanly,
     EventFailed,
     ImageChanged,
     RequestArrived,
@@ -34,8 +35,9 @@ from odradek.metadata.controller import (
     TurnCame,
     TurnWanted,
 )
-from odradek.metadata.controller.requests import Answer, ControllerRequest
-from odradek.metadata.image import BrokerGone, BrokerImage, Change
+from odradek.metadata.controller.event_queue import EventQueue
+from odradek.metadata.controller.requests import Answer, ControllerRequest, ResourceOutcomes
+from odradek.metadata.image import BrokerGone, BrokerImage, Change, ClusterImage
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.metadata.store import Fault, Result, SessionEnded, SessionOpened, StoreRefused, StoreReplied
@@ -43,6 +45,7 @@ from odradek.server.node.outgoing_orders import OutgoingOrders
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.received_orders import Obeyed
 from odradek.server.node.store_session import SessionEvent, StoreSession
+from odradek.server.node.unclean_elections import UncleanElections
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +61,7 @@ class Obedient(Protocol):
         """Obey an order after all earlier orders; `obeyed` is called once, with the outcome."""
 
     def take_changes(self, changes: tuple[Change, ...]) -> None:
-        """The cluster's settings changed."""
+        """Changes of the controller's image, of which the broker has no order: deletions that are done."""
 
 
 class ControllerHost:
@@ -88,6 +91,8 @@ class ControllerHost:
             surroundings.timer,
             self._on_answered,
         )
+        self.unclean_elections = UncleanElections(surroundings.defer)
+        """Elections of leaders that may lack acknowledged records."""
         # The callbacks that wait for answers, by the number of the request.
         self._callers: dict[int, Callable[[Answer], None]] = {}
         self._last_request_id = 0
@@ -111,6 +116,16 @@ class ControllerHost:
     def is_active(self) -> bool:
         """Whether this broker is the controller."""
         return self._controller.is_active
+
+    @property
+    def controlled(self) -> ClusterImage | None:
+        """The cluster as this broker controls it, for reading only; None where it is not the controller."""
+        return self._controller.image if self._controller.is_active else None
+
+    @property
+    def events(self) -> EventQueue:
+        """The controller's events that wait."""
+        return self._controller.events
 
     def is_deleting(self, topic: str) -> bool:
         """See `Controller.is_deleting`."""
@@ -185,13 +200,14 @@ class ControllerHost:
             case SendToBroker(broker_id, message_id, message):
                 self._orders.send(broker_id, message_id, message)
             case Respond(request_id, answer):
-                answered = self._callers.pop(request_id)
-                self._defer(lambda: answered(answer))
+                self._respond(self._callers.pop(request_id), answer)
             case ImageChanged(changes):
                 for change in changes:
                     if isinstance(change, BrokerGone):
                         self._orders.forget(change.broker_id)
                 self._commanded.take_changes(changes)
+            case ElectedUncleanly():
+                self.unclean_elections.note(effect)
             case Elected():
                 self._orders.forget_all()
                 _log.info("this broker is the controller")
@@ -200,6 +216,13 @@ class ControllerHost:
                 _log.info("this broker is not the controller any more")
             case EventFailed(event, error):
                 self._on_failed(event, error)
+
+    def _respond(self, answered: Callable[[Answer], None], answer: Answer) -> None:
+        """Answer in a later turn; changed settings are in force on this broker before that (R18)."""
+        if isinstance(answer, ResourceOutcomes):
+            self._orders.after_all(self._broker_id, lambda: answered(answer))
+        else:
+            self._defer(lambda: answered(answer))
 
     @property
     def _commanded(self) -> Obedient:
@@ -224,7 +247,11 @@ class ControllerHost:
         self._take(StoreReplied(call_id, result))
 
     def _on_answered(self, message_id: int, broker_id: BrokerId, outcome: OrderOutcome) -> None:
-        self._take(BrokerAnswered(message_id, broker_id, outcome.partition_errors, outcome.error_code))
+        self._take(
+            BrokerAnswered(
+                message_id, broker_id, outcome.partition_errors, outcome.error_code, outcome.log_ends
+            )
+        )
 
     def _going_on(self, call_id: int) -> Steps[None]:
         """Continue a decision in this turn of the loop while the turn has time, else in a later turn."""

@@ -9,10 +9,9 @@ passed the parts that it uses, or a port where the part behind it is created lat
 
 import logging
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.base.execution import RunSteps, Slices, Steps
+from odradek.base.execution import RunSteps, Slices
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
@@ -20,6 +19,7 @@ from odradek.metadata.image import ClusterImage, Endpoint
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.following import Following
+from odradek.replication.quota import replication_quotas
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
@@ -35,8 +35,11 @@ from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.server.node.record_work import RecordWork
 from odradek.server.node.replica_fetchers import ReplicaFetchers
 from odradek.server.node.replication_effects import ReplicationEffects
+from odradek.server.node.settings_in_force import SettingsInForce
 from odradek.server.node.store_session import StoreSession
 from odradek.server.node.transaction_host import TRANSACTION_KEY_TYPE, TransactionHost
+from odradek.server.node.truncation_settling import TruncationSettling
+from odradek.server.node.unclean_elections import log_cut_records
 from odradek.storage import LogManager
 from odradek.timer import Purgatory
 
@@ -80,22 +83,14 @@ class BrokerCore:
         self._make_storage(surroundings, effects)
         self._make_coordinators(surroundings)
         self.commanded = CommandedBroker(
-            self.broker_id,
-            layers,
-            image,
-            logs,
-            self.received_orders,
-            self.controller,
-            self.topic_purgatory,
-            self.slices,
-            self.clock,
+            self.broker_id, image, self.received_orders, self.controller, self.topic_purgatory
         )
         """This broker as the controllers see it."""
         effects.connect(self.group_flush, self.isr_writer, (self.fetchers, self.groups, self.transactions))
 
     def _make_storage(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
         """Create the replica manager, and the parts that flush logs, write checkpoints and serve fetches."""
-        clock, timer, defer = self.clock, self.timer, self.defer
+        clock, timer, defer, run_steps = self.clock, self.timer, self.defer, _run_steps(self.slices)
         self.replicas = ReplicaManager(
             self.broker_id,
             self.settings,
@@ -105,8 +100,10 @@ class BrokerCore:
             cluster=self.image,
             effects=effects,
             defer=defer,
-            run_steps=_run_steps(self.slices),
+            run_steps=run_steps,
         )
+        self.replication_quotas = replication_quotas(self.broker_id, clock, lambda: self.settings)
+        """F8: what slows down replicas that are out of sync."""
         self.group_flush = GroupFlush(
             self.logs,
             surroundings.background,
@@ -115,13 +112,18 @@ class BrokerCore:
             self.replicas.directory_failed,
         )
         self.checkpoints = Checkpoints(
-            self.logs.checkpoints, surroundings.background, self.replicas.directory_failed
+            self.logs.checkpoints,
+            surroundings.background,
+            _run_steps(self.slices),
+            self.replicas.directory_failed,
         )
         self.fetch_sessions = FetchSessionCache(
             self.settings.max_incremental_fetch_session_cache_slots,
             clock=clock,
             chance=self.chance,
-            name_of=partial(_topic_name, self.image),
+            name_of=self.served_topic_name,
+            events=self.replicas.purgatories.fetch,
+            run_steps=run_steps,
         )
         self.topic_purgatory: Purgatory[str] = Purgatory("Topic", timer, defer=defer)
         """Creations and deletions that wait until this broker sees them done (G3)."""
@@ -132,7 +134,7 @@ class BrokerCore:
         self.store_session = StoreSession(surroundings.store, surroundings.timer)
         """The session with the metadata store; opened when the broker joins."""
         self.isr_writer = IsrWriter(
-            self.store_session, replicas.isr_maintenance, lambda: replicas.controller_epoch
+            self.store_session, replicas.isr_maintenance, lambda: replicas.controller_epoch, self.defer
         )
         """Writes and announces the new ISRs of partitions led here."""
         controller = Controller(_controller_settings(layers), self.clock, self.chance)
@@ -152,9 +154,17 @@ class BrokerCore:
             slices=self.slices,
             log_of=self.logs.get,
         )
+        settling = TruncationSettling(
+            self.logs,
+            self.group_flush,
+            self.checkpoints,
+            _run_steps(self.slices),
+            self.defer,
+            lambda topic_partition: self.fetchers.on_settled(topic_partition),
+        )
         self.fetchers = ReplicaFetchers(
             self.broker_id,
-            Following(replicas, self.logs, self.group_flush.want, self.defer),
+            Following(replicas, self.logs, settling.want, self.defer, log_cut_records),
             surroundings.connect_fetchers,
             settings=lambda: layers.in_force,
             broker_epoch=lambda: host.registered_epoch,
@@ -162,8 +172,13 @@ class BrokerCore:
             slices=self.slices,
             defer=self.defer,
             on_cut=_checkpoint_writer(self.checkpoints, self.slices),
+            quota=self.replication_quotas.follower,
         )
         """Fetches from the leaders of the partitions that this broker follows."""
+        self.settings_in_force = SettingsInForce(
+            self.broker_id, layers, self.image, self.logs, self.slices, self.clock
+        )
+        """Puts the settings that the controller's orders change in force."""
         self.received_orders = ReceivedOrders(
             self.broker_id,
             self.image,
@@ -172,6 +187,7 @@ class BrokerCore:
             self.slices,
             self.defer,
             lambda: host.registered_epoch,
+            settings=self.settings_in_force,
             groups=self.groups,
             transactions=self.transactions,
             fetchers=self.fetchers,
@@ -201,7 +217,15 @@ class BrokerCore:
 
     def topic_name(self, topic_id: TopicId) -> str | None:
         """The name of the topic with this id; None if it is unknown here or the topic is being deleted."""
-        return _topic_name(self.image, topic_id)
+        topic = self.image.topic_by_id(topic_id)
+        return None if topic is None else topic.name
+
+    def served_topic_name(self, topic_id: TopicId) -> str | None:
+        """The name of the topic with this id if its records may be served here; else None.
+
+        A broker may lead a new topic, and its followers fetch by the id, before UpdateMetadata names it here.
+        """
+        return self.topic_name(topic_id) or self.replicas.topic_name(topic_id)
 
     def topic_config(self, topic: str) -> TopicConfig:
         """The settings in force for a topic."""
@@ -230,23 +254,16 @@ class BrokerCore:
         self.commanded.obey(order, obeyed)
 
 
-def _topic_name(image: ClusterImage, topic_id: TopicId) -> str | None:
-    topic = image.topic_by_id(topic_id)
-    return None if topic is None else topic.name
-
-
 def _run_steps(slices: Slices) -> RunSteps:
     return lambda steps: slices.run(steps, _not_done)
 
 
 def _checkpoint_writer(checkpoints: Checkpoints, slices: Slices) -> Callable[[], None]:
-    """X3: returns the callback for logs that were truncated, so that their start or end has changed."""
+    """X3: returns the callback for logs that were truncated: their start may have changed.
 
-    def write() -> Steps[None]:
-        yield from checkpoints.write_recovery_points()
-        yield from checkpoints.write_log_start_offsets()
-
-    return lambda: slices.run(write(), _not_done)
+    Their recovery points are written before anything is appended (X6, `truncation_settling`).
+    """
+    return lambda: slices.run(checkpoints.write_log_start_offsets(), _not_done)
 
 
 def _not_done(error: Exception) -> None:
@@ -262,5 +279,6 @@ def _controller_settings(layers: SettingLayers) -> ControllerSettings:
         default_replication_factor=settings.default_replication_factor,
         delete_topic_enable=settings.delete_topic_enable,
         unclean_leader_election_enable=settings.unclean_leader_election_enable,
+        min_insync_replicas=settings.min_insync_replicas,
         group_bounds=GroupBounds.of(settings),
     )

@@ -50,11 +50,19 @@ class GroupFlush:
             self._busy = True
             self._defer(self._begin)
 
-    def flush_now(self, flushes: list[PendingFlush]) -> None:
-        """Flush these in the background, separately from any group: used for `flush.ms`."""
+    def flush_now(self, flushes: list[PendingFlush], done: Callable[[], None] = lambda: None) -> None:
+        """Flush these in the background, separately from any group: used for `flush.ms`, and for truncations.
+
+        `done` is called afterwards, also if a flush failed, but not if there was none to run.
+        """
+
+        def end(run: _Run) -> None:
+            self._end_run(run)
+            done()
+
         if flushes:
             taken: _Taken = [(self._logs.get(flush.topic_partition), flush) for flush in flushes]
-            self._background.submit(lambda: _run_all(taken), self._end_run, _raise)
+            self._background.submit(lambda: _run_all(taken), end, _raise)
 
     def _begin(self) -> None:
         wanted, self._wanted = self._wanted, {}

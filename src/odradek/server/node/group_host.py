@@ -1,7 +1,7 @@
 """The host of the group coordinator in its broker, and the events that the broker reports to it."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.base.execution import Slices
@@ -84,9 +84,9 @@ class GroupHost(CoordinatorHost["GroupCoordinator"]):
         """The purgatories in which members wait."""
         return () if self._made is None else self._made.purgatories.all()
 
-    def describe(self) -> Sequence[Mapping[str, Any]]:
+    def describe(self) -> Iterator[Mapping[str, Any]]:
         """Describe every group that this broker coordinates, with what the group waits for."""
-        return [] if self._made is None else self._made.describe()
+        return iter(()) if self._made is None else self._made.describe()
 
     def committed(self) -> Iterable[tuple[str, TopicPartition, Offset]]:
         """Every committed offset of the groups coordinated here, with its group."""

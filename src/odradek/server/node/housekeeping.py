@@ -67,6 +67,7 @@ def _schedule_log_tasks(
 
     def apply_retention() -> Steps[None]:
         for retired in (yield from logs.retire(clock.wall_ms())):
+            core.replicas.on_log_start_rose(retired.partition)
             _report_retention(retired)
         core.replicas.notice_failed_directories()
 

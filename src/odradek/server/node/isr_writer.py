@@ -1,8 +1,9 @@
 """Writes the new ISRs of partitions led here, and announces them to the controller (R2, R3, R4).
 
 Each ISR is written on condition of the version that its leader knows, so of two writers one loses and reads
-the stored state. Writes do not wait for each other. The owner lets a partition have one write at a time
-within a leader epoch; a write of an earlier epoch may still be under way, and its outcome is reported too.
+the stored state. Writes do not wait for each other, and those of a turn share a request (`batched_writes`).
+The owner lets a partition have one write at a time within a leader epoch; a write of an earlier epoch may
+still be under way, and its outcome is reported too.
 
     write(change)       SetData on its version
     Written             the leader takes the new version
@@ -14,6 +15,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from odradek.base.execution import Defer
 from odradek.base.ids import TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import PartitionImage
@@ -29,6 +31,7 @@ from odradek.metadata.store import (
     Written,
 )
 from odradek.replication.isr import IsrChange, StoredState
+from odradek.server.node.batched_writes import BatchedWrites
 from odradek.server.node.store_session import SessionEvent, StoreSession
 
 _log = logging.getLogger(__name__)
@@ -56,9 +59,12 @@ class IsrOwner(Protocol):
 class IsrWriter:
     """The ISR writes and announcements of one broker."""
 
-    def __init__(self, session: StoreSession, owner: IsrOwner, controller_epoch: Callable[[], int]) -> None:
+    def __init__(
+        self, session: StoreSession, owner: IsrOwner, controller_epoch: Callable[[], int], defer: Defer
+    ) -> None:
         """`controller_epoch` returns the controller epoch of the order obeyed last."""
         self._session = session
+        self._writes = BatchedWrites(session, defer)
         self._owner = owner
         self._controller_epoch = controller_epoch
         # The changes without an outcome, by identity: a topic that was deleted and created again has the same
@@ -72,9 +78,16 @@ class IsrWriter:
     def write(self, change: IsrChange) -> None:
         """Write one change; the outcome is reported to its owner later."""
         self._in_flight[id(change)] = change
-        state = PartitionImage(change.new_isr, change.new_isr, change.leader_id, change.leader_epoch)
+        state = PartitionImage(
+            change.new_isr,
+            change.new_isr,
+            change.leader_id,
+            change.leader_epoch,
+            elr=change.new_elr,
+            unclean_epoch=change.unclean_epoch,
+        )
         data = codec.encode_state(state, self._controller_epoch())
-        self._session.submit(
+        self._writes.submit(
             SetData(paths.partition_state(*change.topic_partition), data, change.state_version),
             lambda result: self._on_result(change, result),
         )
@@ -95,6 +108,7 @@ class IsrWriter:
             return
         self._unannounced = self._announcing | self._unannounced
         self._announcing = {}
+        self._writes.forget()
         failed, self._in_flight = list(self._in_flight.values()), {}
         for change in failed:
             self._owner.on_failed(change)
@@ -121,7 +135,12 @@ class IsrWriter:
             self._owner.on_failed(change)
             return
         stored = StoredState(
-            state.leader, state.leader_epoch, state.controller_epoch, state.isr, found.stat.version
+            state.leader,
+            state.leader_epoch,
+            state.controller_epoch,
+            state.isr,
+            found.stat.version,
+            state.elr,
         )
         self._owner.on_lost_race(change, stored)
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.base.errors import OdradekError
-from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, BrokerId, TopicPartition
 from odradek.base.settings import SettingLayers
 from odradek.metadata.codec import LogDirsDocument
 from odradek.metadata.image import BrokerImage, ClusterImage, Endpoint
@@ -31,7 +31,7 @@ from odradek.server.node.housekeeping import schedule_housekeeping
 from odradek.server.node.life import Life
 from odradek.server.node.schedule import Schedule
 from odradek.storage import LogManager
-from odradek.storage.expected_logs import NO_BROKER_EPOCH, ExpectedLogs
+from odradek.storage.expected_logs import ExpectedLogs
 from odradek.timer import Purgatory
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ def expected_logs(loaded: ClusterImage, broker_id: BrokerId, last: LogDirsDocume
         [
             named
             for named, (_, partition) in assigned.items()
-            if broker_id in partition.isr and named.topic not in loaded.deleting
+            if named.topic not in loaded.deleting
+            and broker_id in (*partition.isr, *partition.elr, partition.last_known_leader)
         ],
         {named for named, (_, partition) in assigned.items() if partition.leader_epoch == 0},
         () if last is None else last.log_dir_ids,

@@ -38,12 +38,14 @@ TIMEOUT_MS: Final = 30_000
 class _Queue:
     """The orders to one registration of a broker."""
 
-    __slots__ = ("broker_id", "request", "retry", "waiting")
+    __slots__ = ("after", "broker_id", "request", "retry", "waiting")
 
     def __init__(self, broker_id: BrokerId) -> None:
         self.broker_id = broker_id
         # (number, order), the oldest first, which is the one in flight; empty when all are answered.
         self.waiting: deque[tuple[int, BrokerMessage]] = deque()
+        # (number, callback): what is called when the order with that number is answered, or dropped.
+        self.after: deque[tuple[int, Callable[[], None]]] = deque()
         # The first order as a request; None while it is being made.
         self.request: OrderRequest | None = None
         # The timer task that sends the first order again; None while that order is in flight.
@@ -83,11 +85,24 @@ class OutgoingOrders:
         if len(queue.waiting) == 1:
             self._begin(queue)
 
+    def after_all(self, broker_id: BrokerId, then: Callable[[], None]) -> None:
+        """Call `then` in a later turn, once a broker has answered the orders sent so far, or is forgotten."""
+        queue = self._queues.get(broker_id)
+        if queue is None or not queue.waiting:
+            self._defer(then)
+        else:
+            number, _ = queue.waiting[-1]
+            queue.after.append((number, then))
+
     def forget(self, broker_id: BrokerId) -> None:
         """The broker's registration is over: drop its orders, and ignore answers that still arrive."""
         queue = self._queues.pop(broker_id, None)
-        if queue is not None and queue.retry is not None:
+        if queue is None:
+            return
+        if queue.retry is not None:
             queue.retry.cancel()
+        for _, then in queue.after:
+            self._defer(then)
 
     def forget_all(self) -> None:
         """This broker lost or regained the controller role: send no order from before."""
@@ -137,6 +152,9 @@ class OutgoingOrders:
             return
         number, _ = queue.waiting.popleft()
         queue.request = None
+        while queue.after and queue.after[0][0] == number:
+            _, then = queue.after.popleft()
+            self._defer(then)
         if queue.waiting:
             self._begin(queue)
         self._answered(number, queue.broker_id, outcome)

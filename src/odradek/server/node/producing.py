@@ -19,7 +19,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, Later, Slices, Steps, exhaust
 from odradek.base.ids import TopicPartition
-from odradek.records.header import CODEC_MASK, HEADER_BYTES
+from odradek.records.header import ATTRIBUTES_LOW_AT, CODEC_MASK, HEADER_BYTES
 from odradek.replication.append import Batches
 from odradek.replication.outcomes import AppendOutcome, AppendOutcomes
 from odradek.replication.replica_manager import ReplicaManager
@@ -36,8 +36,6 @@ _log = logging.getLogger(__name__)
 
 LIGHT_BYTES_MAX: Final = 4 << 10
 """Uncompressed records of up to this size need no check in steps: there cannot be more than 600 of them."""
-_CODEC_AT: Final = 22
-"""The byte of a batch header that holds the codec."""
 
 
 class Connection(Protocol):
@@ -239,6 +237,8 @@ def is_light(entries: Mapping[TopicPartition, Buffer]) -> bool:
     size_bytes = 0
     for batches in entries.values():
         size_bytes += len(batches)
-        if size_bytes > LIGHT_BYTES_MAX or (len(batches) >= HEADER_BYTES and batches[_CODEC_AT] & CODEC_MASK):
+        if size_bytes > LIGHT_BYTES_MAX:
+            return False
+        if len(batches) >= HEADER_BYTES and batches[ATTRIBUTES_LOW_AT] & CODEC_MASK:
             return False
     return True

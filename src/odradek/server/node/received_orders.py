@@ -26,12 +26,14 @@ from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import (
     BrokerMessage,
     LeaderAndIsr,
+    LogEnd,
     OrderOutcome,
     StopReplica,
     UpdateMetadata,
     changes_from,
 )
 from odradek.metadata.messages_on_wire import TOPICS_PER_PART, OrderRequest, parts_of
+from odradek.metadata.resources import SettingsChanged, change_of, resources_with_overrides
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.timer import Purgatory
@@ -69,6 +71,13 @@ class ImageFollower(RoleFollower, Protocol):
         """Called when the image has every topic: the controller sends all facts before the first role."""
 
 
+class SettingsFollower(Protocol):
+    """What puts changed settings in force."""
+
+    def take(self, change: SettingsChanged) -> None:
+        """Apply a change to the image, and put it in force."""
+
+
 class ReceivedOrders:
     """Queues the orders that this broker has received, and obeys them."""
 
@@ -82,6 +91,7 @@ class ReceivedOrders:
         defer: Defer,
         registered_epoch: Callable[[], int],
         *,
+        settings: SettingsFollower,
         groups: TopicFollower,
         transactions: ImageFollower,
         fetchers: RoleFollower,
@@ -94,6 +104,7 @@ class ReceivedOrders:
         self._slices = slices
         self._defer = defer
         self._registered_epoch = registered_epoch
+        self._settings = settings
         self._groups = groups
         self._transactions = transactions
         self._fetchers = fetchers
@@ -147,6 +158,7 @@ class ReceivedOrders:
             )
             return OrderOutcome(refusal)
         errors: dict[TopicPartition, ErrorCode] = {}
+        log_ends: dict[TopicPartition, LogEnd] = {}
         is_first_news = False
         try:
             for part in parts_of(request):
@@ -158,12 +170,13 @@ class ReceivedOrders:
                     if changes.error_code is not ErrorCode.NONE:
                         return OrderOutcome(changes.error_code)
                     errors.update(changes.partition_errors)
+                    log_ends.update(changes.log_ends)
                 yield
         finally:
             self._log_topics(is_first_news=is_first_news)
             self._tell_of_topics()
         self.has_roles |= isinstance(request, LeaderAndIsrRequest)
-        return OrderOutcome(ErrorCode.NONE, errors)
+        return OrderOutcome(ErrorCode.NONE, errors, log_ends)
 
     def _refusal_of(self, request: OrderRequest) -> ErrorCode:
         obeyed_epoch = max(self._replicas.controller_epoch, self._image.controller_epoch)
@@ -192,18 +205,25 @@ class ReceivedOrders:
         return changes
 
     def _forget_others(self, message: UpdateMetadata) -> Steps[None]:
-        """Forget the topics that were deleted while this broker was not registered and got no orders."""
+        """Forget the topics and overrides deleted while this broker was not registered and got no orders."""
         there_are = frozenset(message.all_topics or ())
         gone = [name for name in self._image.topics if name not in there_are]
         for begin in range(0, len(gone), TOPICS_PER_PART):
             self._update_metadata(replace(message, gone_topics=tuple(gone[begin : begin + TOPICS_PER_PART])))
+            yield
+        configured = frozenset(message.all_configured)
+        for resource in [one for one in resources_with_overrides(self._image) if one not in configured]:
+            self._settings.take(change_of(resource, {}))
             yield
 
     def _update_metadata(self, message: UpdateMetadata) -> None:
         named = [*(topic.name for topic in message.topics), *message.gone_topics]
         shapes_before = [self._shape(name) for name in named]
         for change in changes_from(message, self._image):
-            self._image.apply(change)
+            if isinstance(change, SettingsChanged):
+                self._settings.take(change)
+            else:
+                self._image.apply(change)
         if self._image.is_live(self._broker_id):
             self.acknowledged_epoch = max(self.acknowledged_epoch, message.broker_epoch)
         for name in named:

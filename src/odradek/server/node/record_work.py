@@ -20,10 +20,12 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, TypeVar
 
 from odradek.base.execution import Background, Later, Slices, Steps
+from odradek.records.compression import discard
 from odradek.records.framing import DECOMPRESSED_USUAL_BYTES_MAX
 from odradek.records.work import Away, RecordSteps
 
@@ -128,6 +130,8 @@ class RecordWork:
             row.waiting = deque(one for one in row.waiting if one[0] is not job)
         job.work.close()
         if job is not self._away:  # else it is freed when its call returns, which holds the memory until then
+            given, job.given = job.given, None
+            self._discard(given)
             self._free(job)
 
     @property
@@ -223,12 +227,23 @@ class RecordWork:
 
     def _returned(self, job: RecordJob, result: object, error: Exception | None) -> None:
         self._away = None
-        job.given, job.error = result, error
+        if job.is_over:
+            self._discard(result)
+        else:
+            job.given, job.error = result, error
+            self._make_ready(job)
         if job.is_over or error is not None:
             self._free(job)
-        if not job.is_over:
-            self._make_ready(job)
         self._next_call()
+
+    def _discard(self, result: object) -> None:
+        """Free what an abandoned job was given: the job refers to itself, so it is collected late."""
+        if isinstance(result, memoryview):
+            self._background.submit(partial(discard, result), _nothing, _unforeseen)
+
+
+def _nothing(_: None) -> None:
+    """Called when memory was freed."""
 
 
 def _unforeseen(error: Exception) -> None:

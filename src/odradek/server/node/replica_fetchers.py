@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer, Slices, Steps
-from odradek.base.ids import BrokerId
+from odradek.base.ids import BrokerId, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.replication.fetcher import (
     Ask,
@@ -31,6 +31,7 @@ from odradek.replication.fetcher import (
     Note,
     NoteKind,
 )
+from odradek.replication.replication_ports import ReplicationQuota
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.edge.complaints import Complaints
 from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
@@ -59,10 +60,11 @@ class ReplicaFetchers:
         slices: Slices,
         defer: Defer,
         on_cut: Callable[[], None],
+        quota: ReplicationQuota,
     ) -> None:
         """`connect` makes a `Peers` with connections of its own; `on_cut` is called after truncations (X3).
 
-        `broker_epoch` returns the epoch of this broker's registration.
+        `broker_epoch` returns the epoch of this broker's registration; `quota` is the follower's (F8).
         """
         self._broker_id = broker_id
         self._logs = logs
@@ -79,6 +81,7 @@ class ReplicaFetchers:
             lambda: settings().num_replica_fetchers,
             lambda: settings().replica_fetch_backoff_ms,
             self._note,
+            quota,
         )
         """The fetchers, with the partitions that they follow and the offsets that they have reached."""
         self.noted: Counter[NoteKind] = Counter()
@@ -112,6 +115,12 @@ class ReplicaFetchers:
             )
             if fetcher is not None:
                 self._let_ask(fetcher)
+
+    def on_settled(self, topic_partition: TopicPartition) -> None:
+        """X6: called when the truncation of a followed partition is on disk."""
+        fetcher = self.manager.on_settled(topic_partition)
+        if fetcher is not None:
+            self._let_ask(fetcher)
 
     def resign_lost(self) -> None:
         """A log directory went offline: no longer follow the partitions that were in it."""

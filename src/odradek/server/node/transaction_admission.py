@@ -27,15 +27,13 @@ from odradek.base.errors import LogError
 from odradek.base.execution import ITEMS_PER_STEP, Later, Steps
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
-from odradek.records.header import HEADER_BYTES, TRANSACTIONAL_BIT, read_header
+from odradek.records.header import ATTRIBUTES_LOW_AT, HEADER_BYTES, TRANSACTIONAL_BIT, read_header
 from odradek.replication.append import Batches
 from odradek.storage.producer_state import ProducerStates
 
 PartitionErrors: TypeAlias = Mapping[TopicPartition, ErrorCode]
 """The partitions that must not be written to, with their errors."""
 
-_ATTRIBUTES_LOW_AT: Final = 22
-"""The byte of a batch header that holds the transactional bit."""
 _PASSING: Final = frozenset(
     {
         ErrorCode.NETWORK_EXCEPTION,
@@ -61,7 +59,7 @@ class Ability(IntEnum):
 
 def is_transactional(batches: Buffer) -> bool:
     """Whether the first batch says that it is part of a transaction."""
-    return len(batches) >= HEADER_BYTES and batches[_ATTRIBUTES_LOW_AT] & TRANSACTIONAL_BIT != 0
+    return len(batches) >= HEADER_BYTES and batches[ATTRIBUTES_LOW_AT] & TRANSACTIONAL_BIT != 0
 
 
 class ProducersLog(Protocol):

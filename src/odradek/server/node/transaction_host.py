@@ -93,10 +93,10 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         """Called when the image has every topic of the cluster."""
         self._knows_topics = True
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self) -> Iterator[dict[str, Any]]:
         """Describe every transactional id that this broker coordinates, with what it waits for."""
         if self._made is None:
-            return []
+            return iter(())
         from odradek.coordinator.transactions.inspection import describe_transactions
 
         return describe_transactions(self._made.store, self._surroundings.clock.wall_ms())

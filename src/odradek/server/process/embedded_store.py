@@ -31,8 +31,8 @@ def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> S
     if stored is not None and engine.cluster_id() is None:
         engine.close()
         raise DataDirectoryError(
-            f"{', '.join(settings.log_dirs)} belongs to cluster {stored}, and the metadata file {file} has"
-            " lost its content: put a backup of it in its place"
+            f"{', '.join(settings.log_dirs)} belongs to cluster {stored}, but the metadata file {file} is"
+            " empty: restore it from a backup"
         )
     return engine
 
@@ -51,7 +51,7 @@ def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
     if not file.exists():
         raise DataDirectoryError(
             f"{directories} belongs to cluster {stored}, whose metadata file {file} does not exist"
-            f" (what Apache Kafka left is taken over by: odradek import {' '.join(settings.log_dirs)})"
+            f" (to take over a directory of Apache Kafka: odradek import {' '.join(settings.log_dirs)})"
         )
     named = peek_cluster_id(file)
     if named is not None and named != stored:

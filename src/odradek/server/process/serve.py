@@ -21,6 +21,7 @@ from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.log_lines import LogOptions, log_to
+from odradek.server.process.malloc_arenas import share_one_arena
 from odradek.server.process.shell import Shell
 from odradek.storage import FileSystem
 
@@ -63,6 +64,7 @@ def serve(
     gc.freeze()  # the modules
     gc.enable()
     raise_limit()
+    share_one_arena()
     log_to(sys.stderr, log)
     for warning in layers.warnings():
         _log.warning("%s", warning)
@@ -99,7 +101,10 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
                 ended.set_result(_Ending("the standard input has ended"))
 
     if until_eof:
-        loop.add_reader(_STANDARD_INPUT, on_input)
+        try:
+            loop.add_reader(_STANDARD_INPUT, on_input)
+        except (OSError, ValueError) as error:  # A file, /dev/null, or nothing: its end cannot be waited for.
+            raise SettingError("--until-eof needs a pipe or a terminal as its standard input") from error
     for number in STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored: keep that
             loop.add_signal_handler(number, on_signal, number)

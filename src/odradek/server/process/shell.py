@@ -95,7 +95,7 @@ class Shell:
 
     def faults(self, node: Node) -> "FaultRequests":
         """Carries out requests about faults on this shell's node, if `takes_faults` was given."""
-        assert self.takes_faults, "this broker was not started for tests"
+        assert self.takes_faults, "faults can be set only on a broker that was started for tests"
         if self._faults is None:
             from odradek.server.faults.documents import FaultRequests, Reach
 

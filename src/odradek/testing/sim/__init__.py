@@ -12,6 +12,7 @@
 - `links`: the network: the connections, and their faults.
 - `streams`: one connection as bytes in transit; it replaces a socket.
 - `client`: the opener's side of a connection, a client's or a broker's.
+- `observer`: the port of who watches a world; `history` records what happens in it.
 - `listener`: the connections of one life, and the routing of their requests.
 """
 

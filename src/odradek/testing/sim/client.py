@@ -96,6 +96,11 @@ class SimConnection:
         return self._owner.is_alive
 
     @property
+    def has_room(self) -> bool:
+        """See `Opener.has_room`: always."""
+        return True
+
+    @property
     def is_closed(self) -> bool:
         """Whether it has ended, as far as its owner knows."""
         return not self._pipeline.is_open
@@ -162,6 +167,12 @@ class SimConnection:
         self._deliver(self._pipeline.lost(reason))
 
     # --- the network's side
+
+    def on_open(self) -> None:
+        """See `Opener.on_open`; never called: it begins with a request."""
+
+    def on_taken(self, count: int) -> None:
+        """See `Opener.on_taken`."""
 
     def on_bytes(self, data: bytes) -> None:
         """See `Opener.on_bytes`."""

@@ -34,6 +34,8 @@ class DiskHandle:
         self._disk = disk
         self._record = record
         self._is_closed = False
+        self.on_truncation: Callable[[str], None] = lambda path: None
+        """Called with the path when a file is about to be truncated: faults strike there."""
         # How many more operations are done, and the callback after them; None without a limit.
         self._left: tuple[int, Callable[[], None]] | None = None
 
@@ -162,6 +164,7 @@ class _HeldFile:
     def truncate(self, size_bytes: int) -> None:
         """See `File.truncate`."""
         self._handle.operate("truncate", self.path, size_bytes)
+        self._handle.on_truncation(self.path)
         if size_bytes > self._file.size_bytes():
             self._handle.check_room(self.path)
         self._file.truncate(size_bytes)

@@ -7,11 +7,12 @@ node.faults.slow_disk(0.1)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from odradek.server.faults.documents import FaultRequests, Reach
 from odradek.testing.faults import Faults
+from odradek.testing.sim.observer import Fault, FaultKind
 
 if TYPE_CHECKING:
     from odradek.testing.sim.node import SimNode
@@ -33,4 +34,18 @@ def faults_of(node: SimNode) -> Faults:
             node.advance(LOOK_EVERY_MS)
         return True
 
-    return Faults(FaultRequests(reach).carry_out, wait)
+    requests = FaultRequests(reach)
+
+    def carry_out(document: Mapping[str, Any]) -> object:
+        answer = requests.carry_out(document)
+        if document["fault"] != "list":
+            node.world.note_fault(Fault(FaultKind.SET, node.broker_id, detail=_words(document)))
+        return answer
+
+    return Faults(carry_out, wait)
+
+
+def _words(document: Mapping[str, Any]) -> str:
+    """A request about faults: "error: api Produce, error NOT_LEADER_OR_FOLLOWER"."""
+    given = ", ".join(f"{name} {value}" for name, value in document.items() if name != "fault")
+    return f"{document['fault']}: {given}" if given else str(document["fault"])

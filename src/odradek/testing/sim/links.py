@@ -3,6 +3,7 @@
     world.cut(1, 2)             nothing passes between 1 and 2; with `one_way`, nothing from 1 to 2
     world.isolate(1)            nothing passes to or from 1, but to the metadata store
     world.heal()                everything passes again; held bytes are delivered in order
+    world.links.mend(1, 2)      between 1 and 2 everything passes again, at once (`rejoin`: isolated places)
     world.links.slow(1, 2, ms)  what 1 sends to 2 takes so long
     world.links.drop(1, 2)      the connections that 1 opened to 2 end, with all that is on its way in them
 
@@ -23,6 +24,7 @@ from odradek.net.request_pipeline import Answer, ConnectionFailed, Outcome, deco
 from odradek.server.node.peers import OnPeerOutcome, PeerOutcome, PeerRequest
 from odradek.testing.sim.client import SimConnection
 from odradek.testing.sim.listener import BROKERS
+from odradek.testing.sim.observer import Fault, FaultKind
 from odradek.testing.sim.streams import Place, Server, Stream
 from odradek.wire.apis import APIS
 
@@ -47,6 +49,8 @@ class Links:
         self._delays_ms: dict[tuple[Place, Place], int] = {}
         # Connections of which something may still come, in the order of opening.
         self._streams: list[Stream] = []
+        # Those of which something is on its way, or was a moment ago (the values mean nothing).
+        self._busy: dict[Stream, None] = {}
         self.delivered: list[tuple[Place, Place, bytes]] = []
         """Every request between brokers that has arrived: from, to, and its frame."""
 
@@ -61,23 +65,40 @@ class Links:
         self._cuts[a, b] = None
         if not one_way:
             self._cuts[b, a] = None
+        self._world.note_fault(Fault(FaultKind.CUT_ONE_WAY if one_way else FaultKind.CUT, a, b))
 
     def isolate(self, place: Place) -> None:
         """Let nothing pass to or from a place, wherever it is from or to."""
         self._isolated[place] = None
+        self._world.note_fault(Fault(FaultKind.ISOLATED, place))
 
     def heal(self) -> None:
         """End all cuts, isolations and delays."""
         self._cuts.clear()
         self._isolated.clear()
         self._delays_ms.clear()
+        self._world.note_fault(Fault(FaultKind.HEALED))
+
+    def mend(self, a: Place, b: Place) -> None:
+        """End what was cut and slowed between a and b, in both directions."""
+        for way in ((a, b), (b, a)):
+            self._cuts.pop(way, None)
+            self._delays_ms.pop(way, None)
+        self._world.note_fault(Fault(FaultKind.MENDED, a, b))
+
+    def rejoin(self, place: Place) -> None:
+        """End the isolation of a place."""
+        self._isolated.pop(place, None)
+        self._world.note_fault(Fault(FaultKind.REJOINED, place))
 
     def slow(self, a: Place, b: Place, delay_ms: int) -> None:
         """Let what a sends to b from now on take that long."""
         self._delays_ms[a, b] = delay_ms
+        self._world.note_fault(Fault(FaultKind.SLOWED, a, b, f"{delay_ms} ms"))
 
     def drop(self, a: Place, b: Place) -> None:
         """End the connections that a has opened to b."""
+        self._world.note_fault(Fault(FaultKind.DROPPED, a, b))
         for stream in self._streams:
             if stream.between == (a, b):
                 stream.drop()
@@ -89,8 +110,12 @@ class Links:
         return self._world.clock.monotonic_ms()
 
     def is_cut(self, a: Place, b: Place) -> bool:
-        """See `Network.is_cut`."""
-        return (a, b) in self._cuts or a in self._isolated or b in self._isolated
+        """See `Network.is_cut`; nothing reaches a process that stands still, either."""
+        return (a, b) in self._cuts or a in self._isolated or b in self._isolated or self._is_paused(b)
+
+    def _is_paused(self, place: Place) -> bool:
+        node = self._world.nodes.get(place) if isinstance(place, BrokerId) else None
+        return node is not None and node.is_paused
 
     def due_ms(self, a: Place, b: Place) -> int:
         """See `Network.due_ms`."""
@@ -106,9 +131,24 @@ class Links:
         if isinstance(a, BrokerId):
             self.delivered.append((a, b, frame))
 
+    def on_delivered(self, stream: Stream, data: bytes, *, to_server: bool) -> None:
+        """See `Network.on_delivered`."""
+        if self._world.observer is not None:
+            self._world.observer.on_delivered(stream, data, to_server=to_server)
+
+    def on_ended(self, stream: Stream, reason: str) -> None:
+        """See `Network.on_ended`."""
+        if self._world.observer is not None:
+            self._world.observer.on_ended(stream, reason)
+
     def add(self, stream: Stream) -> None:
         """A connection was made."""
+        self._streams = [one for one in self._streams if not one.is_over]
         self._streams.append(stream)
+
+    def note_busy(self, stream: Stream) -> None:
+        """See `Network.note_busy`."""
+        self._busy[stream] = None
 
     def end_life(self, node: SimNode, power_is_lost: Chance | None) -> None:
         """Called when a process has ended; on a power loss some of the machine's unsent bytes are lost."""
@@ -126,12 +166,17 @@ class Links:
 
     def steps(self) -> list[Callable[[], None]]:
         """The deliveries that can happen now: the first of each direction of each connection."""
-        self._streams = [one for one in self._streams if not one.is_over]
-        return [step for stream in self._streams for step in stream.steps()]
+        found: list[Callable[[], None]] = []
+        for stream in tuple(self._busy):
+            if stream.is_idle:
+                del self._busy[stream]
+            else:
+                found.extend(stream.steps())
+        return found
 
     def next_ms(self) -> int | None:
         """When the next delivery that takes time is due; None when there is none."""
-        found = [due_ms for stream in self._streams for due_ms in stream.waiting_ms()]
+        found = [due_ms for stream in self._busy for due_ms in stream.waiting_ms()]
         return min(found, default=None)
 
 

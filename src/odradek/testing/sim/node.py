@@ -6,7 +6,7 @@
     over        stopped, killed, or not started: it has no more steps
 
 A life can be killed between any two steps, also of its start and its stop, and, with `kill_within`, between
-two two disk operations of one step.
+two disk operations of one step.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
 from odradek.testing.sim.faults import faults_of
 from odradek.testing.sim.listener import BROKERS, CLIENTS, SimListeners
+from odradek.testing.sim.observer import Fault, FaultKind
 from odradek.testing.sim.staging import Staging
 from odradek.testing.sim.threads import SimThreads
 from odradek.timer import Timer
@@ -113,6 +114,7 @@ class SimNode:
         """Why the node could not go on."""
         self.is_over = False
         """Whether it has stopped, was killed or did not start."""
+        self._is_paused = False
         self._sessions = [self.session]
         # The node, once its logs are open.
         self._node: Node | None = None
@@ -147,6 +149,7 @@ class SimNode:
             stalls=LoopStalls(lambda: 0, self.clock),
             on_finding=self.findings.append,
             on_failure=self.failures.append,
+            boot_id=self.world.boot_id(self.broker_id),
         )
 
     @property
@@ -159,6 +162,11 @@ class SimNode:
         """The node, once its logs are open."""
         assert self._node is not None, f"broker {self.broker_id} has not opened its logs: {self.stage}"
         return self._node
+
+    @property
+    def has_opened(self) -> bool:
+        """Whether its logs are open, or were when it ended."""
+        return self._node is not None
 
     @property
     def core(self) -> BrokerCore:
@@ -226,15 +234,34 @@ class SimNode:
     def _end(self, *, power_is_lost: bool = False) -> None:
         """End the process: its pending work has no effect any more."""
         self.is_over = True
+        self.is_paused = False
         self.life.end()
         self.world.links.end_life(self, self.world.chance if power_is_lost else None)
         self.files.close()
 
     # --- what happens next
 
+    @property
+    def is_running(self) -> bool:
+        """Whether its process lives and does not stand still."""
+        return not (self.is_over or self._is_paused)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether its process stands still: it takes no step, and nothing reaches it."""
+        return self._is_paused
+
+    @is_paused.setter
+    def is_paused(self, is_paused: bool) -> None:
+        self._is_paused = is_paused
+        for session in self._sessions:
+            session.is_held = is_paused
+
     def steps(self) -> list[Callable[[], None]]:
         """What may happen to this life next: a turn, timers, a call of a thread, a delivery."""
         found: list[Callable[[], None]] = []
+        if self._is_paused:
+            return found
         if self.is_alive:
             found.extend(self.staging.steps())
         if self.turns.waiting:
@@ -286,6 +313,8 @@ class SimNode:
     def _die(self, *, power_is_lost: bool = False) -> None:
         assert self.is_alive, f"broker {self.broker_id} is dead already"
         self.world.record(f"{self.broker_id} killed")
+        kind = FaultKind.POWER_LOST if power_is_lost else FaultKind.KILLED
+        self.world.note_fault(Fault(kind, self.broker_id))
         self._end(power_is_lost=power_is_lost)
         self.staging.drop()
         self.disk.kill()
@@ -300,6 +329,7 @@ class SimNode:
         """Die, and lose a part, chosen by the seed, of what was not synced and not sent."""
         self._die(power_is_lost=True)
         self.disk.crash(self.world.chance)
+        self.world.note_reboot(self.broker_id)
 
     def lose_power_within(self, operations: int) -> None:
         """Lose power after this many more disk operations, in the middle of the work then under way."""

@@ -16,6 +16,8 @@ separates the two places, and the receiver reads. The end of a connection arrive
     a power cut                    of what the machine had sent some arrives, by chance
     reset, abort                   what is on its way is lost; the end arrives
 
+An opener that wants to know when the connection is accepted calls `connect` before it sends.
+
 As with a socket, a broker that has stopped reading notices the end only when it writes.
 """
 
@@ -44,6 +46,13 @@ class End:
     """A side of the connection has ended; comes behind what that side sent before."""
 
     reason: str
+    is_reset: bool = False
+    """Whether the side ended it without regard to what was on its way."""
+
+
+@value
+class Opened:
+    """To the server: the opener wants to know when it is accepted. To the opener: it is."""
 
 
 class Opener(Protocol):
@@ -53,8 +62,18 @@ class Opener(Protocol):
     def is_alive(self) -> bool:
         """Whether it can take anything."""
 
+    @property
+    def has_room(self) -> bool:
+        """Whether it takes bytes now; until then they wait."""
+
+    def on_open(self) -> None:
+        """The server has accepted the connection, and `Stream.connect` was called."""
+
     def on_bytes(self, data: bytes) -> None:
         """Bytes have come."""
+
+    def on_taken(self, count: int) -> None:
+        """The server has taken so many of the bytes sent."""
 
     def on_end(self, reason: str) -> None:
         """The connection has ended, and not by `Stream.close` or `Stream.reset`."""
@@ -98,6 +117,15 @@ class Network(Protocol):
     def on_frame(self, a: Place, b: Place, frame: bytes) -> None:
         """Called when a request of a has arrived at b."""
 
+    def note_busy(self, stream: Stream) -> None:
+        """Called when something of a connection is on its way."""
+
+    def on_delivered(self, stream: Stream, data: bytes, *, to_server: bool) -> None:
+        """See `Observer.on_delivered`."""
+
+    def on_ended(self, stream: Stream, reason: str) -> None:
+        """See `Observer.on_ended`."""
+
 
 class Stream:
     """A connection; made when its opener first sends, accepted when that arrives."""
@@ -119,10 +147,12 @@ class Stream:
         """None before the server has accepted the connection."""
         self.is_open = True
         """Whether the opener has neither ended it nor learned of its end."""
+        self.was_reset = False
+        """Whether the end that the opener has learned of was a reset."""
         self._network = network
         # On their way, with the time at which they may arrive.
-        self._to_server: deque[tuple[int, bytes | End]] = deque()
-        self._to_opener: deque[tuple[int, bytes | End]] = deque()
+        self._to_server: deque[tuple[int, bytes | Opened | End]] = deque()
+        self._to_opener: deque[tuple[int, bytes | Opened | End]] = deque()
 
     @property
     def bytes_out(self) -> int:
@@ -130,6 +160,10 @@ class Stream:
         return 0 if self.server_side is None else self.server_side.connection.bytes_out
 
     # --- the opener's side
+
+    def connect(self) -> None:
+        """Begin the connection without sending; `Opener.on_open` or `Opener.on_end` follows."""
+        self._put_to_server(Opened())
 
     def send(self, data: bytes) -> None:
         """Send the bytes of one request."""
@@ -139,7 +173,7 @@ class Stream:
     def close(self) -> None:
         """End it; what was sent still arrives."""
         if self.is_open:
-            self.is_open = False
+            self._end("closed by its opener")
             self._put_to_server(End("closed by the other side"))
 
     def reset(self) -> None:
@@ -154,8 +188,8 @@ class Stream:
         """End it in the network: bytes in transit are lost, and both sides are notified of the end."""
         self._to_server.clear()
         self._to_opener.clear()
-        self._put_to_server(End("reset on the way"))
-        self._put_to_opener(End("reset on the way"))
+        self._put_to_server(End("reset on the way", is_reset=True))
+        self._put_to_opener(End("reset on the way", is_reset=True))
 
     def lose(self) -> None:
         """Drop it, and let both sides notice before any other step."""
@@ -164,7 +198,7 @@ class Stream:
         if self.server_side is not None:
             self.server_side.lose()
         if self.is_open and self.opener.is_alive:
-            self.is_open = False
+            self._end("lost", is_reset=True)
             self.opener.on_end("lost")
 
     def lose_some(self, of: Place, chance: Chance) -> None:
@@ -186,6 +220,11 @@ class Stream:
         return not is_heard and (self.server_side is None or self.server_side.is_over)
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it is on its way."""
+        return not (self._to_server or self._to_opener)
+
+    @property
     def has_sent(self) -> bool:
         """Whether something of the opener is on its way."""
         return bool(self._to_server)
@@ -194,7 +233,9 @@ class Stream:
         """What may arrive now: the first of each direction."""
         found: list[Callable[[], None]] = []
         if self._to_opener and self._may_pass(self._to_opener[0][0], *reversed(self.between)):
-            found.append(self.reach_opener)
+            is_heard = self.is_open and self.opener.is_alive
+            if self.opener.has_room or not is_heard:
+                found.append(self.reach_opener)
         if self._to_server and self._may_pass(self._to_server[0][0], *self.between):
             side = self.server_side
             if side is None or side.is_over or side.is_reading:
@@ -215,9 +256,13 @@ class Stream:
         _, data = self._to_server.popleft()
         if isinstance(data, End):
             side.on_end()
+        elif isinstance(data, Opened):
+            self._put_to_opener(data)
         else:
             self._network.on_frame(*self.between, data[LENGTH_BYTES:])
+            self._network.on_delivered(self, data, to_server=True)
             side.on_bytes(data)
+            self.opener.on_taken(len(data))
 
     def reach_opener(self) -> None:
         """Deliver the oldest bytes in transit to the opener."""
@@ -228,12 +273,19 @@ class Stream:
             return
         _, data = self._to_opener.popleft()
         if isinstance(data, End):
-            self.is_open = False
+            self._end(data.reason, is_reset=data.is_reset)
             self.opener.on_end(data.reason)
+        elif isinstance(data, Opened):
+            self.opener.on_open()
         else:
+            self._network.on_delivered(self, data, to_server=False)
             if self.server_side is not None:
                 self.server_side.on_taken(len(data))
             self.opener.on_bytes(data)
+
+    def _end(self, reason: str, *, is_reset: bool = False) -> None:
+        self.is_open, self.was_reset = False, is_reset
+        self._network.on_ended(self, reason)
 
     def _may_pass(self, due_ms: int, a: Place, b: Place) -> bool:
         return due_ms <= self._network.now_ms() and not self._network.is_cut(a, b)
@@ -244,7 +296,7 @@ class Stream:
         if isinstance(self._to_server[0][1], End):
             return None
         if server is None or not server.admits(self.listener):
-            self._put_to_opener(End("connection refused"))
+            self._put_to_opener(End("connection refused", is_reset=True))
             return None
         self.server_side = side = ServerSide(self, server)
         side.accept()
@@ -260,14 +312,16 @@ class Stream:
         """Send the end to the opener, after the written bytes; a reset drops those in transit first."""
         if is_reset:
             self._to_opener.clear()
-        self._put_to_opener(End(reason))
+        self._put_to_opener(End(reason, is_reset))
 
-    def _put_to_opener(self, data: bytes | End) -> None:
+    def _put_to_opener(self, data: bytes | Opened | End) -> None:
         opener_place, server_place = self.between
         self._to_opener.append((self._network.due_ms(server_place, opener_place), data))
+        self._network.note_busy(self)
 
-    def _put_to_server(self, data: bytes | End) -> None:
+    def _put_to_server(self, data: bytes | Opened | End) -> None:
         self._to_server.append((self._network.due_ms(*self.between), data))
+        self._network.note_busy(self)
 
 
 class ServerSide:

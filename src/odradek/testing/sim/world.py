@@ -9,6 +9,7 @@
     world.cut(1, 2), world.isolate(3)           the network (`links`)
     world.cut_store(1), world.expire_session(1), world.lose_store_answer(1, executed=True)
     world.jump_clock(2, -3_600_000)             a machine's wall clock is set
+    world.pause(2), world.resume(2)             a process stands still, as by SIGSTOP
     world.nodes[1].faults.full_disk()           one broker's requests, connections, disk (`faults`)
 
 A step is the smallest unit of the simulation: one turn of one node's loop, one advance of its timers, a call
@@ -21,6 +22,7 @@ another interleaving; `trace` holds the history as text.
 
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
 from crc32c import crc32c
 
@@ -35,7 +37,18 @@ from odradek.testing.sim.clocks import MachineClock
 from odradek.testing.sim.disk import Died
 from odradek.testing.sim.links import Links
 from odradek.testing.sim.node import SimNode
+from odradek.testing.sim.observer import Fault, FaultKind, Observer
 from odradek.testing.sim.streams import Place
+
+
+class Actor(Protocol):
+    """Something in the world that is no broker: its clients, for example."""
+
+    def steps(self) -> list[Callable[[], None]]:
+        """The steps that can happen next, in an order that depends only on history."""
+
+    def next_ms(self) -> int | None:
+        """When time by itself makes a step possible; None if it does not."""
 
 
 class World:
@@ -55,6 +68,8 @@ class World:
         """
         self.trace: list[str] | None = [] if is_traced else None
         """Every step, stage, frame, answer and operation of a disk, in order; the same for the same seed."""
+        self.observer: Observer | None = None
+        """Who watches this world; it changes nothing."""
         self.chance = SeededChance(seed)
         self.clock = ManualClock()
         self.store = MemoryStore(limits)
@@ -63,12 +78,16 @@ class World:
         # Disks and clocks outlive their brokers.
         self._disks: dict[BrokerId, MemoryFileSystem] = {}
         self._clocks: dict[BrokerId, MachineClock] = {}
+        # How often each machine has lost its power.
+        self._reboots: dict[BrokerId, int] = {}
         # The sessions of each broker with the store, of all its lives.
         self._sessions: dict[BrokerId, list[MemorySession]] = {}
         # Between these and the store nothing passes (the values mean nothing).
         self._cut_from_store: dict[BrokerId, None] = {}
         self.links = Links(self)
         """The network between the nodes."""
+        self.actors: list[Actor] = []
+        """What else lives in the world."""
         for broker_id in range(1, brokers + 1):
             self.node(broker_id)
 
@@ -101,13 +120,24 @@ class World:
         """See `SimNode.stop`."""
         self.nodes[broker_id].stop()
 
+    def pause(self, broker_id: BrokerId) -> None:
+        """Let a broker's process stand still, as by SIGSTOP, until `resume`; the world goes on around it."""
+        self.nodes[broker_id].is_paused = True
+        self.note_fault(Fault(FaultKind.PAUSED, broker_id))
+
+    def resume(self, broker_id: BrokerId) -> None:
+        """Let a paused process continue; what came meanwhile is waiting for it."""
+        self.nodes[broker_id].is_paused = False
+
     def expire_session(self, broker_id: BrokerId) -> None:
         """End the session that a broker has with the metadata store; it learns of that, and joins anew."""
+        self.note_fault(Fault(FaultKind.SESSION_EXPIRED, broker_id))
         self.nodes[broker_id].session.expire()
 
     def cut_store(self, broker_id: BrokerId) -> None:
         """Let nothing pass between a broker and the metadata store any more, until `heal`."""
         self._cut_from_store[broker_id] = None
+        self.note_fault(Fault(FaultKind.STORE_CUT, broker_id))
         for session in self._sessions.get(broker_id, ()):
             session.is_cut = True
 
@@ -123,10 +153,13 @@ class World:
         The broker gets CONNECTION_LOSS and Reconnected, which do not show whether it was `executed`.
         """
         self.nodes[broker_id].session.lose_answer(of, executed=executed)
+        detail = "executed" if executed else "not executed"
+        self.note_fault(Fault(FaultKind.STORE_ANSWER_LOST, broker_id, detail=detail))
 
     def jump_clock(self, broker_id: BrokerId, by_ms: int) -> None:
         """Set the wall clock of a broker's machine forward or, where negative, back."""
         self.machine_clock(broker_id).jump(by_ms)
+        self.note_fault(Fault(FaultKind.CLOCK_SET, broker_id, detail=f"{by_ms:+,} ms"))
 
     def cut(self, a: Place, b: Place, *, one_way: bool = False) -> None:
         """See `Links.cut`."""
@@ -139,10 +172,20 @@ class World:
     def heal(self) -> None:
         """See `Links.heal`; brokers reach the metadata store again, too."""
         self.links.heal()
-        for broker_id in self._cut_from_store:
-            for session in self._sessions.get(broker_id, ()):
-                session.is_cut = False
-        self._cut_from_store.clear()
+        for broker_id in list(self._cut_from_store):
+            self.mend_store(broker_id)
+
+    def mend_store(self, broker_id: BrokerId, *, reconnects: bool = False) -> None:
+        """Let a broker and the metadata store reach each other again.
+
+        With `reconnects` over another connection: what was on its way has no answer, and watches are gone.
+        """
+        self._cut_from_store.pop(broker_id, None)
+        self.note_fault(Fault(FaultKind.STORE_MENDED, broker_id))
+        for session in self._sessions.get(broker_id, ()):
+            if session.is_cut and reconnects:
+                session.reconnect(self.chance)
+            session.is_cut = False
 
     def disk(self, broker_id: BrokerId) -> MemoryFileSystem:
         """The disk of a broker, in all its lives."""
@@ -154,6 +197,14 @@ class World:
     def machine_clock(self, broker_id: BrokerId) -> MachineClock:
         """The clock of a broker's machine, in all its lives."""
         return self._clocks.setdefault(broker_id, MachineClock(self.clock))
+
+    def boot_id(self, broker_id: BrokerId) -> str:
+        """What a broker's machine calls the time since its last power loss (R15)."""
+        return f"boot {self._reboots.get(broker_id, 0)} of machine {broker_id}"
+
+    def note_reboot(self, broker_id: BrokerId) -> None:
+        """Called when a broker's machine has lost its power."""
+        self._reboots[broker_id] = self._reboots.get(broker_id, 0) + 1
 
     def store_session(self, broker_id: BrokerId) -> MemorySession:
         """A session of a broker with the metadata store, not open yet."""
@@ -174,6 +225,8 @@ class World:
         for node in self.nodes.values():
             found.extend(node.steps())
         found.extend(self.links.steps())
+        for actor in self.actors:
+            found.extend(actor.steps())
         return found
 
     def step(self) -> bool:
@@ -185,6 +238,8 @@ class World:
         self.record(f"{self.clock.monotonic_ms()} ms: {chosen} of {len(steps)}")
         with suppress(Died):  # by `SimNode.kill_within`
             steps[chosen]()
+        if self.observer is not None:
+            self.observer.on_step()
         return True
 
     def settle(self) -> int:
@@ -198,17 +253,19 @@ class World:
         """Let time pass, timer by timer; after each one, `settle`."""
         end_ms = self.clock.monotonic_ms() + by_ms
         self.settle()
-        while (due_ms := self._next_expiration_ms()) is not None and due_ms <= end_ms:
+        while (due_ms := self.next_ms()) is not None and due_ms <= end_ms:
             self.clock.advance(max(0, due_ms - self.clock.monotonic_ms()))
             self.settle()
         self.clock.advance(max(0, end_ms - self.clock.monotonic_ms()))
         self.settle()
 
-    def _next_expiration_ms(self) -> int | None:
+    def next_ms(self) -> int | None:
+        """When time by itself makes the next step possible; None if it never does."""
         found = [
             self.links.next_ms(),
-            *(node.timer.next_expiration_ms() for node in self.nodes.values() if node.is_alive),
-            *(node.calls.next_ms() for node in self.nodes.values()),
+            *(node.timer.next_expiration_ms() for node in self.nodes.values() if node.is_running),
+            *(node.calls.next_ms() for node in self.nodes.values() if not node.is_paused),
+            *(actor.next_ms() for actor in self.actors),
         ]
         return min((each for each in found if each is not None), default=None)
 
@@ -218,6 +275,11 @@ class World:
         """Note what happens, if there is a trace."""
         if self.trace is not None:
             self.trace.append(event)
+
+    def note_fault(self, fault: Fault) -> None:
+        """Called when a fault happens."""
+        if self.observer is not None:
+            self.observer.on_fault(fault)
 
     def record_disk(self, broker_id: BrokerId, kind: str, path: str, detail: int) -> None:
         """Note an operation of a disk."""

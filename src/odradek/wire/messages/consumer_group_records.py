@@ -87,6 +87,7 @@ record ConsumerGroupTargetAssignmentMetadataKey 6
 
 record ConsumerGroupTargetAssignmentMetadataValue 0 flexible 0+
     assignment_epoch: int32
+    assignment_timestamp: int64 tag 0
 
 record ConsumerGroupTargetAssignmentMemberKey 7
     group_id: string
@@ -105,8 +106,11 @@ record ConsumerGroupCurrentMemberAssignmentValue 0 flexible 0+
     member_epoch: int32
     previous_member_epoch: int32
     state: int8
-    assigned_partitions: [TopicPartitions]
-    partitions_pending_revocation: [TopicPartitions]
+    assigned_partitions: [AssignedTopicPartitions]
+        topic_id: uuid
+        partitions: [int32]
+        assignment_epochs: [int32] tag 0
+    partitions_pending_revocation: [AssignedTopicPartitions]
 
 record ConsumerGroupRegularExpressionKey 16
     group_id: string
@@ -125,7 +129,6 @@ _unpack_iib: Final = Struct(">iib").unpack_from
 _unpack_q: Final = Struct(">q").unpack_from
 _unpack_qqt: Final = Struct(">qqB").unpack_from
 _pack_i: Final = Struct(">i").pack
-_pack_it: Final = Struct(">iB").pack
 _pack_iib: Final = Struct(">iib").pack
 _pack_q: Final = Struct(">q").pack
 _pack_qqt: Final = Struct(">qqB").pack
@@ -548,17 +551,34 @@ def _read_consumer_group_target_assignment_metadata_value_v0(
     buffer: Buffer, at: int, budget: ElementBudget
 ) -> tuple[ConsumerGroupTargetAssignmentMetadataValue, int]:
     item = new(ConsumerGroupTargetAssignmentMetadataValue)
+    item.assignment_timestamp = 0
     item.assignment_epoch, tags = _unpack_it(buffer, at)
     at += 5
     if tags:
-        at = skip_tags(buffer, at - 1, budget)
+        tags, at = read_tag_count(buffer, at - 1, budget)
+        for _ in range(tags):
+            tag, at, end = read_tag(buffer, at)
+            if tag == 0:
+                (item.assignment_timestamp,) = _unpack_q(buffer, at)
+                at += 8
+            else:
+                at = end
+            if at != end:
+                raise Undecodable
     return item, at
 
 
 def _write_consumer_group_target_assignment_metadata_value_v0(
     out: bytearray, item: ConsumerGroupTargetAssignmentMetadataValue, payloads: Payloads
 ) -> None:
-    out += _pack_it(item.assignment_epoch, 0)
+    out += _pack_i(item.assignment_epoch)
+    tags = item.assignment_timestamp != 0
+    out.append(tags)
+    if tags:
+        if item.assignment_timestamp != 0:
+            value = bytearray()
+            value += _pack_q(item.assignment_timestamp)
+            write_tag(out, 0, value)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -573,6 +593,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message):
     ENCODERS: ClassVar[dict[int, Encoder]] = {0: _write_consumer_group_target_assignment_metadata_value_v0}
 
     assignment_epoch: int = 0
+    assignment_timestamp: int = 0
 
 
 def _read_consumer_group_target_assignment_member_key_v7(
@@ -705,6 +726,57 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
     member_id: str = ""
 
 
+@dataclass(slots=True, eq=False, repr=False)
+class AssignedTopicPartitions(Structure):
+    """ConsumerGroupCurrentMemberAssignmentValue.assigned_partitions[]"""
+
+    topic_id: UUID = NO_TOPIC_ID
+    partitions: list[int] = field(default_factory=list)
+    assignment_epochs: list[int] = field(default_factory=list)
+
+
+def _read_assigned_topic_partitions_v0_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[AssignedTopicPartitions], int]:
+    items = []
+    for _ in range(elements):
+        item = new(AssignedTopicPartitions)
+        item.assignment_epochs = []
+        item.topic_id, at = read_uuid(buffer, at)
+        count, at = read_compact_count(buffer, at, 4, budget)
+        item.partitions, at = read_int32s(buffer, at, count)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            tags, at = read_tag_count(buffer, at - 1, budget)
+            for _ in range(tags):
+                tag, at, end = read_tag(buffer, at)
+                if tag == 0:
+                    count, at = read_compact_count(buffer, at, 4, budget)
+                    item.assignment_epochs, at = read_int32s(buffer, at, count)
+                else:
+                    at = end
+                if at != end:
+                    raise Undecodable
+        items.append(item)
+    return items, at
+
+
+def _write_assigned_topic_partitions_v0_array(out: bytearray, items: list[AssignedTopicPartitions]) -> None:
+    for item in items:
+        write_uuid(out, item.topic_id)
+        write_compact_count(out, item.partitions)
+        write_int32s(out, item.partitions)
+        tags = len(item.assignment_epochs) > 0
+        out.append(tags)
+        if tags:
+            if len(item.assignment_epochs) > 0:
+                value = bytearray()
+                write_compact_count(value, item.assignment_epochs)
+                write_int32s(value, item.assignment_epochs)
+                write_tag(out, 0, value)
+
+
 def _read_consumer_group_current_member_assignment_value_v0(
     buffer: Buffer, at: int, budget: ElementBudget
 ) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
@@ -712,9 +784,11 @@ def _read_consumer_group_current_member_assignment_value_v0(
     item.member_epoch, item.previous_member_epoch, item.state = _unpack_iib(buffer, at)
     at += 9
     count, at = read_compact_count(buffer, at, 18, budget)
-    item.assigned_partitions, at = _read_topic_partitions_v0_array(buffer, at, count, budget)
+    item.assigned_partitions, at = _read_assigned_topic_partitions_v0_array(buffer, at, count, budget)
     count, at = read_compact_count(buffer, at, 18, budget)
-    item.partitions_pending_revocation, at = _read_topic_partitions_v0_array(buffer, at, count, budget)
+    item.partitions_pending_revocation, at = _read_assigned_topic_partitions_v0_array(
+        buffer, at, count, budget
+    )
     tags = buffer[at]
     at += 1
     if tags:
@@ -727,9 +801,9 @@ def _write_consumer_group_current_member_assignment_value_v0(
 ) -> None:
     out += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
     write_compact_count(out, item.assigned_partitions)
-    _write_topic_partitions_v0_array(out, item.assigned_partitions)
+    _write_assigned_topic_partitions_v0_array(out, item.assigned_partitions)
     write_compact_count(out, item.partitions_pending_revocation)
-    _write_topic_partitions_v0_array(out, item.partitions_pending_revocation)
+    _write_assigned_topic_partitions_v0_array(out, item.partitions_pending_revocation)
     out.append(0)
 
 
@@ -747,8 +821,8 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     member_epoch: int = 0
     previous_member_epoch: int = 0
     state: int = 0
-    assigned_partitions: list[TopicPartitions] = field(default_factory=list)
-    partitions_pending_revocation: list[TopicPartitions] = field(default_factory=list)
+    assigned_partitions: list[AssignedTopicPartitions] = field(default_factory=list)
+    partitions_pending_revocation: list[AssignedTopicPartitions] = field(default_factory=list)
 
 
 def _read_consumer_group_regular_expression_key_v16(

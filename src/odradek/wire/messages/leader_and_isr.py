@@ -11,10 +11,13 @@ from odradek.base.buffers import Buffer
 from odradek.base.ids import NO_TOPIC_ID
 from odradek.wire.decoding import (
     ElementBudget,
+    Undecodable,
     new,
     read_compact_count,
     read_compact_string,
     read_int32s,
+    read_tag,
+    read_tag_count,
     read_uuid,
     skip_tags,
 )
@@ -23,6 +26,7 @@ from odradek.wire.encoding import (
     write_compact_count,
     write_compact_string,
     write_int32s,
+    write_tag,
     write_uuid,
 )
 from odradek.wire.message import Decoder, Encoder, Message, Request, Structure
@@ -52,6 +56,9 @@ request LeaderAndIsrRequest 7 flexible 4+
             removing_replicas: [int32]
             is_new: bool
             leader_recovery_state: int8
+            eligible_leader_replicas: [int32] tag 10000
+            last_known_leader: int32 tag 10001 = -1
+            unclean_epoch: int32 tag 10002 = -1
     live_leaders: [LeaderAndIsrLiveLeader]
         broker_id: int32
         host_name: string
@@ -64,6 +71,9 @@ response LeaderAndIsrResponse 7 flexible 4+
         partition_errors: [LeaderAndIsrPartitionError]
             partition_index: int32
             error_code: int16
+            leader_epoch: int32 tag 10000 = -1
+            last_epoch: int32 tag 10001 = -1
+            log_end_offset: int64 tag 10002 = -1
 """
 
 
@@ -74,13 +84,15 @@ _unpack_ioiqb: Final = Struct(">i?iqb").unpack_from
 _unpack_it: Final = Struct(">iB").unpack_from
 _unpack_iht: Final = Struct(">ihB").unpack_from
 _unpack_iiii: Final = Struct(">iiii").unpack_from
-_pack_obt: Final = Struct(">?bB").pack
+_unpack_q: Final = Struct(">q").unpack_from
+_pack_ob: Final = Struct(">?b").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _pack_ioiqb: Final = Struct(">i?iqb").pack
 _pack_it: Final = Struct(">iB").pack
-_pack_iht: Final = Struct(">ihB").pack
+_pack_ih: Final = Struct(">ih").pack
 _pack_iiii: Final = Struct(">iiii").pack
+_pack_q: Final = Struct(">q").pack
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -98,6 +110,9 @@ class LeaderAndIsrPartitionState(Structure):
     removing_replicas: list[int] = field(default_factory=list)
     is_new: bool = False
     leader_recovery_state: int = 0
+    eligible_leader_replicas: list[int] = field(default_factory=list)
+    last_known_leader: int = -1
+    unclean_epoch: int = -1
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -124,6 +139,9 @@ def _read_leader_and_isr_partition_state_v7_array(
     items = []
     for _ in range(elements):
         item = new(LeaderAndIsrPartitionState)
+        item.eligible_leader_replicas = []
+        item.last_known_leader = -1
+        item.unclean_epoch = -1
         item.partition_index, item.controller_epoch, item.leader, item.leader_epoch = _unpack_iiii(buffer, at)
         at += 16
         count, at = read_compact_count(buffer, at, 4, budget)
@@ -139,7 +157,22 @@ def _read_leader_and_isr_partition_state_v7_array(
         item.is_new, item.leader_recovery_state, tags = _unpack_obt(buffer, at)
         at += 3
         if tags:
-            at = skip_tags(buffer, at - 1, budget)
+            tags, at = read_tag_count(buffer, at - 1, budget)
+            for _ in range(tags):
+                tag, at, end = read_tag(buffer, at)
+                if tag == 10000:
+                    count, at = read_compact_count(buffer, at, 4, budget)
+                    item.eligible_leader_replicas, at = read_int32s(buffer, at, count)
+                elif tag == 10001:
+                    (item.last_known_leader,) = _unpack_i(buffer, at)
+                    at += 4
+                elif tag == 10002:
+                    (item.unclean_epoch,) = _unpack_i(buffer, at)
+                    at += 4
+                else:
+                    at = end
+                if at != end:
+                    raise Undecodable
         items.append(item)
     return items, at
 
@@ -158,7 +191,27 @@ def _write_leader_and_isr_partition_state_v7_array(
         write_int32s(out, item.adding_replicas)
         write_compact_count(out, item.removing_replicas)
         write_int32s(out, item.removing_replicas)
-        out += _pack_obt(item.is_new, item.leader_recovery_state, 0)
+        out += _pack_ob(item.is_new, item.leader_recovery_state)
+        tags = (
+            (len(item.eligible_leader_replicas) > 0)
+            + (item.last_known_leader != -1)
+            + (item.unclean_epoch != -1)
+        )
+        out.append(tags)
+        if tags:
+            if len(item.eligible_leader_replicas) > 0:
+                value = bytearray()
+                write_compact_count(value, item.eligible_leader_replicas)
+                write_int32s(value, item.eligible_leader_replicas)
+                write_tag(out, 10000, value)
+            if item.last_known_leader != -1:
+                value = bytearray()
+                value += _pack_i(item.last_known_leader)
+                write_tag(out, 10001, value)
+            if item.unclean_epoch != -1:
+                value = bytearray()
+                value += _pack_i(item.unclean_epoch)
+                write_tag(out, 10002, value)
 
 
 def _read_leader_and_isr_topic_state_v7_array(
@@ -268,6 +321,9 @@ class LeaderAndIsrPartitionError(Structure):
 
     partition_index: int = 0
     error_code: int = 0
+    leader_epoch: int = -1
+    last_epoch: int = -1
+    log_end_offset: int = -1
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -284,10 +340,28 @@ def _read_leader_and_isr_partition_error_v7_array(
     items = []
     for _ in range(elements):
         item = new(LeaderAndIsrPartitionError)
+        item.leader_epoch = -1
+        item.last_epoch = -1
+        item.log_end_offset = -1
         item.partition_index, item.error_code, tags = _unpack_iht(buffer, at)
         at += 7
         if tags:
-            at = skip_tags(buffer, at - 1, budget)
+            tags, at = read_tag_count(buffer, at - 1, budget)
+            for _ in range(tags):
+                tag, at, end = read_tag(buffer, at)
+                if tag == 10000:
+                    (item.leader_epoch,) = _unpack_i(buffer, at)
+                    at += 4
+                elif tag == 10001:
+                    (item.last_epoch,) = _unpack_i(buffer, at)
+                    at += 4
+                elif tag == 10002:
+                    (item.log_end_offset,) = _unpack_q(buffer, at)
+                    at += 8
+                else:
+                    at = end
+                if at != end:
+                    raise Undecodable
         items.append(item)
     return items, at
 
@@ -296,7 +370,22 @@ def _write_leader_and_isr_partition_error_v7_array(
     out: bytearray, items: list[LeaderAndIsrPartitionError]
 ) -> None:
     for item in items:
-        out += _pack_iht(item.partition_index, item.error_code, 0)
+        out += _pack_ih(item.partition_index, item.error_code)
+        tags = (item.leader_epoch != -1) + (item.last_epoch != -1) + (item.log_end_offset != -1)
+        out.append(tags)
+        if tags:
+            if item.leader_epoch != -1:
+                value = bytearray()
+                value += _pack_i(item.leader_epoch)
+                write_tag(out, 10000, value)
+            if item.last_epoch != -1:
+                value = bytearray()
+                value += _pack_i(item.last_epoch)
+                write_tag(out, 10001, value)
+            if item.log_end_offset != -1:
+                value = bytearray()
+                value += _pack_q(item.log_end_offset)
+                write_tag(out, 10002, value)
 
 
 def _read_leader_and_isr_topic_error_v7_array(

@@ -14,6 +14,7 @@ from odradek.wire.decoding import (
     Undecodable,
     new,
     read_compact_count,
+    read_compact_nullable_bytes,
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
@@ -25,6 +26,7 @@ from odradek.wire.decoding import (
 from odradek.wire.encoding import (
     Payloads,
     write_compact_count,
+    write_compact_nullable_bytes,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
@@ -55,6 +57,9 @@ request UpdateMetadataRequest 8 flexible 6+
             zk_version: int32
             replicas: [int32]
             offline_replicas: [int32]
+            eligible_leader_replicas: [int32] tag 10000
+            last_known_leader: int32 tag 10001 = -1
+            unclean_epoch: int32 tag 10002 = -1
     live_brokers: [UpdateMetadataBroker]
         id: int32
         endpoints: [UpdateMetadataEndpoint]
@@ -63,6 +68,11 @@ request UpdateMetadataRequest 8 flexible 6+
             listener: string
             security_protocol: int16
         rack: string?
+        epoch: int64 tag 10000 = -1
+    settings: [UpdateMetadataSettings] tag 10000
+        resource_type: int8
+        resource_name: string
+        overrides: bytes?
 
 response UpdateMetadataResponse 8 flexible 6+
     error_code: int16
@@ -74,11 +84,13 @@ _unpack_ht: Final = Struct(">hB").unpack_from
 _unpack_i: Final = Struct(">i").unpack_from
 _unpack_ioiq: Final = Struct(">i?iq").unpack_from
 _unpack_iiii: Final = Struct(">iiii").unpack_from
+_unpack_q: Final = Struct(">q").unpack_from
 _pack_b: Final = Struct(">b").pack
 _pack_ht: Final = Struct(">hB").pack
 _pack_i: Final = Struct(">i").pack
 _pack_ioiq: Final = Struct(">i?iq").pack
 _pack_iiii: Final = Struct(">iiii").pack
+_pack_q: Final = Struct(">q").pack
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -93,6 +105,9 @@ class UpdateMetadataPartitionState(Structure):
     zk_version: int = 0
     replicas: list[int] = field(default_factory=list)
     offline_replicas: list[int] = field(default_factory=list)
+    eligible_leader_replicas: list[int] = field(default_factory=list)
+    last_known_leader: int = -1
+    unclean_epoch: int = -1
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -121,6 +136,16 @@ class UpdateMetadataBroker(Structure):
     id: int = 0
     endpoints: list[UpdateMetadataEndpoint] = field(default_factory=list)
     rack: str | None = ""
+    epoch: int = -1
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class UpdateMetadataSettings(Structure):
+    """UpdateMetadataRequest.settings[]"""
+
+    resource_type: int = 0
+    resource_name: str = ""
+    overrides: bytes | None = b""
 
 
 def _read_update_metadata_partition_state_v8_array(
@@ -129,6 +154,9 @@ def _read_update_metadata_partition_state_v8_array(
     items = []
     for _ in range(elements):
         item = new(UpdateMetadataPartitionState)
+        item.eligible_leader_replicas = []
+        item.last_known_leader = -1
+        item.unclean_epoch = -1
         item.partition_index, item.controller_epoch, item.leader, item.leader_epoch = _unpack_iiii(buffer, at)
         at += 16
         count, at = read_compact_count(buffer, at, 4, budget)
@@ -142,7 +170,22 @@ def _read_update_metadata_partition_state_v8_array(
         tags = buffer[at]
         at += 1
         if tags:
-            at = skip_tags(buffer, at - 1, budget)
+            tags, at = read_tag_count(buffer, at - 1, budget)
+            for _ in range(tags):
+                tag, at, end = read_tag(buffer, at)
+                if tag == 10000:
+                    count, at = read_compact_count(buffer, at, 4, budget)
+                    item.eligible_leader_replicas, at = read_int32s(buffer, at, count)
+                elif tag == 10001:
+                    (item.last_known_leader,) = _unpack_i(buffer, at)
+                    at += 4
+                elif tag == 10002:
+                    (item.unclean_epoch,) = _unpack_i(buffer, at)
+                    at += 4
+                else:
+                    at = end
+                if at != end:
+                    raise Undecodable
         items.append(item)
     return items, at
 
@@ -159,7 +202,26 @@ def _write_update_metadata_partition_state_v8_array(
         write_int32s(out, item.replicas)
         write_compact_count(out, item.offline_replicas)
         write_int32s(out, item.offline_replicas)
-        out.append(0)
+        tags = (
+            (len(item.eligible_leader_replicas) > 0)
+            + (item.last_known_leader != -1)
+            + (item.unclean_epoch != -1)
+        )
+        out.append(tags)
+        if tags:
+            if len(item.eligible_leader_replicas) > 0:
+                value = bytearray()
+                write_compact_count(value, item.eligible_leader_replicas)
+                write_int32s(value, item.eligible_leader_replicas)
+                write_tag(out, 10000, value)
+            if item.last_known_leader != -1:
+                value = bytearray()
+                value += _pack_i(item.last_known_leader)
+                write_tag(out, 10001, value)
+            if item.unclean_epoch != -1:
+                value = bytearray()
+                value += _pack_i(item.unclean_epoch)
+                write_tag(out, 10002, value)
 
 
 def _read_update_metadata_topic_state_v8_array(
@@ -223,6 +285,7 @@ def _read_update_metadata_broker_v8_array(
     items = []
     for _ in range(elements):
         item = new(UpdateMetadataBroker)
+        item.epoch = -1
         (item.id,) = _unpack_i(buffer, at)
         at += 4
         count, at = read_compact_count(buffer, at, 9, budget)
@@ -231,7 +294,16 @@ def _read_update_metadata_broker_v8_array(
         tags = buffer[at]
         at += 1
         if tags:
-            at = skip_tags(buffer, at - 1, budget)
+            tags, at = read_tag_count(buffer, at - 1, budget)
+            for _ in range(tags):
+                tag, at, end = read_tag(buffer, at)
+                if tag == 10000:
+                    (item.epoch,) = _unpack_q(buffer, at)
+                    at += 8
+                else:
+                    at = end
+                if at != end:
+                    raise Undecodable
         items.append(item)
     return items, at
 
@@ -242,6 +314,38 @@ def _write_update_metadata_broker_v8_array(out: bytearray, items: list[UpdateMet
         write_compact_count(out, item.endpoints)
         _write_update_metadata_endpoint_v8_array(out, item.endpoints)
         write_compact_nullable_string(out, item.rack)
+        tags = item.epoch != -1
+        out.append(tags)
+        if tags:
+            if item.epoch != -1:
+                value = bytearray()
+                value += _pack_q(item.epoch)
+                write_tag(out, 10000, value)
+
+
+def _read_update_metadata_settings_v8_array(
+    buffer: Buffer, at: int, elements: int, budget: ElementBudget
+) -> tuple[list[UpdateMetadataSettings], int]:
+    items = []
+    for _ in range(elements):
+        item = new(UpdateMetadataSettings)
+        (item.resource_type,) = _unpack_b(buffer, at)
+        at += 1
+        item.resource_name, at = read_compact_string(buffer, at)
+        item.overrides, at = read_compact_nullable_bytes(buffer, at)
+        tags = buffer[at]
+        at += 1
+        if tags:
+            at = skip_tags(buffer, at - 1, budget)
+        items.append(item)
+    return items, at
+
+
+def _write_update_metadata_settings_v8_array(out: bytearray, items: list[UpdateMetadataSettings]) -> None:
+    for item in items:
+        out += _pack_b(item.resource_type)
+        write_compact_string(out, item.resource_name)
+        write_compact_nullable_bytes(out, item.overrides)
         out.append(0)
 
 
@@ -250,6 +354,7 @@ def _read_update_metadata_request_v8(
 ) -> tuple[UpdateMetadataRequest, int]:
     item = new(UpdateMetadataRequest)
     item.type = 0
+    item.settings = []
     item.controller_id, item.is_k_raft_controller, item.controller_epoch, item.broker_epoch = _unpack_ioiq(
         buffer, at
     )
@@ -267,6 +372,9 @@ def _read_update_metadata_request_v8(
             if tag == 0:
                 (item.type,) = _unpack_b(buffer, at)
                 at += 1
+            elif tag == 10000:
+                count, at = read_compact_count(buffer, at, 4, budget)
+                item.settings, at = _read_update_metadata_settings_v8_array(buffer, at, count, budget)
             else:
                 at = end
             if at != end:
@@ -282,13 +390,18 @@ def _write_update_metadata_request_v8(
     _write_update_metadata_topic_state_v8_array(out, item.topic_states)
     write_compact_count(out, item.live_brokers)
     _write_update_metadata_broker_v8_array(out, item.live_brokers)
-    tags = item.type != 0
+    tags = (item.type != 0) + (len(item.settings) > 0)
     out.append(tags)
     if tags:
         if item.type != 0:
             value = bytearray()
             value += _pack_b(item.type)
             write_tag(out, 0, value)
+        if len(item.settings) > 0:
+            value = bytearray()
+            write_compact_count(value, item.settings)
+            _write_update_metadata_settings_v8_array(value, item.settings)
+            write_tag(out, 10000, value)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -309,6 +422,7 @@ class UpdateMetadataRequest(Request["UpdateMetadataResponse"]):
     broker_epoch: int = -1
     topic_states: list[UpdateMetadataTopicState] = field(default_factory=list)
     live_brokers: list[UpdateMetadataBroker] = field(default_factory=list)
+    settings: list[UpdateMetadataSettings] = field(default_factory=list)
 
 
 def _read_update_metadata_response_v8(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.base.settings.definition import Kind, Update, setting
+from odradek.base.settings.definition import LONG_MAX, Kind, Update, setting
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -79,6 +79,24 @@ class ReplicaSettings:
         least=0,
         most=100,
     )
+    follower_replication_throttled_rate: int = setting(
+        Kind.LONG,
+        "follower.replication.throttled.rate",
+        LONG_MAX,
+        "The most bytes per second that the broker fetches of throttled replicas that are behind "
+        "(`follower.replication.throttled.replicas` of the topics).",
+        update=Update.CLUSTER_WIDE,
+        least=0,
+    )
+    leader_replication_throttled_rate: int = setting(
+        Kind.LONG,
+        "leader.replication.throttled.rate",
+        LONG_MAX,
+        "The most bytes per second that the broker sends of throttled replicas to followers out of the ISR "
+        "(`leader.replication.throttled.replicas` of the topics).",
+        update=Update.CLUSTER_WIDE,
+        least=0,
+    )
     num_replica_fetchers: int = setting(
         Kind.INT,
         "num.replica.fetchers",
@@ -134,6 +152,20 @@ class ReplicaSettings:
         "replica.lag.time.max.ms",
         10_000,
         "After how long behind the leader a replica leaves the ISR (Kafka: 30000).",
+        least=1,
+    )
+    replication_quota_window_num: int = setting(
+        Kind.INT,
+        "replication.quota.window.num",
+        11,
+        "Over how many windows the rate of throttled replicas is measured.",
+        least=1,
+    )
+    replication_quota_window_size_seconds: int = setting(
+        Kind.INT,
+        "replication.quota.window.size.seconds",
+        1,
+        "How long each of these windows is.",
         least=1,
     )
     replica_selector_class: str | None = setting(

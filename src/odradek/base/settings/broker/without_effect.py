@@ -109,8 +109,6 @@ _AREAS: Final[dict[str, str]] = {
         controller.quota.window.size.seconds int 1..
         quota.window.num int 1..
         quota.window.size.seconds int 1..
-        replication.quota.window.num int 1..
-        replication.quota.window.size.seconds int 1..
         quota.consumer.default long 1..
         quota.producer.default long 1..
     """,

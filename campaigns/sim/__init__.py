@@ -1,0 +1,1 @@
+"""`./dev sim`: trials of a simulated cluster, seed by seed."""

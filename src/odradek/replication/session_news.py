@@ -1,0 +1,107 @@
+"""Which partitions of a fetch session have news, so that its next fetch looks at no others (F10, R10).
+
+Invariant: a partition that is not among the `unread` is *quiet*: a fetch of it now would find no records, no
+error, and no offset other than those last sent. Every partition begins as unread. A fetch that has read it
+settles it, if it is quiet by then; each later event of the partition makes it unread again. An event is what
+`Purgatories` is told of: an append, a rise of HW, LSO or log start, a truncation, another role or epoch, a
+failed directory.
+
+    p1 p2 p3 unread    a fetch reads all; p1 answers 2 records          p2 and p3 are quiet
+    p1 unread          the next fetch names p1, which stands at the end   all are quiet: it waits
+                       an append to p3                                  p3 is unread, and unseen by what waits
+    p3 unread          it is answered with p3 alone
+
+For a follower, quiet means more: it is in the ISR, and nothing about the partition has to be decided by its
+fetches. So a fetch need not touch a quiet partition to note that the follower stands at its end: all of them
+share one stamp (`remote_replica`).
+"""
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final, TypeAlias
+
+from odradek.base.ids import NO_OFFSET, BrokerId, TopicPartition
+from odradek.replication.fetch_request import CONSUMER_ID, FetchParams, Isolation, PartitionFetch
+from odradek.replication.remote_replica import FetchStamp, RemoteReplica
+from odradek.storage.positions import UNKNOWN_POSITION, LogPosition
+from odradek.timer import StandingEntry, StandingWatch
+
+Unseen: TypeAlias = "dict[SessionPartition, None]"
+_BY_TURN: Final = attrgetter("turn")
+
+
+class SessionNews(StandingWatch):
+    """What has changed for the client of one session; the watch of its waiting fetches."""
+
+    __slots__ = ("_leader_only", "_reads_as", "_reads_to", "stamp", "unread", "unseen")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unread: dict[SessionPartition, None] = {}
+        """The partitions that the next fetch reads."""
+        self.unseen: Unseen = {}
+        """Those of them that had an event since the fetch in hand looked at them; a set for each fetch."""
+        self.stamp = FetchStamp()
+        """When the session's follower fetched last."""
+        self._reads_as: BrokerId = CONSUMER_ID
+        self._reads_to = Isolation.HIGH_WATERMARK
+        self._leader_only = True
+
+    def is_for(self, params: FetchParams) -> bool:
+        """Whether the quiet partitions are quiet for a fetch with these parameters, too; remembers them."""
+        known = (self._reads_as, self._reads_to, self._leader_only)
+        self._reads_as, self._reads_to = params.replica_id, params.isolation
+        self._leader_only = params.leader_only
+        return known == (params.replica_id, params.isolation, params.leader_only)
+
+    def in_order(self) -> list["SessionPartition"]:
+        """The unread partitions, in the order in which they are read."""
+        return sorted(self.unread, key=_BY_TURN)
+
+
+@dataclass(slots=True, eq=False)
+class SessionPartition(StandingEntry[TopicPartition]):
+    """One partition of a session: what the client requests, and what was last sent to it."""
+
+    fetch: PartitionFetch
+    news: SessionNews
+    turn: int = 0
+    """Its place in the order of reading; a session's partitions have different ones."""
+    high_watermark: int = NO_OFFSET
+    """HW as last sent; -1 before the first answer and after an error, so that the next answer holds it."""
+    last_stable_offset: int = NO_OFFSET
+    log_start_offset: int = NO_OFFSET
+    start: LogPosition = UNKNOWN_POSITION
+    """The position of the fetch offset when it was last read."""
+    stands: RemoteReplica | None = None
+    """While it is quiet: the follower's state, which has the session's stamp."""
+
+    def __post_init__(self) -> None:
+        StandingEntry.__init__(self)
+        self.news.unread[self] = None
+
+    @property
+    def watch(self) -> StandingWatch:
+        """See `StandingEntry.watch`."""
+        return self.news
+
+    def on_event(self) -> None:
+        """The partition, or what the client requests of it, has changed."""
+        news = self.news
+        news.unread[self] = news.unseen[self] = None
+        if self.stands is not None:
+            self.stands.leave(news.stamp)
+            self.stands = None
+
+    def settle(self, follower: RemoteReplica | None) -> None:
+        """It is quiet; a follower that fetches it stands at its end from now on."""
+        self.news.unread.pop(self, None)
+        if follower is not None:
+            follower.stand_by(self.news.stamp)
+            self.stands = follower
+
+    def leave(self) -> None:
+        """It leaves the session."""
+        self.on_event()
+        self.news.unread.pop(self, None)
+        self.news.unseen.pop(self, None)

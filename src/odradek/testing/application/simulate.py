@@ -1,0 +1,103 @@
+"""`@simulate`: a test of an asyncio application, run against a simulated cluster once for each seed.
+
+    @simulate(brokers=3, seeds=50)
+    async def test_orders(cluster: Cluster) -> None:
+        ...
+
+The test takes `cluster`, and any fixtures of pytest beside it. ODRADEK_SEED=17 runs one seed alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import os
+import shlex
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Final
+
+from odradek.testing.application.simulation import Simulation
+from odradek.testing.setting_texts import SettingValue
+
+SEED_VARIABLE: Final = "ODRADEK_SEED"
+CLUSTER: Final = "cluster"
+
+
+def simulate(
+    *,
+    brokers: int = 3,
+    seeds: int | Iterable[int] = 10,
+    within: float = 600.0,
+    settings: Mapping[str, SettingValue] | None = None,
+) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
+    """Returns a decorator that makes a coroutine function with the parameter `cluster` a test.
+
+    `seeds` is a number of seeds, or the seeds; `within` limits the virtual seconds of each run; `settings`
+    are the brokers', under Kafka's names. What a run raises has a note: what happened, how to replay it.
+    """
+    chosen = tuple(range(seeds) if isinstance(seeds, int) else seeds)
+
+    def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        if not inspect.iscoroutinefunction(test) or CLUSTER not in signature.parameters:
+            raise TypeError(f"{test.__qualname__} is no coroutine function with a parameter `{CLUSTER}`")
+
+        @functools.wraps(test)
+        def run_all(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - of the test
+            __tracebackhide__ = True
+            if asyncio._get_running_loop() is not None:  # noqa: SLF001
+                raise RuntimeError(f"{test.__qualname__} runs a loop of its own, so call it outside of any")
+            for passed, seed in enumerate(_seeds(chosen)):
+                simulation = Simulation(seed, brokers=brokers, within=within, settings=settings)
+                try:
+                    simulation.run(lambda cluster: test(*args, **kwargs, **{CLUSTER: cluster}))
+                except Exception as error:
+                    error.add_note(_report(simulation, test.__qualname__, passed))
+                    raise
+
+        parameters = [one for name, one in signature.parameters.items() if name != CLUSTER]
+        run_all.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=parameters, return_annotation=None
+        )
+        del run_all.__wrapped__  # pytest-asyncio would find a coroutine function
+        return run_all
+
+    return decorate
+
+
+def _seeds(chosen: tuple[int, ...]) -> tuple[int, ...]:
+    only = os.environ.get(SEED_VARIABLE)
+    return chosen if not only else (int(only),)
+
+
+def _report(simulation: Simulation, name: str, passed: int) -> str:
+    """What a failure says below its traceback."""
+    at_s = simulation.world.clock.monotonic_ms() / 1000
+    before = f" ({passed} passed before it)" if passed else ""
+    lines = [
+        "",
+        f"Simulation of {name}: seed {simulation.seed} failed at {at_s:.3f} s{before}",
+        "",
+        *simulation.history.told(),
+        "",
+        f"Replay it: {_command(simulation.seed, name)}",
+    ]
+    if _hashes_at_random():
+        lines.append(
+            "(PYTHONHASHSEED is not set: where the order of a set of texts matters, set it for both runs.)"
+        )
+    return "\n".join(lines)
+
+
+def _command(seed: int, name: str) -> str:
+    hash_seed = "" if _hashes_at_random() else f"PYTHONHASHSEED={os.environ['PYTHONHASHSEED']} "
+    test, _, _ = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")
+    if not test:
+        return f"{hash_seed}{SEED_VARIABLE}={seed} {shlex.join([sys.executable, *sys.argv])}"
+    return f"{hash_seed}{SEED_VARIABLE}={seed} pytest {shlex.quote(test)}"
+
+
+def _hashes_at_random() -> bool:
+    return os.environ.get("PYTHONHASHSEED", "random") == "random"

@@ -1,0 +1,30 @@
+"""The named checkers of a trial: what must be true of a cluster, seen from outside.
+
+- `leaders`: one leader in each epoch; what is committed is in every in-sync replica.
+- `records`: nothing acknowledged is lost or comes twice; logs are equal; answers agree.
+- `liveness`: the cluster gets into order when mishaps are over; every request is answered.
+"""
+
+from typing import Final
+
+from odradek.testing.sim.trial.checkers.checker import Checker, Scene, Violation
+from odradek.testing.sim.trial.checkers.leaders import CommittedIsKept, OneLeaderPerEpoch
+from odradek.testing.sim.trial.checkers.liveness import ClusterIsInOrder, RequestsAreAnswered
+from odradek.testing.sim.trial.checkers.records import (
+    AnswersAgree,
+    NothingAcknowledgedIsLost,
+    ReplicasAreEqual,
+)
+
+CHECKERS: Final[tuple[type[Checker], ...]] = (
+    OneLeaderPerEpoch,
+    CommittedIsKept,
+    AnswersAgree,
+    ReplicasAreEqual,
+    NothingAcknowledgedIsLost,
+    ClusterIsInOrder,
+    RequestsAreAnswered,
+)
+"""All of them."""
+
+__all__ = ["CHECKERS", "Checker", "Scene", "Violation"]

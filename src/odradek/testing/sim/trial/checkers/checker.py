@@ -1,0 +1,97 @@
+"""What checkers have in common: they look at a world from outside, and say what must never be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.base.values import value
+from odradek.testing.sim.trial.history import History, Place
+from odradek.testing.sim.trial.plan import Plan
+
+if TYPE_CHECKING:
+    from odradek.testing.sim.trial.cluster_view import ClusterView
+    from odradek.testing.sim.trial.disk_losses import DiskLosses
+
+
+@value
+class Violation:
+    """Something that must never be."""
+
+    checker: str
+    at_ms: int
+    words: str
+    topic_partition: TopicPartition | None = None
+    """The partition that it is about; None if it is about no single one."""
+
+    def __str__(self) -> str:
+        return f"{self.checker}: {self.words} (at {self.at_ms:,} ms)"
+
+
+class Scene:
+    """What checkers see."""
+
+    def __init__(
+        self,
+        view: ClusterView,
+        history: History,
+        losses: DiskLosses,
+        plan: Plan,
+    ) -> None:
+        self.view = view
+        self.history = history
+        self.losses = losses
+        self._topics = {topic.name: topic for topic in plan.topics}
+        self._flushes_before_ack = plan.flushes_before_ack
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the world."""
+        return self.view.world.clock.monotonic_ms()
+
+    def is_promised(self, place: Place) -> bool:
+        """Whether nothing that is committed in this partition may be lost.
+
+        With min ISR 1 a single power loss may take it; that is all that Kafka promises there, too. Topics
+        that come and go have as many replicas as there are brokers.
+        """
+        topic = self._topics.get(place.topic)
+        return topic is None or topic.min_isr > 1 or not self.losses.has_lost
+
+    def keeps_acknowledged(self, place: Place) -> bool:
+        """Whether nothing that acks=all has acknowledged in this partition may be lost.
+
+        A single replica with `odradek.log.flush.before.ack` keeps that, and may lose what it did not answer.
+        """
+        topic = self._topics.get(place.topic)
+        is_on_disk = self._flushes_before_ack and topic is not None and topic.replicas == 1
+        return is_on_disk or self.is_promised(place)
+
+
+class Checker:
+    """One named property. `look` is called again and again, `conclude` once, when the cluster has settled."""
+
+    NAME: str
+    """What is true where the checker finds nothing."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.found: dict[str, Violation] = {}
+        """The first violation of each kind, by what it is about."""
+
+    def look(self) -> None:
+        """Compare what is there now."""
+
+    def conclude(self) -> None:
+        """Compare what is there at the end."""
+
+    def violated(self, about: object, words: str) -> None:
+        """Note a violation; of those about the same thing only the first one is kept."""
+        first = about[0] if isinstance(about, tuple) else about
+        named = TopicPartition(first.topic, first.partition) if isinstance(first, Place) else None
+        self.found.setdefault(str(about), Violation(self.NAME, self.scene.now_ms, words, named))
+
+
+def brokers_text(broker_ids: list[BrokerId] | tuple[BrokerId, ...]) -> str:
+    """Broker ids for a sentence: "1, 2"."""
+    return ", ".join(map(str, broker_ids)) or "none"

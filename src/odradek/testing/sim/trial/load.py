@@ -1,0 +1,62 @@
+"""What the clients of a trial share: the world, their scripts, their chance, the history that they write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from odradek.base.chance import Chance
+from odradek.base.ids import BrokerId, TopicPartition
+from odradek.testing.sim.trial.cluster_view import ClusterView
+from odradek.testing.sim.trial.history import History, Place
+from odradek.testing.sim.trial.scripts import Scripts
+from odradek.testing.sim.world import World
+
+T = TypeVar("T")
+
+
+class Load:
+    """The clients' side of a trial."""
+
+    def __init__(
+        self, world: World, broker_ids: Sequence[BrokerId], chance: Chance, view: ClusterView
+    ) -> None:
+        """`chance` decides what clients do; the world's own decides what happens first."""
+        self.world = world
+        self._view = view
+        self.broker_ids = broker_ids
+        self.chance = chance
+        self.scripts = Scripts(world.clock)
+        self.history = History()
+        self.is_ending = False
+        """Whether clients begin nothing new."""
+        self.hosts: list[str] = []
+        """Where the clients are."""
+        world.actors.append(self.scripts)
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the world."""
+        return self.world.clock.monotonic_ms()
+
+    def leads(self, broker_id: BrokerId, place: Place) -> bool:
+        """Whether that broker truly leads a partition now, in the epoch that the store names."""
+        named = TopicPartition(place.topic, place.partition)
+        node = self.world.nodes[broker_id]
+        partition = node.core.replicas.partition(named) if node.has_opened else None
+        state = self._view.state(named)
+        return (
+            partition is not None
+            and state is not None
+            and partition.leadership is not None
+            and partition.topic_id == place.topic_id
+            and partition.leader_epoch == state.leader_epoch
+        )
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """One of them, by chance."""
+        return choices[self.chance.below(len(choices))]
+
+    def between(self, low: int, high: int) -> int:
+        """A number from low to high, both included."""
+        return low + self.chance.below(high - low + 1)

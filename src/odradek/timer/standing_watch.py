@@ -1,0 +1,69 @@
+"""A standing watch: operations that come one after another, each of them under the same many keys (D3, D4).
+
+A client with a thousand keys that waits, is answered and waits again would be appended to a thousand lists
+each time. Its standing watch has an *entry* in each of these lists from the beginning. To watch the client's
+next operation is to put it into the watch: one assignment, whatever the number of keys.
+
+    entries under p1, p2, p3
+    Op1 put into the watch          p1: Op1     p2: Op1     p3: Op1         watched 3
+    Op1 completes through p2        p1: Op1✓    p2:         p3: Op1✓        watched 2: p2's entry notes it
+    Op2 takes its place             p1: Op2     p2: Op2     p3: Op2         watched 3
+
+So the lists are those of D3 to D6, but for one thing: when the next operation takes the place of a completed
+one, the completed one leaves all lists at once, without a sweep.
+
+An entry also receives every event of its key at once (`on_event`), whether or not an operation waits then; so
+the client's next operation knows which of its keys have had events, and looks at no others.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from odradek.timer.delayed_operation import DelayedOperation
+
+K = TypeVar("K")
+
+
+class StandingWatch:
+    """The operation of one client that is watched under all keys for which the client has an entry."""
+
+    __slots__ = ("entries", "listed", "number", "operation")
+
+    def __init__(self) -> None:
+        self.operation: DelayedOperation | None = None
+        """The latest operation, open or completed; None before the first and after a sweep."""
+        self.number = 0
+        """The `watched_number` of the latest operation."""
+        self.entries = 0
+        """How many keys have an entry of this watch."""
+        self.listed = 0
+        """How many of these keys list the operation."""
+
+    @property
+    def has_open_operation(self) -> bool:
+        """Whether an event may complete an operation now."""
+        return self.operation is not None and not self.operation.is_completed
+
+
+class StandingEntry(ABC, Generic[K]):
+    """The place of a standing watch in the list of one key; changed by the purgatory's lists only."""
+
+    __slots__ = ("dropped",)
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        """The number of the operation that the key's list does not have, or has dropped; 0: of none."""
+
+    @property
+    @abstractmethod
+    def watch(self) -> StandingWatch:
+        """The watch that it belongs to."""
+
+    @abstractmethod
+    def on_event(self) -> None:
+        """Called at once on each event of its key; it may change nothing but what it notes for later."""
+
+    def listed(self) -> DelayedOperation | None:
+        """The operation that the key's list has through this entry, if any."""
+        watch = self.watch
+        return None if self.dropped == watch.number else watch.operation

@@ -1,0 +1,25 @@
+"""Trials find bugs that are planted into replication, with the default mix."""
+
+import pytest
+from campaigns.sim.planted import FOUND_BY, PLANTED
+
+from odradek.testing.sim.trial.trial import run_trial
+
+
+def test_the_bugs_with_a_seed_are_bugs() -> None:
+    assert set(FOUND_BY) <= set(PLANTED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bug", FOUND_BY)
+def test_the_seed_finds_the_bug(bug: str) -> None:
+    with PLANTED[bug]():
+        outcome = run_trial(FOUND_BY[bug])
+    assert outcome.violations
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", sorted(set(FOUND_BY.values())))
+def test_without_a_bug_the_seed_is_clean(seed: int) -> None:
+    """Else a violation would say nothing about the bug."""
+    assert [str(violation) for violation in run_trial(seed).violations] == []
