@@ -10,7 +10,7 @@ possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from odradek.base.error_codes import ErrorCode
@@ -34,8 +34,12 @@ REFRESH_PAUSE_MS: Final = 100
 class ClusterClient:
     """One client; as in a real one, requests to one broker share a connection."""
 
-    def __init__(self, load: Load, name: str, timeout_ms: int) -> None:
-        """`timeout_ms` is how long it waits for an answer before it ends the connection."""
+    def __init__(self, load: Load, name: str, timeout_ms: int, *, heeds_epochs: bool) -> None:
+        """`timeout_ms` is how long it waits for an answer before it ends the connection.
+
+        With `heeds_epochs` it ignores what Metadata says of a partition with an older leader epoch than it
+        has seen, as clients do since KIP-320. Other clients go back to a deposed leader that names itself.
+        """
         self.name = name
         self.host = f"{name}.example"
         self.controller_id: BrokerId = NO_BROKER
@@ -46,6 +50,9 @@ class ClusterClient:
         self._connections: dict[BrokerId, SimConnection] = {}
         self._leaders: dict[Place, BrokerId] = {}
         self._epochs: dict[Place, LeaderEpoch] = {}
+        self._heeds_epochs = heeds_epochs
+        # The highest leader epoch that any Metadata answer had.
+        self._newest: dict[Place, LeaderEpoch] = {}
         self._handlers = Handlers()
 
     # --- what it knows
@@ -71,14 +78,24 @@ class ClusterClient:
         if response is None or not response.brokers:
             return
         self.controller_id = response.controller_id
+        before = self._leaders
         self._leaders, self._epochs = {}, {}
         for topic in response.topics:
             if topic.error_code == ErrorCode.NONE and not topic.is_internal:
                 for partition in topic.partitions:
-                    if partition.leader_id != NO_BROKER:
-                        place = Place(topic.name or "", topic.topic_id, partition.partition_index)
-                        self._leaders[place] = partition.leader_id
-                        self._epochs[place] = partition.leader_epoch
+                    place = Place(topic.name or "", topic.topic_id, partition.partition_index)
+                    self._note_leader(place, partition.leader_id, partition.leader_epoch, before)
+
+    def _note_leader(
+        self, place: Place, leader_id: BrokerId, epoch: LeaderEpoch, before: Mapping[Place, BrokerId]
+    ) -> None:
+        newest = max(epoch, self._newest.get(place, epoch))
+        if self._heeds_epochs and epoch < newest:
+            leader_id, epoch = before.get(place, NO_BROKER), newest
+        self._newest[place] = newest
+        if leader_id != NO_BROKER:
+            self._leaders[place] = leader_id
+            self._epochs[place] = epoch
 
     # --- requests
 

@@ -40,6 +40,8 @@ MISTAKES_MAX: Final = 5
 REVIVE_EVERY_MS: Final = 250
 PATIENT_MS: Final = 1_000_000
 """How long a patient client waits for an answer: longer than any trial lasts."""
+HEEDING: Final = ("careful", "patient")
+"""The clients that heed leader epochs: a deposed leader rightly refuses sequences that it missed."""
 
 
 class Workload(Protocol):
@@ -165,7 +167,7 @@ class Trial:
         )
         for name, make in makes:
             timeout_ms = PATIENT_MS if name == "patient" else load.pick((1_000, 4_000))
-            client = ClusterClient(load, name, timeout_ms)
+            client = ClusterClient(load, name, timeout_ms, heeds_epochs=name in HEEDING)
             load.hosts.append(client.host)
             script = make(client)
             load.scripts.start(script.run())
