@@ -2,7 +2,8 @@
 
 - `plan`: what a seed decides before a trial begins.
 - `trial`: runs one.
-- `mishaps`: what goes wrong; `disk_losses`: how much of it the promises of acks=all allow.
+- `mishaps`: what goes wrong, and to whom; `mishap_kinds`: the kinds; `schedule`: when they end.
+- `actions`: what a mishap can do; `disk_losses`: how much of it the promises of acks=all allow.
 - `scripts`, `cluster_client`, `load`: clients as generators; `workloads`: what they do.
 - `history`: what clients sent and learned. `cluster_view`: the cluster as it truly is.
 - `checkers`: what must be true. `counts`: what happened.

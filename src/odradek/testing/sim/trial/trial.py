@@ -182,10 +182,10 @@ class Trial:
             now_ms = self.load.now_ms
             if now_ms >= end_ms:
                 return
-            candidates = [world.next_ms(), self.mishaps.next_end_ms(), end_ms, self._revive_ms(now_ms)]
+            candidates = [world.next_ms(), self.mishaps.schedule.next_ms(), end_ms, self._revive_ms(now_ms)]
             due_ms = min(each for each in candidates if each is not None)
             world.clock.advance(max(0, due_ms - now_ms))
-            self.mishaps.end_due()
+            self.mishaps.schedule.run_due()
             self.mishaps.revive()
 
     def _revive_ms(self, now_ms: int) -> int:
