@@ -12,9 +12,8 @@ import pytest
 from peers import JarsMissing
 
 from compat.assignors import KafkaUniformAssignor
-from odradek.base.execution import exhaust
+from odradek.base.execution import Pace, exhaust
 from odradek.coordinator.assignors import ASSIGNORS, Assignment, Subscriber
-from odradek.coordinator.pace import Pace
 
 HISTORIES = 1_000
 CHANGES = 6

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.base.execution import exhaust
+from odradek.base.execution import Pace, exhaust
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS, Assignment, Subscriber
-from odradek.coordinator.pace import Pace
 
 Group = tuple[list[Subscriber], dict[TopicId, int]]
 Owners = Mapping[tuple[TopicId, int], str]

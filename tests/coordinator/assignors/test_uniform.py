@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from odradek.base.execution import exhaust
+from odradek.base.execution import Pace, exhaust
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors import ASSIGNORS, Subscriber
-from odradek.coordinator.pace import Pace
 
 X, Y, Z = (UUID(int=number) for number in (1, 2, 3))
 LETTERS = {X: "x", Y: "y", Z: "z"}

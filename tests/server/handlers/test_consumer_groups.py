@@ -210,7 +210,7 @@ def steps_of(node: SimNode, sent: SimRequest[Any]) -> int:
 @pytest.fixture
 def paused(groups: SimNode, monkeypatch: pytest.MonkeyPatch) -> SimNode:
     """The same, where each topic that is handled ends a step of a heartbeat."""
-    monkeypatch.setattr("odradek.coordinator.pace.ITEMS_PER_STEP", 1)
+    monkeypatch.setattr("odradek.coordinator.consumer.draft.ITEMS_PER_STEP", 1)
     groups.short_clock = CountedTime()
     return groups
 

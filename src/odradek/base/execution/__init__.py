@@ -2,12 +2,13 @@
 
 - `ports`: later turns and other threads, as ports.
 - `lane`: calls on other threads, one after another.
-- `steps`: long work as a generator of steps.
+- `steps`: long work as a generator of steps; `pace`: groups its small items.
 - `turn_time`: how long all stepped work may hold one turn of the loop.
 - `slices`: runs steps within that.
 """
 
 from odradek.base.execution.lane import Lane
+from odradek.base.execution.pace import Pace
 from odradek.base.execution.ports import Background, Defer, Later, deliver
 from odradek.base.execution.slices import Failed, Slices, StallWatch
 from odradek.base.execution.steps import ITEMS_PER_STEP, Asking, RunSteps, Steps, exhaust, stepwise
@@ -22,6 +23,7 @@ __all__ = [
     "Failed",
     "Lane",
     "Later",
+    "Pace",
     "RunSteps",
     "Slices",
     "StallWatch",

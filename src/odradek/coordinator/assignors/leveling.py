@@ -20,9 +20,8 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final
 
-from odradek.base.execution import Steps
+from odradek.base.execution import Pace, Steps
 from odradek.coordinator.assignors.placing import Placing
-from odradek.coordinator.pace import Pace
 
 ROUNDS_MAX: Final = 16
 

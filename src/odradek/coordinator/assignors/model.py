@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
-from odradek.base.execution import Steps
+from odradek.base.execution import Pace, Steps
 from odradek.base.ids import TopicId
-from odradek.coordinator.pace import Pace
 
 Assignment: TypeAlias = Mapping[TopicId, frozenset[int]]
 """Partitions by topic; a topic without partitions is not in it."""

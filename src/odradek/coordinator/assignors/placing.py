@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, repeat
 from typing import Final
 
-from odradek.base.execution import Steps
+from odradek.base.execution import Pace, Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment, Subscriber, by_number, in_order
-from odradek.coordinator.pace import Pace
 
 
 class Holder:

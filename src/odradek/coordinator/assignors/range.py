@@ -9,10 +9,9 @@ Not sticky, like Kafka's: only the members' order decides.
 
 from collections.abc import Mapping, Sequence
 
-from odradek.base.execution import Steps
+from odradek.base.execution import Pace, Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.model import Assignment, Subscriber, in_order
-from odradek.coordinator.pace import Pace
 
 
 def assign(

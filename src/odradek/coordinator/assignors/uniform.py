@@ -13,12 +13,11 @@ Members with different subscriptions are assigned by `leveling`.
 
 from collections.abc import Mapping, Sequence
 
-from odradek.base.execution import Steps
+from odradek.base.execution import Pace, Steps
 from odradek.base.ids import TopicId
 from odradek.coordinator.assignors.leveling import level
 from odradek.coordinator.assignors.model import Assignment, Subscriber
 from odradek.coordinator.assignors.placing import Holder, Placing
-from odradek.coordinator.pace import Pace
 
 
 def assign(

@@ -5,11 +5,15 @@ nothing.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
+from odradek.base.execution import Pace
 from odradek.base.ids import NO_OFFSET
 from odradek.coordinator.consumer.changes import GroupChange
 from odradek.coordinator.consumer.consumer_membership import ConsumerMembership
-from odradek.coordinator.pace import Pace
+
+ITEMS_PER_STEP: Final = 256
+"""Topics, of a few microseconds each: work on fewer makes no step at all."""
 
 
 class Draft:
@@ -55,7 +59,7 @@ class Draft:
         """Records of other kinds in the same batch, after the changes."""
         self.log_offset = NO_OFFSET
         """The offset of the first record in the log; -1 before the append."""
-        self.pace = Pace()
+        self.pace = Pace(ITEMS_PER_STEP)
         """Divides the work on the draft into steps."""
 
     @property

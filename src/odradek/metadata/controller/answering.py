@@ -6,6 +6,7 @@ from dataclasses import field
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Pace
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import GroupBounds
 from odradek.base.values import value
@@ -16,7 +17,6 @@ from odradek.metadata.controller.config_changes import decide_configs
 from odradek.metadata.controller.controlled_cluster import UNCLEAN_ELECTION, ControlledCluster
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
-from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.partition_creation import decide_more_partitions
 from odradek.metadata.controller.producer_ids import decide_producer_ids
 from odradek.metadata.controller.replica_states import Replica

@@ -16,11 +16,11 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Pace
 from odradek.base.ids import TopicPartition
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
-from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.requests import ResourceOutcome, TopicOutcome
 from odradek.metadata.image import (
     BrokerConfigChanged,

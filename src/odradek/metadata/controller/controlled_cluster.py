@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from odradek.base.errors import OdradekError
-from odradek.base.execution import ITEMS_PER_STEP, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, Pace, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.base.settings import TOPIC_SETTINGS
 from odradek.base.values import value
@@ -21,7 +21,6 @@ from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.decision import DecidedWrite, Put
 from odradek.metadata.controller.events import Effect, ElectedUncleanly, ImageChanged, SendToBroker
 from odradek.metadata.controller.outcomes import was_executed
-from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.partition_states import assert_move, state_of
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.topic_creation import new_partition

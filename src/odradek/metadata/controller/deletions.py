@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Pace
 from odradek.base.ids import BrokerId
 from odradek.metadata import paths
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.events import BrokerAnswered
-from odradek.metadata.controller.pace import Pace
 from odradek.metadata.controller.replica_states import ReplicaState, TopicDeletion
 from odradek.metadata.controller.topic_deletion import partition_removals, replicas_of, topic_removals
 from odradek.metadata.image import TopicDeleted, TopicImage

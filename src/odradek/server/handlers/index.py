@@ -124,7 +124,6 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.coordinator.consumer",
     "odradek.wire.messages.consumer_group_heartbeat",
     "odradek.coordinator.consumer.answers",
-    "odradek.coordinator.pace",
     "odradek.coordinator.assignors.model",
     "odradek.coordinator.assignors.range",
     "odradek.coordinator.assignors.placing",
