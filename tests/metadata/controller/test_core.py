@@ -472,6 +472,21 @@ def test_a_stopping_broker_keeps_what_nobody_else_can_lead(three: Cluster) -> No
     assert three.partition("flights").leader == 2
 
 
+def test_a_stopping_broker_hands_over_to_the_elr(three: Cluster) -> None:
+    """R15e: broker 2 is back, and has not caught up with what was not acknowledged."""
+    create(three, assignments=((1, 2, 3),), **{"min.insync.replicas": "2"})
+    three.kill(3)
+    three.kill(2)
+    three.start(2)
+    before = three.partition("flights")
+    assert (before.leader, before.isr, before.elr) == (1, (1,), (2,))
+    shutdown = ControlledShutdown(1, three.image.brokers[1].epoch)
+    assert three.ask(shutdown) == ShutdownProgress(())
+    after = three.partition("flights")
+    assert (after.leader, after.isr, after.elr, after.unclean_epoch) == (2, (2,), (1,), NO_EPOCH)
+    assert [m for m in three.members[1].received if isinstance(m, StopReplica)]
+
+
 def test_a_shutdown_of_an_earlier_life_is_stale(three: Cluster) -> None:
     answer = three.ask(ControlledShutdown(2, 0))
     assert isinstance(answer, Refused)

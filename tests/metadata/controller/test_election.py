@@ -150,6 +150,32 @@ def test_a_stopping_broker_leaves_leadership_and_isr() -> None:
     assert election.elect_for_shutdown(partition((1, 2), (1,), 1), (1, 2), (1,), 1) is None
 
 
+@pytest.mark.parametrize(
+    ("elr", "online", "stopping", "leader"),
+    [
+        pytest.param((2,), (1, 2), (1,), 2, id="a live member of the ELR"),
+        pytest.param((3, 2), (1, 2, 3), (1,), 2, id="by assignment"),
+        pytest.param((2, 3), (1, 3), (1,), 3, id="not a dead one"),
+        pytest.param((2, 3), (1, 2, 3), (1, 2), 3, id="not one that stops, too"),
+        pytest.param((2,), (1, 2), (1, 2), None, id="the leader stays when nobody else may lead"),
+        pytest.param((), (1, 2, 3), (1,), None, id="a replica in neither may lack records"),
+    ],
+)
+def test_a_stopping_leader_hands_over_to_the_elr(
+    elr: Replicas, online: Replicas, stopping: Replicas, leader: BrokerId | None
+) -> None:
+    """R15e: the ISR has only the leader; members of the ELR have all records below HW."""
+    before = partition((1, 2, 3), (1,), 1, elr=elr)
+    after = election.elect_for_shutdown(before, online, stopping, 3)
+    if leader is None:
+        assert after is None
+    else:
+        assert came_to(after, leader, (leader,))
+        assert after is not None
+        assert sorted((*after.isr, *after.elr)) == sorted((1, *elr))
+        assert after.unclean_epoch == NO_EPOCH
+
+
 def test_settling_a_sound_partition_changes_nothing() -> None:
     assert election.settle(partition((1, 2), (1, 2), 1), (1, 2), 1, {}) is None
     assert election.settle(partition((1, 2), (1,), NO_BROKER), (2,), 1, None) is None

@@ -4,6 +4,7 @@ Replicas 1 2 3, min ISR 2, leader 1, ISR {1, 2}, ELR {}, leader epoch 4:
 
     broker 1 dies                        offline               -> leader 2, ISR {2}, ELR {1}, epoch 5
     broker 1 stops cleanly               controlled shutdown   -> leader 2, ISR {2}, ELR {1}, epoch 5
+    then 2 stops, 1 is back              controlled shutdown   -> leader 1, ISR {1}, ELR {2}, epoch 6
     brokers 1 and 2 die                  offline               -> no leader, ISR {1, 2}, ELR {}, epoch 5
     the same, unclean elections allowed  unclean               -> leader 3, ISR {3}, epoch 6: records are lost
     1 is back in the ISR {2, 1}          preferred             -> leader 1, ISR {2, 1}, epoch 6
@@ -81,11 +82,18 @@ def elect_for_reassignment(
 def elect_for_shutdown(
     partition: PartitionImage, online: Container[BrokerId], stopping: Container[BrokerId], min_isr: int
 ) -> PartitionImage | None:
-    """A leader other than the brokers that are stopping, which leave the ISR; None when there is none."""
-    for replica in partition.replicas:
-        if replica in online and replica in partition.isr and replica not in stopping:
+    """A leader other than the brokers that are stopping, which leave the ISR; None when there is none.
+
+    As in an offline election, a member of the ELR leads where no member of the ISR can (R15e).
+    """
+    able = [replica for replica in partition.replicas if replica in online and replica not in stopping]
+    for replica in able:
+        if replica in partition.isr:
             staying = tuple(member for member in partition.isr if member not in stopping)
             return _succeeded(partition, replica, staying, min_isr)
+    for replica in able:
+        if replica in partition.elr:
+            return _succeeded(partition, replica, (replica,), min_isr)
     return None
 
 
