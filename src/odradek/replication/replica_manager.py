@@ -303,6 +303,10 @@ class ReplicaManager:
         """The partition, when it is hosted here and its log works."""
         return self._hosted.get(topic_partition)
 
+    def replica(self, topic_partition: TopicPartition) -> Partition | ErrorCode:
+        """The partition, led or followed here, or the error code that says why it is not."""
+        return self._hosted.replica(topic_partition, leader_only=False)
+
     def topic_name(self, topic_id: TopicId) -> str | None:
         """The name of the topic with that id; None if no partition of it with a working log is hosted here.
 

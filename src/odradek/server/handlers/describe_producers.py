@@ -1,4 +1,8 @@
-"""DescribeProducers: the active producers of partitions led here (KIP-664)."""
+"""DescribeProducers: the active producers of partitions, led or followed here (KIP-664).
+
+A follower answers from its own log, so that an administrator can compare replicas (`DescribeProducersOptions`
+of Kafka's clients names the broker to ask).
+"""
 
 from typing import Final
 
@@ -62,13 +66,13 @@ def _once_each(request: DescribeProducersRequest) -> dict[str, dict[int, None]]:
 def _partition(core: BrokerCore, topic_partition: TopicPartition) -> Steps[PartitionResponse]:
     """One partition, which may know a hundred thousand producers."""
     index = topic_partition.partition
-    state = core.image.partition(topic_partition)
-    if state is None:
+    if core.image.partition(topic_partition) is None:
         fault = fault_in_name(topic_partition.topic)
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if fault is None else ErrorCode.INVALID_TOPIC_EXCEPTION
         return PartitionResponse(index, code, fault)
-    if state.leader != core.broker_id:
-        return PartitionResponse(index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    found = core.replicas.replica(topic_partition)
+    if isinstance(found, ErrorCode):
+        return PartitionResponse(index, found)
     log = core.logs.get(topic_partition)
     if log is None:
         return PartitionResponse(index, ErrorCode.KAFKA_STORAGE_ERROR)
