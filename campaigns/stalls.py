@@ -43,6 +43,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
 )
 from odradek.wire.messages.describe_topic_partitions import TopicRequest as DescribedTopic
+from odradek.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -253,6 +254,10 @@ def using(size: int) -> Iterator[Case]:
     yield Case("DescribeTopicPartitions", DescribeTopicPartitionsRequest([DescribedTopic(TOPIC)]), 0)
     yield Case("DescribeLogDirs", DescribeLogDirsRequest(None), 4)
     yield Case("DescribeProducers", DescribeProducersRequest([TopicRequest(TOPIC, list(numbers))]), 0)
+    elected = [TopicPartitions(TOPIC, list(numbers))]
+    not_needed = ErrorCode.ELECTION_NOT_NEEDED
+    yield Case("ElectLeaders", ElectLeadersRequest(0, elected), 2, not_needed)
+    yield Case("ElectLeaders, all", ElectLeadersRequest(0, None), 2)
     deleted = DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(n, -1) for n in numbers])
     yield Case("DeleteRecords", DeleteRecordsRequest([deleted], TIMEOUT_MS), 2)
     yield Case(f"DescribeGroups, {size} names", DescribeGroupsRequest(numbered(size)), 5)

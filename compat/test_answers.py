@@ -24,6 +24,11 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
+from odradek.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    TopicPartitions,
+)
 from odradek.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -398,3 +403,60 @@ def test_requests_that_close_the_connection(
     broker: BrokerProcess, key: int, version: int, body: bytes
 ) -> None:
     assert exchange(broker.port, key, version, body) is None
+
+
+# --- answers to an administrator
+
+
+def elect(
+    connection: BrokerConnection, request: ElectLeadersRequest, version: int = 2
+) -> tuple[ErrorCode, list[tuple[str, list[tuple[int, ErrorCode]]]]]:
+    answer = connection.call(request, ElectLeadersResponse, version)
+    return ErrorCode(answer.error_code), [
+        (topic.topic, [(row.partition_id, ErrorCode(row.error_code)) for row in topic.partition_result])
+        for topic in answer.replica_election_results
+    ]
+
+
+@pytest.mark.needs_api("ElectLeaders")
+@pytest.mark.parametrize("version", range(3))
+@pytest.mark.parametrize("election", [0, 1])
+def test_elections_that_are_not_needed(
+    connection: BrokerConnection, topic: str, election: int, version: int
+) -> None:
+    named = [TopicPartitions(topic, [0, 7, 0]), TopicPartitions("none", [0]), TopicPartitions(topic, [])]
+    assert elect(connection, ElectLeadersRequest(election, named), version) == (
+        ErrorCode.NONE,
+        [
+            (
+                topic,
+                [
+                    (0, ErrorCode.ELECTION_NOT_NEEDED),
+                    (7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+                    (0, ErrorCode.ELECTION_NOT_NEEDED),
+                ],
+            ),
+            ("none", [(0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]),
+            (topic, []),
+        ],
+    )
+
+
+@pytest.mark.needs_api("ElectLeaders")
+def test_an_election_of_all_leaders(connection: BrokerConnection, topic: str) -> None:
+    code, topics = elect(connection, ElectLeadersRequest(0, None))
+    assert code is ErrorCode.NONE
+    assert (topic, []) in topics
+    assert [rows for _, rows in topics if rows] == []
+
+
+@pytest.mark.needs_api("ElectLeaders")
+@pytest.mark.parametrize("election", [2, -1])
+def test_an_election_of_an_unknown_type(connection: BrokerConnection, election: int) -> None:
+    named = [TopicPartitions("none", [0, 1])]
+    refused = ErrorCode.INVALID_REQUEST
+    assert elect(connection, ElectLeadersRequest(election, named)) == (
+        refused,
+        [("none", [(0, refused), (1, refused)])],
+    )
+    assert elect(connection, ElectLeadersRequest(election, None)) == (refused, [])

@@ -130,6 +130,20 @@ def test_offsets_are_got_by_name_and_time(
     assert f"{topic}:1:0" in offsets("--time", "earliest-local")
 
 
+@pytest.mark.needs_api("ElectLeaders")
+@pytest.mark.parametrize("election", ["preferred", "unclean"])
+def test_leaders_are_elected_by_the_tool(tools: KafkaTools, topic: str, election: str) -> None:
+    def elect(*of: str) -> str:
+        return tools.on_broker("leader-election", "--election-type", election, *of)
+
+    assert f"Valid replica already elected for partitions {topic}-0" in elect(
+        "--topic", topic, "--partition", "0"
+    )
+    assert elect("--all-topic-partitions") == ""
+    with pytest.raises(ToolFailed, match=rf"{topic}-7: .*UnknownTopicOrPartitionException"):
+        elect("--topic", topic, "--partition", "7")
+
+
 def test_records_are_deleted_by_the_tool(
     tools: KafkaTools, confluent: Client, topic: str, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ class KafkaTools:
         "delete-records": "org.apache.kafka.tools.DeleteRecordsCommand",
         "dump-log": "org.apache.kafka.tools.DumpLogSegments",
         "get-offsets": "org.apache.kafka.tools.GetOffsetShell",
+        "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
         "log-dirs": "org.apache.kafka.tools.LogDirsCommand",
         "producer-performance": "org.apache.kafka.tools.ProducerPerformance",
         "topics": "org.apache.kafka.tools.TopicCommand",

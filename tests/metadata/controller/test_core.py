@@ -45,7 +45,6 @@ from odradek.metadata.controller.requests import (
     ElectLeaders,
     MorePartitions,
     NewTopic,
-    PartitionOutcome,
     PartitionOutcomes,
     ProducerIdBlock,
     Refused,
@@ -351,13 +350,11 @@ def test_an_unclean_election_by_request_needs_the_ends_too(three: Cluster) -> No
     for broker_id in (2, 3):
         three.start(broker_id)
     epoch = three.partition("flights").leader_epoch
-    assert three.ask(asked) == PartitionOutcomes(
-        (PartitionOutcome(FLIGHTS, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE),)
-    )
+    assert elected(three, asked) == {FLIGHTS: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE}
     three.controller.event(answered(2, LogEnd(epoch, 1, 8)))
     three.controller.event(answered(3, LogEnd(epoch, 2, 5)))
     assert three.partition("flights").leader == NO_BROKER
-    assert three.ask(asked) == PartitionOutcomes((PartitionOutcome(FLIGHTS, ErrorCode.NONE),))
+    assert elected(three, asked) == {FLIGHTS: ErrorCode.NONE}
     assert three.partition("flights").leader == 3
 
 
@@ -496,37 +493,48 @@ def test_a_shutdown_of_an_earlier_life_is_stale(three: Cluster) -> None:
 # --- elections of leaders on request
 
 
+def elected(cluster: Cluster, asked: ElectLeaders) -> dict[TopicPartition, ErrorCode]:
+    answer = cluster.ask_for(PartitionOutcomes, asked)
+    return {named: outcome.error for named, outcome in answer.partitions.items()}
+
+
 def test_preferred_leaders_are_elected(three: Cluster) -> None:
     create(three, assignments=((2, 1),))
-    unknown = TopicPartition("none", 0)
-    answer = three.ask_for(PartitionOutcomes, ElectLeaders(ElectionType.PREFERRED, (FLIGHTS, unknown)))
-    assert {outcome.topic_partition: outcome.error for outcome in answer.partitions} == {
+    unknown, beyond = TopicPartition("none", 0), TopicPartition("flights", 1)
+    asked = ElectLeaders(ElectionType.PREFERRED, (FLIGHTS, unknown, beyond, FLIGHTS))
+    assert elected(three, asked) == {
         FLIGHTS: ErrorCode.ELECTION_NOT_NEEDED,
         unknown: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        beyond: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     three.kill(2)
-    unavailable = three.ask_for(PartitionOutcomes, ElectLeaders(ElectionType.PREFERRED, (FLIGHTS,)))
-    assert unavailable.partitions[0].error is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+    asked = ElectLeaders(ElectionType.PREFERRED, (FLIGHTS, FLIGHTS))
+    assert elected(three, asked) == {FLIGHTS: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
     three.start(2)
     state = three.partition("flights")
     grown = PartitionImage((2, 1), (1, 2), 1, state.leader_epoch)
     session = write_isr(three, FLIGHTS, grown)
     announce(three, session)
-    elected = three.ask(ElectLeaders(ElectionType.PREFERRED))
-    assert elected == PartitionOutcomes((PartitionOutcome(FLIGHTS),))
+    for_all = ElectLeaders(ElectionType.PREFERRED)
+    assert elected(three, for_all) == {FLIGHTS: ErrorCode.NONE}
     assert three.partition("flights").leader == 2
-    assert three.ask(ElectLeaders(ElectionType.PREFERRED)) == PartitionOutcomes(())
+    assert elected(three, for_all) == {FLIGHTS: ErrorCode.ELECTION_NOT_NEEDED}
+
+
+def test_a_stopping_broker_is_not_preferred(three: Cluster) -> None:
+    create(three, assignments=((2, 1),))
+    three.ask(ControlledShutdown(2, three.image.brokers[2].epoch))
+    asked = ElectLeaders(ElectionType.PREFERRED, (FLIGHTS,))
+    assert elected(three, asked) == {FLIGHTS: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
 
 
 def test_an_unclean_election_needs_somebody(three: Cluster) -> None:
     create(three, assignments=((2,), (1,)))
     three.kill(2)
-    answer = three.ask_for(
-        PartitionOutcomes, ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS, TopicPartition("flights", 1)))
-    )
-    assert {outcome.topic_partition.partition: outcome.error for outcome in answer.partitions} == {
-        0: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
-        1: ErrorCode.ELECTION_NOT_NEEDED,
+    other = TopicPartition("flights", 1)
+    assert elected(three, ElectLeaders(ElectionType.UNCLEAN, (FLIGHTS, other))) == {
+        FLIGHTS: ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+        other: ErrorCode.ELECTION_NOT_NEEDED,
     }
 
 

@@ -36,6 +36,7 @@ from odradek.wire.messages import (
     describe_producers,
     describe_topic_partitions,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -278,6 +279,12 @@ WIDE: Final[dict[str, tuple[int, Make]]] = {
         ),
     ),
     "consumer_group_heartbeat": (1, _join_wide),
+    "elect_leaders": (
+        2,
+        lambda asked: elect_leaders.ElectLeadersRequest(
+            0, [elect_leaders.TopicPartitions("wide", asked.numbers)]
+        ),
+    ),
     "delete_groups": (2, lambda asked: delete_groups.DeleteGroupsRequest(asked.names)),
     "offset_delete": (0, _offset_delete),
     "describe_producers": (
@@ -362,6 +369,11 @@ STORED: Final[dict[str, tuple[Request[Message], int, Callable[[str], Request[Mes
         list_transactions.ListTransactionsRequest(),
         4,
         lambda name: init_producer_id.InitProducerIdRequest(name, 60_000),
+    ),
+    "elect_leaders": (
+        elect_leaders.ElectLeadersRequest(0, None),
+        7,
+        lambda name: create_topics.CreateTopicsRequest([create_topics.CreatableTopic(name, 1, 1)], 1000),
     ),
     "list_config_resources": (
         list_config_resources.ListConfigResourcesRequest(),
@@ -512,6 +524,7 @@ def test_the_longest_step_hardly_grows_with_what_is_stored(api: str) -> None:
     listed: dict[str, Callable[[Any], list[object]]] = {
         "list_groups": lambda answer: answer.groups,
         "list_transactions": lambda answer: answer.transaction_states,
+        "elect_leaders": lambda answer: answer.replica_election_results,
         "list_config_resources": lambda answer: answer.config_resources,
         "describe_producers": lambda answer: answer.topics[0].partitions[0].active_producers,
         "describe_groups": lambda answer: answer.groups[0].members,

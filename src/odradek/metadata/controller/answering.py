@@ -154,16 +154,27 @@ class RequestAnswering:
         asked: Sequence[TopicPartition] | None = request.partitions
         if asked is None:
             asked = yield from self._cluster.partitions()
-        errors: dict[TopicPartition, ErrorCode] = {}
+        outcomes: dict[TopicPartition, PartitionOutcome] = {}
+        candidates: list[TopicPartition] = []
+        unavailable = (
+            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+            if preferred
+            else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+        )
         pace = Pace()
         for named in asked:
             if pace.is_over():
                 yield None
+            if named in outcomes:
+                continue
             partition = self._cluster.image.partition(named)
             if partition is None:
-                errors[named] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                outcomes[named] = self._unknown(named)
             elif self._needs_no_election(partition, named, preferred=preferred):
-                errors[named] = ErrorCode.ELECTION_NOT_NEEDED
+                outcomes[named] = PartitionOutcome(named, ErrorCode.ELECTION_NOT_NEEDED)
+            else:
+                outcomes[named] = PartitionOutcome(named, unavailable)
+                candidates.append(named)
 
         def elected(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
             online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
@@ -173,23 +184,18 @@ class RequestAnswering:
                 partition, online, min_isr, self._cluster.log_ends(named, partition)
             )
 
-        candidates = [named for named in asked if named not in errors]
-        changed = dict.fromkeys((yield from self._cluster.rewrite(candidates, elected)))
-        unavailable = (
-            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-            if preferred
-            else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-        )
-        for named in candidates:
-            errors[named] = ErrorCode.NONE if named in changed else unavailable
-        of_all = request.partitions is None
-        return PartitionOutcomes(
-            tuple(
-                PartitionOutcome(named, error)
-                for named, error in errors.items()
-                if not (of_all and error is ErrorCode.ELECTION_NOT_NEEDED)
-            )
-        )
+        for named in (yield from self._cluster.rewrite(candidates, elected)):
+            if pace.is_over():
+                yield None
+            outcomes[named] = PartitionOutcome(named)
+        return PartitionOutcomes(outcomes)
+
+    def _unknown(self, named: TopicPartition) -> PartitionOutcome:
+        if self._cluster.image.topic(named.topic) is None:
+            message = f"there is no topic {named.topic}"
+        else:
+            message = f"{named.topic} has no partition {named.partition}"
+        return PartitionOutcome(named, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
 
     def _needs_no_election(
         self, partition: PartitionImage, named: TopicPartition, *, preferred: bool

@@ -199,9 +199,9 @@ class ResourceOutcomes:
 
 @value
 class PartitionOutcomes:
-    """The answer to ElectLeaders."""
+    """The answer to ElectLeaders: what became of each partition that was named, or else of all."""
 
-    partitions: tuple[PartitionOutcome, ...]
+    partitions: Mapping[TopicPartition, PartitionOutcome]
 
 
 @value

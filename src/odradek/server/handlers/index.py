@@ -54,6 +54,7 @@ INDEX: Final[tuple[Row, ...]] = (
     Row(36, "sasl_authenticate", 0, 2, 0),
     Row(37, "create_partitions", 0, 3, 0),
     Row(42, "delete_groups", 0, 3, 0),
+    Row(43, "elect_leaders", 0, 2, 0),
     Row(44, "incremental_alter_configs", 0, 1, 0),
     Row(46, "list_partition_reassignments", 0, 0, 0),
     Row(47, "offset_delete", 0, 0, 0),
