@@ -4,6 +4,8 @@ Faust's own `test_context` hands values to the agent. Here the topics, the offse
 are real.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import faust
@@ -44,10 +46,24 @@ def shop(servers: str, orders: str, stock: str, directory: Path) -> faust.App:
     return app
 
 
+@asynccontextmanager
+async def worker(app: faust.App) -> AsyncIterator[None]:
+    """A running worker, once its tables are as its change logs say: produce to it inside this block.
+
+    Until then Faust (0.15) may lose a record of the agent's topic, or hand it to the agent twice. It restores
+    a table with its fetcher running. Then it resumes the agent's partitions, seeks them to the committed
+    offsets and clears the agent's queue. A record that it fetches between resuming and seeking is fetched
+    again after the seek. One that it queues between seeking and clearing is lost: its position has moved on.
+    """
+    async with app:
+        await app.tables.wait_until_recovery_completed()
+        yield
+
+
 async def test_totals_are_sent(odradek_broker: Broker, odradek_topic: str, tmp_path: Path) -> None:
     stock = await odradek_broker.aio.create_topic()
-    await odradek_broker.aio.produce(odradek_topic, *LAMPS)
-    async with shop(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path):
+    async with worker(shop(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path)):
+        await odradek_broker.aio.produce(odradek_topic, *LAMPS)
         sent = await odradek_broker.aio.wait_for(stock, 2)
     assert [(record.key, record.json()) for record in sent] == [(b"lamp", 2), (b"lamp", 5)]
 
@@ -57,7 +73,7 @@ async def test_a_new_worker_takes_the_table_from_its_change_log(
 ) -> None:
     stock = await odradek_broker.aio.create_topic()
     for run, lamps in enumerate(LAMPS, 1):
-        await odradek_broker.aio.produce(odradek_topic, lamps)
-        async with shop(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path / str(run)):
+        async with worker(shop(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path / str(run))):
+            await odradek_broker.aio.produce(odradek_topic, lamps)
             await odradek_broker.aio.wait_for(stock, run)
     assert [record.json() for record in odradek_broker.records(stock)] == [2, 5]
