@@ -7,5 +7,5 @@
 - `loop`, `tasks`, `transport`, `network`: asyncio on the steps of a `World`.
 - `machine`, `libraries`, `refusals`: clocks and chance of Python; what is not simulated.
 - `traffic`, `words`, `history`, `stacks`: what happened, for reports.
-- `stored`, `checks`: what the cluster holds, and whether it keeps Kafka's promises.
+- `checks`: whether the cluster keeps Kafka's promises.
 """

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from odradek.base.ids import NO_TOPIC_ID, Offset, TopicPartition
 from odradek.records.framing import iter_records
 from odradek.records.header import read_header
-from odradek.testing.application.stored import StoredCluster, batches
 from odradek.testing.application.traffic import Acknowledged
+from odradek.testing.sim.stored import StoredCluster, batches
 
 if TYPE_CHECKING:
     from odradek.testing.sim.world import World
@@ -57,8 +57,8 @@ def check_logs(world: World) -> None:
                 continue
             start = max(led.log_start_offset, log.log_start_offset)
             end = min(led.high_watermark.offset, log.end_offset)
-            ours = b"".join(batches(led, start, led.position_of(end)))
-            theirs = b"".join(batches(log, start, log.position_of(end)))
+            ours = b"".join(batches(led, start, end))
+            theirs = b"".join(batches(log, start, end))
             if ours != theirs:
                 raise PromiseBroken(
                     f"{partition} differs below HW {end} on brokers {leader.broker_id} and {broker_id}"
@@ -86,7 +86,7 @@ def check_acknowledged(world: World, acknowledged: Iterable[Acknowledged]) -> No
         if partition not in held:
             held[partition] = {
                 record.offset: (record.key, record.value)
-                for batch in batches(log, log.log_start_offset, log.high_watermark)
+                for batch in batches(log, log.log_start_offset, log.high_watermark.offset)
                 for record in iter_records(batch, read_header(batch))
             }
         for number, record in enumerate(iter_records(one.batch, read_header(one.batch))):

@@ -28,10 +28,10 @@ from odradek.testing.application.checks import (
     what_is_missing,
 )
 from odradek.testing.application.process import Process
-from odradek.testing.application.stored import READ_BYTES, StoredCluster
 from odradek.testing.faults import Faults
 from odradek.testing.sim.client import SimRequest
 from odradek.testing.sim.node import PORT, SimNode
+from odradek.testing.sim.stored import READ_BYTES, StoredCluster
 from odradek.testing.sim.streams import Place
 from odradek.testing.topic_records import TestRecord, of_log
 from odradek.wire.message import Request, ResponseT
@@ -152,7 +152,7 @@ class Cluster:
     def controller(self) -> BrokerId:
         """The controller. Raises LookupError while there is none."""
         found = self._stored.controller()
-        if found is None:
+        if found == NO_BROKER:
             raise LookupError("there is no controller")
         return found
 
@@ -307,8 +307,7 @@ class Cluster:
 
     async def _ask_controller(self, request: Request[ResponseT]) -> ResponseT | None:
         """Returns the controller's answer; None if there is no controller, or it does not answer."""
-        controller = self._stored.controller()
-        node = None if controller is None else self._world.nodes[controller]
+        node = self._world.nodes.get(self._stored.controller())
         if node is None or not node.is_serving:
             return None
         handler = node.handlers.get(request.API_KEY)

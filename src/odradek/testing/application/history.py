@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata.codec import StateDocument
-from odradek.testing.application.stored import StoredCluster
 from odradek.testing.application.traffic import Traffic
 from odradek.testing.application.words import words_of
+from odradek.testing.sim.stored import StoredCluster
 
 if TYPE_CHECKING:
     from odradek.testing.sim.world import World
@@ -32,7 +32,7 @@ class History:
         self._stored = StoredCluster(world)
         # What was seen of the metadata store last.
         self._version = -1
-        self._controller: BrokerId | None = None
+        self._controller: BrokerId = NO_BROKER
         self._brokers: list[BrokerId] = []
         self._states: dict[TopicPartition, StateDocument] = {}
 
@@ -48,8 +48,8 @@ class History:
             self._look_at_partitions()
 
     def _look_at_brokers(self) -> None:
-        controller, brokers = self._stored.controller(), self._stored.brokers()
-        if controller is not None and controller != self._controller:
+        controller, brokers = self._stored.controller(), self._stored.registered()
+        if controller not in (NO_BROKER, self._controller):
             self.note(f"broker {controller} is the controller")
             self._controller = controller
         for broker_id in brokers:

@@ -13,6 +13,7 @@
 - `streams`: one connection as bytes in transit; it replaces a socket.
 - `client`: the opener's side of a connection, a client's or a broker's.
 - `observer`: the port of who watches a world; `history` records what happens in it.
+- `stored`: the cluster as the metadata store describes it, and the batches of a log.
 - `listener`: the connections of one life, and the routing of their requests.
 """
 

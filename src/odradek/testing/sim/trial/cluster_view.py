@@ -5,70 +5,26 @@ No broker sees all of this. Mishaps choose their victims by it, and checkers com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator
 
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
-from odradek.metadata import codec, paths
-from odradek.metadata.codec import StateDocument, TopicDocument
-from odradek.metadata.tree import StoredNode
+from odradek.metadata.codec import StateDocument
 from odradek.replication import Partition
 from odradek.testing.sim.node import SimNode
+from odradek.testing.sim.stored import StoredCluster
 from odradek.testing.sim.trial.history import Place
-from odradek.testing.sim.world import World
-
-T = TypeVar("T")
 
 
-class ClusterView:
-    """Reads a world."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        # What was decoded last, by path, with the node that it was decoded from.
-        self._decoded: dict[str, tuple[StoredNode, Any]] = {}
-
-    def _read(self, path: str, decode: Callable[[bytes], T]) -> T | None:
-        """What a node holds; decoded once as long as it does not change."""
-        node = self.world.store.table.get(path)
-        if node is None:
-            return None
-        found = self._decoded.get(path)
-        if found is None or found[0] is not node:
-            found = self._decoded[path] = node, decode(node.data)
-        return cast(T, found[1])
-
-    # --- the store
-
-    def topics(self) -> dict[str, TopicDocument]:
-        """Every topic in the store, those under deletion included."""
-        found = {}
-        for name in self.world.store.table.child_names(paths.TOPICS):
-            document = self._read(paths.topic(name), codec.decode_topic)
-            assert document is not None, "a child exists"
-            found[name] = document
-        return found
-
-    def state(self, topic_partition: TopicPartition) -> StateDocument | None:
-        """A partition's state in the store; None before its first one."""
-        return self._read(paths.partition_state(*topic_partition), codec.decode_state)
+class ClusterView(StoredCluster):
+    """Reads a world: its store, and its nodes."""
 
     def states(self) -> Iterator[tuple[Place, tuple[BrokerId, ...], StateDocument]]:
-        """Every partition that has a state: its replicas, and the state."""
-        for name, document in self.topics().items():
+        """Every partition that has a state, under deletion or not: its replicas, and the state."""
+        for name, document in self.all_topics().items():
             for number, replicas in document.assignment.items():
                 state = self.state(TopicPartition(name, number))
                 if state is not None:
                     yield Place(name, document.topic_id, number), replicas, state
-
-    def registered(self) -> list[BrokerId]:
-        """The brokers that are registered in the store."""
-        return [int(name) for name in self.world.store.table.child_names(paths.BROKER_IDS)]
-
-    def controller(self) -> BrokerId:
-        """The broker that the store names as the controller; -1 for none."""
-        found = self._read(paths.CONTROLLER, codec.decode_controller)
-        return NO_BROKER if found is None else found
 
     # --- the nodes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, LeaderEpoch, TopicPartition
-from odradek.metadata import paths
 from odradek.metadata.codec import StateDocument
 from odradek.metadata.image import PartitionImage
 from odradek.testing.sim.node import SimNode
@@ -32,7 +31,7 @@ class ClusterIsInOrder(Checker):
                 "controller",
                 f"controllers are {brokers_text(controllers)}, and the store names {view.controller()}",
             )
-        if pending := view.world.store.table.child_names(paths.DELETE_TOPICS):
+        if pending := view.under_deletion():
             self.violated("deletion", f"topics are still being deleted: {', '.join(pending)}")
         self._check_partitions(living)
         for node in living.values():

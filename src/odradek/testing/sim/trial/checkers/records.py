@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from odradek.base.ids import BrokerId, Offset
 from odradek.records.header import iter_headers
 from odradek.replication import Partition
+from odradek.testing.sim.stored import content_of
 from odradek.testing.sim.trial.checkers.checker import Checker
 from odradek.testing.sim.trial.history import ACKS_ALL, Place, numbers_in
-
-READ_BYTES: Final = 1 << 26
-
-
-def content_of(partition: Partition, below: Offset) -> bytes:
-    """The bytes of a log below an offset, which is the end of a batch."""
-    log = partition.log
-    offset, found = log.log_start_offset, []
-    bound = log.position_of(below)
-    while offset < below:
-        read = log.read(offset, READ_BYTES, bound, at_least_one=True, held_bytes_max=READ_BYTES)
-        data = bytes(read.held_records)
-        assert data, f"a log with the end {below} has nothing at {offset}"
-        found.append(data)
-        offset = max(header.base_offset + header.last_offset_delta for _, header in iter_headers(data)) + 1
-    return b"".join(found)
 
 
 class ReplicasAreEqual(Checker):
@@ -43,7 +27,7 @@ class ReplicasAreEqual(Checker):
             )
         for place, found in replicas.items():
             common = min(partition.log.high_watermark.offset for _, partition in found)
-            contents = {broker_id: content_of(partition, common) for broker_id, partition in found}
+            contents = {broker_id: content_of(partition.log, common) for broker_id, partition in found}
             first_id, first = next(iter(contents.items()))
             for broker_id, content in contents.items():
                 if content != first:
@@ -113,7 +97,7 @@ class NothingAcknowledgedIsLost(Checker):
             if partition.leadership is not None:
                 topic, number = partition.topic_partition
                 found = kept.setdefault(Place(topic, partition.topic_id, number), {})
-                for offset, _, record in numbers_in(content_of(partition, partition.log.end_offset)):
+                for offset, _, record in numbers_in(content_of(partition.log, partition.log.end_offset)):
                     found.setdefault(record, []).append(offset)
         return kept
 
