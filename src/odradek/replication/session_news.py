@@ -2,8 +2,8 @@
 
 Invariant: a partition that is not among the `unread` is *quiet*: a fetch of it now would find no records, no
 error, and no offset other than those last sent. Every partition begins as unread. A fetch that has read it
-settles it, if it is quiet by then; each later event of the partition makes it unread again. An event is what
-`Purgatories` is told of: an append, a rise of HW, LSO or log start, a truncation, another role or epoch, a
+settles it, if it is quiet by then; each later event of the partition makes it unread again. `Purgatories` is
+called with each event: an append, a rise of HW, LSO or log start, a truncation, another role or epoch, a
 failed directory.
 
     p1 p2 p3 unread    a fetch reads all; p1 answers 2 records          p2 and p3 are quiet
