@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from odradek.base.execution import Background, Defer
 from odradek.base.ids import TopicPartition
+from odradek.server.node.rounds import Rounds
 from odradek.storage import Log, LogManager, PendingFlush
 
 _Taken = list[tuple[Log | None, PendingFlush]]
@@ -34,21 +35,15 @@ class GroupFlush:
     ) -> None:
         self._logs = logs
         self._background = background
-        self._defer = defer
         self._on_flushed = on_flushed
         # Called with a log directory and the system's error.
         self._on_failed = on_failed
-        # The partitions of the next group, in the order in which their flushes were requested.
-        self._wanted: dict[TopicPartition, None] = {}
-        # Whether a group is being collected or flushed.
-        self._busy = False
+        # Each round is a group.
+        self._groups = Rounds(defer, self._flush_group)
 
     def want(self, topic_partition: TopicPartition) -> None:
         """Flush this partition's log soon."""
-        self._wanted[topic_partition] = None
-        if not self._busy:
-            self._busy = True
-            self._defer(self._begin)
+        self._groups.want(topic_partition)
 
     def flush_now(self, flushes: list[PendingFlush], done: Callable[[], None] = lambda: None) -> None:
         """Flush these in the background, separately from any group: used for `flush.ms`, and for truncations.
@@ -64,8 +59,7 @@ class GroupFlush:
             taken: _Taken = [(self._logs.get(flush.topic_partition), flush) for flush in flushes]
             self._background.submit(lambda: _run_all(taken), end, _raise)
 
-    def _begin(self) -> None:
-        wanted, self._wanted = self._wanted, {}
+    def _flush_group(self, wanted: list[TopicPartition]) -> None:
         taken: _Taken = []
         for topic_partition in wanted:
             log = self._logs.get(topic_partition)
@@ -77,11 +71,11 @@ class GroupFlush:
         if taken:
             self._background.submit(lambda: _run_all(taken), self._group_done, _raise)
         else:
-            self._next()
+            self._groups.end()
 
     def _group_done(self, run: _Run) -> None:
         self._end_run(run)
-        self._next()
+        self._groups.end()
 
     def _end_run(self, run: _Run) -> None:
         for log, flush, error in run:
@@ -92,12 +86,6 @@ class GroupFlush:
             elif is_hosted and log is not None:
                 log.mark_flushed(flush)
                 self._on_flushed(flush.topic_partition)
-
-    def _next(self) -> None:
-        if self._wanted:
-            self._begin()
-        else:
-            self._busy = False
 
 
 def _run_all(taken: _Taken) -> _Run:

@@ -21,6 +21,7 @@ from odradek.base.execution import Defer, RunSteps, Steps
 from odradek.base.ids import TopicPartition
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.group_flush import GroupFlush
+from odradek.server.node.rounds import Rounds
 from odradek.storage import Log, LogManager, PendingFlush
 
 FLUSHED_AT_ONCE: Final = 64
@@ -46,26 +47,12 @@ class TruncationSettling:
         self._group_flush = group_flush
         self._checkpoints = checkpoints
         self._run_steps = run_steps
-        self._defer = defer
         self._on_settled = on_settled
-        # The partitions of the next round, in the order in which they were truncated.
-        self._wanted: dict[TopicPartition, None] = {}
-        # Whether a round is under way, or about to begin.
-        self._busy = False
+        self._rounds = Rounds(defer, lambda wanted: run_steps(self._flush(deque(wanted), [])))
 
     def want(self, topic_partition: TopicPartition) -> None:
         """Settle the log of this partition, which was truncated."""
-        self._wanted[topic_partition] = None
-        if not self._busy:
-            self._busy = True
-            self._defer(self._begin)
-
-    def _begin(self) -> None:
-        if self._wanted:
-            wanted, self._wanted = deque(self._wanted), {}
-            self._run_steps(self._flush(wanted, []))
-        else:
-            self._busy = False
+        self._rounds.want(topic_partition)
 
     def _flush(self, wanted: deque[TopicPartition], taken: _Taken) -> Steps[None]:
         """Flush the first of the logs, and when that is done the others; add them to `taken`."""
@@ -93,4 +80,4 @@ class TruncationSettling:
             if self._logs.get(log.topic_partition) is log and log.settle(truncations):
                 self._on_settled(log.topic_partition)
             yield
-        self._begin()
+        self._rounds.end()
