@@ -25,6 +25,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from tests.testing.sim.arrivals import Arrivals
 
 P = TopicPartition("orders", 0)
 BROKERS = (1, 2, 3)
@@ -40,6 +41,7 @@ class Cluster:
         self, seed: int = 1, partitions: int = 1, replicas: Sequence[BrokerId] = BROKERS, **settings: str
     ) -> None:
         self.world = World(seed)
+        self._arrivals = Arrivals(self.world)
         for broker_id in BROKERS:
             self.world.node(broker_id, **settings)
         assignments = [CreatableReplicaAssignment(number, list(replicas)) for number in range(partitions)]
@@ -55,9 +57,9 @@ class Cluster:
     def fetches(self) -> list[tuple[BrokerId, FetchRequest]]:
         """All that have arrived at leaders, each with its sender."""
         found = []
-        for sender, _, frame in self.world.links.delivered:
+        for sender, _, frame in self._arrivals.frames:
             header, position = decode_request_header(frame)
-            if header.api_key == FetchRequest.API_KEY and isinstance(sender, BrokerId):
+            if header.api_key == FetchRequest.API_KEY:
                 found.append((sender, FetchRequest.decode(frame, header.api_version, position)))
         return found
 

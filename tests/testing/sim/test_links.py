@@ -9,7 +9,6 @@ from odradek.base.ids import BrokerId, TopicPartition
 from odradek.server.node.outgoing_orders import RETRY_MS, TIMEOUT_MS
 from odradek.server.node.peers import PeerRequest
 from odradek.testing.sim import SimNode, World
-from odradek.testing.sim.streams import Place
 from odradek.wire.headers import RequestHeader, decode_request_header, encode_request_header
 from odradek.wire.message import Message
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -17,6 +16,7 @@ from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from tests.testing.sim.arrivals import Arrivals
 
 Order = LeaderAndIsrRequest | StopReplicaRequest | UpdateMetadataRequest
 ORDERS: dict[int, type[Message]] = {
@@ -31,30 +31,34 @@ def create(node: SimNode, name: str, replicas: int = 2, partitions: int = 1) -> 
     node.world.settle()
 
 
-def arrived(world: World, at: BrokerId, since: int = 0) -> list[Message]:
+def orders(arrivals: Arrivals, at: BrokerId) -> list[Message]:
     """The orders that have arrived at a broker, decoded."""
     found: list[Message] = []
-    for _, receiver, frame in world.links.delivered[since:]:
+    for _, receiver, frame in arrivals.frames:
         header, position = decode_request_header(frame)
         if receiver == at and header.api_key in ORDERS:
             found.append(ORDERS[header.api_key].decode(frame, header.api_version, position))
     return found
 
 
-def names(orders: list[Message]) -> list[str]:
-    return [type(order).__name__.removesuffix("Request") for order in orders]
+def names(found: list[Message]) -> list[str]:
+    return [type(order).__name__.removesuffix("Request") for order in found]
 
 
 @pytest.mark.parametrize("brokers", [2, 3])
 def test_orders_reach_the_other_brokers_as_bytes(brokers: int) -> None:
-    world = World(brokers=brokers)
-    since = len(world.links.delivered)
+    world = World()
+    arrivals = Arrivals(world)
+    for broker_id in range(1, brokers + 1):
+        world.node(broker_id)
+    assert not orders(arrivals, 1), "its own orders need no network"
+    arrivals.frames.clear()
     create(world.nodes[1], "t", replicas=brokers, partitions=3)
     for broker_id in range(2, brokers + 1):
-        assert names(arrived(world, broker_id, since)) == ["LeaderAndIsr", "UpdateMetadata"]
+        assert names(orders(arrivals, broker_id)) == ["LeaderAndIsr", "UpdateMetadata"]
         node = world.nodes[broker_id]
         assert len(node.core.image.topics["t"].partitions) == len(list(node.logs.logs())) == 3
-    assert not arrived(world, 1), "its own orders need no network"
+    assert not orders(arrivals, 1), "its own orders need no network"
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -64,9 +68,9 @@ def test_a_broker_that_joins_gets_update_metadata_first(seed: int) -> None:
     create(world.nodes[1], "t")
     world.kill(2)
     world.settle()
-    since = len(world.links.delivered)
+    arrivals = Arrivals(world)
     again = world.node(2)
-    told = names(arrived(world, 2, since))
+    told = names(orders(arrivals, 2))
     assert told[0] == "UpdateMetadata"
     assert "LeaderAndIsr" in told
     assert set(again.core.image.brokers) == {1, 2}
@@ -90,43 +94,43 @@ def test_a_topic_is_deleted_on_every_broker() -> None:
 
 def test_orders_held_by_a_cut_arrive_after_it_heals_each_once_and_in_order() -> None:
     world = World(brokers=2)
-    since = len(world.links.delivered)
+    arrivals = Arrivals(world)
     world.cut(1, 2)
     create(world.nodes[1], "t")
     create(world.nodes[1], "u")
     world.advance(TIMEOUT_MS // 2)
-    assert arrived(world, 2, since) == []
+    assert orders(arrivals, 2) == []
     assert set(world.nodes[2].core.image.topics) == set()
     world.heal()
     world.settle()
     assert set(world.nodes[2].core.image.topics) == {"t", "u"}
-    assert names(arrived(world, 2, since))[:4] == ["LeaderAndIsr", "UpdateMetadata"] * 2
+    assert names(orders(arrivals, 2))[:4] == ["LeaderAndIsr", "UpdateMetadata"] * 2
 
 
 def test_an_order_whose_time_ran_out_is_sent_again_until_the_link_heals() -> None:
     world = World(brokers=2)
-    since = len(world.links.delivered)
+    arrivals = Arrivals(world)
     world.cut(1, 2)
     create(world.nodes[1], "t")
     world.advance(3 * TIMEOUT_MS)
-    assert arrived(world, 2, since) == []
+    assert orders(arrivals, 2) == []
     world.heal()
     world.advance(RETRY_MS)
-    assert names(arrived(world, 2, since))[:2] == ["LeaderAndIsr", "UpdateMetadata"]
+    assert names(orders(arrivals, 2))[:2] == ["LeaderAndIsr", "UpdateMetadata"]
     assert set(world.nodes[2].core.image.topics) == {"t"}
 
 
 def test_an_order_whose_answer_was_lost_is_obeyed_again_and_does_no_harm() -> None:
     """R5a: the second time its leader epoch is not above the current one."""
     world = World(brokers=2)
-    since = len(world.links.delivered)
+    arrivals = Arrivals(world)
     world.cut(2, 1, one_way=True)
     create(world.nodes[1], "t")
-    assert names(arrived(world, 2, since)) == ["LeaderAndIsr"], "the next one waits for the answer"
+    assert names(orders(arrivals, 2)) == ["LeaderAndIsr"], "the next one waits for the answer"
     world.links.drop(1, 2)
     world.heal()
     world.advance(RETRY_MS)
-    assert names(arrived(world, 2, since)) == ["LeaderAndIsr", "LeaderAndIsr", "UpdateMetadata"]
+    assert names(orders(arrivals, 2)) == ["LeaderAndIsr", "LeaderAndIsr", "UpdateMetadata"]
     partition = world.nodes[2].core.replicas.partition(TopicPartition("t", 0))
     assert partition is not None
     assert set(world.nodes[2].core.image.topics) == {"t"}
@@ -159,9 +163,9 @@ def test_nothing_is_sent_to_a_broker_that_is_gone() -> None:
     world.kill(2)
     world.settle()
     world.heal()
-    since = len(world.links.delivered)
+    arrivals = Arrivals(world)
     world.advance(10 * RETRY_MS)
-    assert arrived(world, 2, since) == []
+    assert orders(arrivals, 2) == []
     assert not world.nodes[1].core.controller._orders.has_unanswered(2)
 
 
@@ -198,10 +202,10 @@ def test_a_stale_controllers_order_is_refused() -> None:
     epoch = third.core.image.controller_epoch
     assert epoch > 1
     before = describe(third)
-    since = len(world.links.delivered)
+    arrivals = Arrivals(world)
     world.heal()
     world.settle()
-    (late,) = arrived(world, 3, since)
+    (late,) = orders(arrivals, 3)
     assert isinstance(late, LeaderAndIsrRequest)
     assert late.controller_epoch < epoch
     assert describe(third) == before
@@ -280,14 +284,15 @@ def test_a_version_of_an_order_that_is_not_served_closes_the_connection() -> Non
 
 
 def test_a_history_with_cuts_and_losses_is_the_same_for_the_same_seed() -> None:
-    def history(seed: int) -> list[tuple[Place, Place, bytes]]:
+    def history(seed: int) -> list[tuple[BrokerId, BrokerId, bytes]]:
         world = World(seed, brokers=3)
+        arrivals = Arrivals(world)
         world.cut(1, 2)
         create(world.nodes[1], "t", replicas=3)
         world.links.drop(1, 3)
         world.heal()
         world.advance(1_000)
-        return world.links.delivered
+        return arrivals.frames
 
     assert history(5) == history(5)
 

@@ -51,8 +51,6 @@ class Links:
         self._streams: list[Stream] = []
         # Those of which something is on its way, or was a moment ago (the values mean nothing).
         self._busy: dict[Stream, None] = {}
-        self.delivered: list[tuple[Place, Place, bytes]] = []
-        """Every request between brokers that has arrived: from, to, and its frame."""
 
     def peers(self, node: SimNode) -> SimPeers:
         """The port of one node's life."""
@@ -125,11 +123,6 @@ class Links:
         """See `Network.server_at`."""
         node = self._world.nodes.get(place) if isinstance(place, BrokerId) else None
         return None if node is None else node.listeners
-
-    def on_frame(self, a: Place, b: Place, frame: bytes) -> None:
-        """See `Network.on_frame`."""
-        if isinstance(a, BrokerId):
-            self.delivered.append((a, b, frame))
 
     def on_delivered(self, stream: Stream, data: bytes, *, to_server: bool) -> None:
         """See `Network.on_delivered`."""

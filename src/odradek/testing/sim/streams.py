@@ -31,7 +31,6 @@ from odradek.base.buffers import Buffer
 from odradek.base.chance import Chance
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
-from odradek.net.framing import LENGTH_BYTES
 from odradek.net.server_connection import ServerConnection
 
 Place: TypeAlias = BrokerId | str
@@ -113,9 +112,6 @@ class Network(Protocol):
 
     def server_at(self, place: Place) -> Server | None:
         """The life that a new connection to that place reaches; None where there is nobody."""
-
-    def on_frame(self, a: Place, b: Place, frame: bytes) -> None:
-        """Called when a request of a has arrived at b."""
 
     def note_busy(self, stream: Stream) -> None:
         """Called when something of a connection is on its way."""
@@ -259,7 +255,6 @@ class Stream:
         elif isinstance(data, Opened):
             self._put_to_opener(data)
         else:
-            self._network.on_frame(*self.between, data[LENGTH_BYTES:])
             self._network.on_delivered(self, data, to_server=True)
             side.on_bytes(data)
             self.opener.on_taken(len(data))
