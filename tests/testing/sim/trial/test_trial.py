@@ -18,9 +18,9 @@ REGRESSIONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*REGRESSIONS, 0])
+@pytest.mark.parametrize("seed", [*REGRESSIONS, 0, 5])
 def test_the_seed_is_clean(seed: int) -> None:
-    """R2, R3, R7, R10, R11, R15, X1, X4."""
+    """R2, R3, R5c, R7, R10, R11, R15, X1, X4."""
     outcome = run_trial(seed)
     assert [str(violation) for violation in outcome.violations] == []
     assert outcome.requests > 2_000
