@@ -173,7 +173,9 @@ class World:
         truncations = log.truncations
         report = clean(job, self.disk, lambda done: swapped(log.swap_in(done, truncations)))
         log.mark_cleaned(report.end_offset)
-        manager.checkpoints.cleaned_offsets(log.place)()
+        for write in exhaust(manager.checkpoints.cleaned_offsets()):
+            write.run()
+            manager.checkpoints.written(write)
 
     def _checkpoint(self, manager: LogManager) -> None:
         for partition in PARTITIONS:

@@ -6,7 +6,13 @@
     cleaner-offset-checkpoint            the offset cleaned up to, after each cleaning
 
 A file is written only if its content has changed. A write is returned as a value that holds the offsets of
-that moment; the caller runs it on another thread.
+that moment; the caller runs it on another thread, and says when it begins and how it ends.
+
+    gathered    a few logs in each step      a log that is deleted meanwhile is left out
+    begun       in flight                    what the broker's thread writes meanwhile wins (`Precedence`)
+    written     on disk                      not written again until it changes
+
+Invariant: once a log has been made, no file gets a line of an earlier log of that name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,15 +36,21 @@ _FILES = (
 class LogCheckpoints:
     """The checkpoints of all log directories of a broker."""
 
-    __slots__ = ("_directories", "_hosted", "_precedences", "_written")
+    __slots__ = ("_directories", "_gatherings", "_hosted", "_in_flight", "_precedences", "_written")
 
     def __init__(self, directories: Sequence[LogDirectory], hosted: HostedLogs) -> None:
         self._directories = directories
         self._hosted = hosted
-        self._precedences = {directory.path: Precedence() for directory in directories}
-        """For each directory's recovery points, which a truncation writes on the broker's thread."""
+        self._precedences = {
+            f"{directory.path}/{name}": Precedence() for directory in directories for name in _FILES
+        }
+        """By path: what the broker's thread writes while a write is in flight."""
         self._written: dict[str, dict[TopicPartition, Offset]] = {}
         """The content of each file by path; missing and damaged files are absent."""
+        self._in_flight: dict[str, CheckpointWrite] = {}
+        """By path, the write that has begun and not ended."""
+        self._gatherings: list[_Gathering] = []
+        """The offsets that are being collected: a log that is made anew leaves them."""
 
     def read(
         self, directory: LogDirectory, name: str
@@ -63,14 +75,14 @@ class LogCheckpoints:
 
         The offsets of a log that was truncated between two steps are collected again.
         """
-        counts: tuple[int, ...] = ()
+        precedences = [
+            self._precedences[f"{one.path}/{file_names.RECOVERY_POINTS}"] for one in self._directories
+        ]
+        counts: list[int] = []
         due: list[CheckpointWrite] = []
-        while counts != (now := tuple(one.count for one in self._precedences.values())):
+        while counts != (now := [one.count for one in precedences]):
             counts = now
             due = yield from self._due(file_names.RECOVERY_POINTS, lambda log: log.flushed_offset)
-        for write in due:
-            write.precedence = self._precedences[write.directory]
-            write.taken_at = write.precedence.count
         return due
 
     def log_start_offsets(self) -> Steps[list[CheckpointWrite]]:
@@ -80,74 +92,134 @@ class LogCheckpoints:
             lambda log: log.log_start_offset if log.starts_inside_segment else None,
         )
 
-    def cleaned_offsets(self, directory: LogDirectory) -> Callable[[], None]:
-        """Returns a call that writes the present `cleaner-offset-checkpoint`; it may block, raise OSError and
-        run on any thread."""
-        offsets = exhaust(self._offsets_in(directory, lambda log: log.cleaned_offset or None))
-        path = f"{directory.path}/{file_names.CLEANED_OFFSETS}"
-        return lambda: write_offsets(directory.file_system, path, offsets)
+    def cleaned_offsets(self) -> Steps[list[CheckpointWrite]]:
+        """`cleaner-offset-checkpoint` of every directory where it has changed."""
+        return self._due(file_names.CLEANED_OFFSETS, lambda log: log.cleaned_offset or None)
+
+    def begin(self, write: CheckpointWrite) -> None:
+        """Called when a write is given to another thread; a file has one such write at a time."""
+        assert write.path not in self._in_flight, f"{write.path} has two writers"
+        self._in_flight[write.path] = write
 
     def written(self, write: CheckpointWrite) -> None:
         """Called when a checkpoint is on disk: it is not written again until it changes."""
+        self._in_flight.pop(write.path, None)
         if not write.is_outdated:
             self._written[write.path] = write.offsets
+
+    def failed(self, write: CheckpointWrite) -> None:
+        """Called when a write has failed: its offsets are due again."""
+        self._in_flight.pop(write.path, None)
 
     def write_recovery_points(self, directory: LogDirectory) -> None:
         """X6: write one directory's recovery points, now, on this thread. Raises OSError."""
         path = f"{directory.path}/{file_names.RECOVERY_POINTS}"
-        offsets = exhaust(self._offsets_in(directory, lambda log: log.flushed_offset))
-        precedence = self._precedences[directory.path]
-        precedence.offsets = offsets
-        precedence.count += 1
+        gathering = _Gathering()
+        exhaust(self._gather(gathering, lambda log: log.flushed_offset))
+        offsets = gathering.of(directory)
+        self._take_precedence(path, offsets)
         write_offsets(directory.file_system, path, offsets)
         self._written[path] = offsets
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        """Remove a deleted log's lines from the files, so that they do not apply to a new log of that name.
+        """Remove the lines of an earlier log, so that they do not apply to a new log of that name.
 
-        Not synced: the removal survives a kill, and after a power cut at worst some offsets are skipped.
+        The lines of other logs that are gone are removed with them: when ten thousand logs are deleted and
+        made again, each file is written once. Not synced: the removal survives a kill, and after a power cut
+        at worst some offsets are skipped.
         """
+        for gathering in self._gatherings:
+            gathering.leave_out(topic_partition)
         for directory in self._directories:
-            for name in _FILES:
+            for name in _FILES if directory.failure is None else ():
                 path = f"{directory.path}/{name}"
-                written = self._written.get(path, {})
-                if topic_partition in written and directory.failure is None:
-                    offsets = {one: offset for one, offset in written.items() if one != topic_partition}
-                    try:
-                        write_offsets(directory.file_system, path, offsets, durable=False)
-                    except OSError as error:
-                        directory.fail(error)
-                    self._written[path] = offsets
+                newest = written = self._written.get(path, {})
+                in_flight = self._in_flight.get(path)
+                if in_flight is not None and not in_flight.is_outdated:
+                    newest = in_flight.offsets
+                if topic_partition in written or topic_partition in newest:
+                    self._write_hosted(directory, path, newest)
+
+    def _write_hosted(
+        self, directory: LogDirectory, path: str, newest: Mapping[TopicPartition, Offset]
+    ) -> None:
+        """Replace a file by its newest content without the logs that are gone, whatever is in flight."""
+        offsets = {one: offset for one, offset in newest.items() if self._is_in(directory, one)}
+        self._take_precedence(path, offsets)
+        try:
+            write_offsets(directory.file_system, path, offsets, durable=False)
+        except OSError as error:
+            directory.fail(error)
+        self._written[path] = offsets
+
+    def _is_in(self, directory: LogDirectory, topic_partition: TopicPartition) -> bool:
+        log = self._hosted.get(topic_partition)
+        return log is not None and log.place is directory
+
+    def _take_precedence(self, path: str, offsets: dict[TopicPartition, Offset]) -> None:
+        precedence = self._precedences[path]
+        precedence.offsets = offsets
+        precedence.count += 1
 
     def _due(self, name: str, offset_of: Callable[[Log], Offset | None]) -> Steps[list[CheckpointWrite]]:
-        due = []
-        for directory in self._directories:
-            if directory.failure is None:
+        """The writes of the files that have changed; to be begun before the next step."""
+        gathering = _Gathering()
+        self._gatherings.append(gathering)
+        try:
+            yield from self._gather(gathering, offset_of)
+            due = []
+            for directory in self._directories:
                 path = f"{directory.path}/{name}"
-                offsets = yield from self._offsets_in(directory, offset_of)
-                if (yield from self._differs(path, offsets)):
-                    due.append(CheckpointWrite(directory.path, path, offsets, directory.file_system))
-        return due
+                offsets = gathering.of(directory)
+                if directory.failure is None and (yield from self._differs(path, offsets)):
+                    due.append((directory, path, offsets))
+        finally:
+            self._gatherings.remove(gathering)
+        writes = []
+        for directory, path, offsets in due:
+            precedence = self._precedences[path]
+            writes.append(
+                CheckpointWrite(
+                    directory.path, path, offsets, directory.file_system, precedence, precedence.count
+                )
+            )
+        return writes
 
-    def _offsets_in(
-        self, directory: LogDirectory, offset_of: Callable[[Log], Offset | None]
-    ) -> Steps[dict[TopicPartition, Offset]]:
-        """The offsets of the directory's logs; a log deleted meanwhile is left out."""
-        offsets: dict[TopicPartition, Offset] = {}
+    def _gather(self, gathering: "_Gathering", offset_of: Callable[[Log], Offset | None]) -> Steps[None]:
+        """Collect the offsets of all logs; a log deleted meanwhile is left out."""
 
         def look_at(log: Log) -> None:
-            if log.place is directory and self._hosted.get(log.topic_partition) is log:
+            if self._hosted.get(log.topic_partition) is log:
                 offset = offset_of(log)
                 if offset is not None:
-                    offsets[log.topic_partition] = offset
+                    gathering.of(log.place)[log.topic_partition] = offset
 
         yield from stepwise(list(self._hosted.all()), look_at)
-        return offsets
 
     def _differs(self, path: str, offsets: Mapping[TopicPartition, Offset]) -> Steps[bool]:
         """Whether a checkpoint file has other offsets; compared in steps, as there may be many."""
         written = self._written.get(path)
         if written is None or len(written) != len(offsets):
             return True
-        differences = yield from stepwise(offsets.items(), lambda entry: written.get(entry[0]) != entry[1])
+        lines = list(offsets.items())  # a copy: a log may be made anew between two steps
+        differences = yield from stepwise(lines, lambda line: written.get(line[0]) != line[1])
         return any(differences)
+
+
+class _Gathering:
+    """The offsets that are being collected for one kind of file."""
+
+    __slots__ = ("_by_directory",)
+
+    def __init__(self) -> None:
+        # By the directory's path.
+        self._by_directory: dict[str, dict[TopicPartition, Offset]] = {}
+
+    def of(self, directory: LogDirectory) -> dict[TopicPartition, Offset]:
+        """The lines of one directory's file."""
+        return self._by_directory.setdefault(directory.path, {})
+
+    def leave_out(self, topic_partition: TopicPartition) -> None:
+        """Drop the line of a log."""
+        for offsets in self._by_directory.values():
+            offsets.pop(topic_partition, None)

@@ -11,11 +11,14 @@ import pytest
 from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.errors import CorruptRecord, OdradekError
+from odradek.base.execution import exhaust
+from odradek.base.held_calls import HeldCalls
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.records.builder import BatchBuilder
 from odradek.records.header import iter_headers
 from odradek.server.cleaning.cleaner_host import CleanerHost, CleaningEvents, InlineCleaner
+from odradek.server.node.checkpoints import Checkpoints
 from odradek.storage import Log, LogManager
 from odradek.storage.compaction.cleaning import REPLACED_AT_ONCE_MAX
 from odradek.storage.compaction.job import CleaningJob
@@ -59,7 +62,15 @@ class CleaningBench:
         self.logs = self.opened()
         self.runner = Runner(self.disk)
         self.turns: list[Callable[[], None]] = []
+        # Where the calls for other threads wait; None: they run at once.
+        self.held: HeldCalls | None = None
         self.failed: list[str | OSError] = []
+        self.checkpoints = Checkpoints(
+            self.logs.checkpoints,
+            self,
+            exhaust,
+            lambda directory, reason: self.failed.append(reason),
+        )
         self.host = CleanerHost(
             self.logs,
             self.runner,
@@ -67,6 +78,7 @@ class CleaningBench:
             background=self,
             defer=self.turns.append,
             settings=lambda: self.settings,
+            settle_checkpoint=self.checkpoints.settle_cleaned_offsets,
             on_failed=lambda directory, reason: self.failed.append(reason),
         )
 
@@ -83,6 +95,9 @@ class CleaningBench:
     def submit(
         self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> None:
+        if self.held is not None:
+            self.held.submit(call, done, failed)
+            return
         try:
             result = call()
         except OSError as error:
@@ -308,3 +323,47 @@ def test_a_disk_that_is_full_at_once_is_tried_again_at_the_next_look(bench: Clea
     bench.host.look()
     bench.turn()
     assert next(bench.host.describe())["dirty_ratio"] == 0
+
+
+def test_two_cleanings_that_end_together_write_the_checkpoint_one_after_another(
+    bench: CleaningBench,
+) -> None:
+    """R12: two threads that replace the same file take the temporary file from each other."""
+    partitions = [FACTS, TopicPartition("facts", 1)]
+    for partition in partitions:
+        bench.log(partition)
+    bench.settings = replace(SETTINGS, log_cleaner_threads=2)
+    bench.held = HeldCalls()
+    bench.host.look()
+    for _ in partitions:
+        bench.runner.work()
+    bench.turn()
+    disk = bench.held
+    assert disk.waiting == 2, "the names of each log"
+    disk.run_next()
+    disk.run_next()
+    disk.report_next()
+    cleaned = [0 if (log := bench.logs.get(one)) is None else log.cleaned_offset for one in partitions]
+    assert cleaned == [3, 0], "the names of the second are not known to be on disk"
+    disk.report_next()
+    assert disk.waiting == 1, "one write of the file"
+    disk.complete_next()
+    assert bench.disk.read("/data/cleaner-offset-checkpoint") == b"0\n1\nfacts 0 3\n"
+    assert bench.host.counts() == (1, 0)
+    disk.complete()
+    assert bench.disk.read("/data/cleaner-offset-checkpoint") == b"0\n2\nfacts 0 3\nfacts 1 3\n"
+    assert (bench.host.counts(), bench.failed) == ((0, 0), [])
+
+
+@pytest.mark.parametrize(("code", "is_offline"), [(errno.ENOSPC, False), (errno.EIO, True)])
+def test_a_checkpoint_that_finds_the_disk_full_is_left_out(
+    bench: CleaningBench, code: int, *, is_offline: bool
+) -> None:
+    """L7: a log that is only read from survives a full disk."""
+    bench.log()
+    bench.host.look()
+    bench.disk.inject(Fault("sync", code, "cleaner-offset-checkpoint"))
+    bench.runner.work()
+    bench.turn()
+    assert bench.host.counts() == (0, 0)
+    assert len(bench.failed) == is_offline

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from odradek.base.clock import Clock
 from odradek.base.errors import LogError, OdradekError, StorageFailure
 from odradek.base.execution import Background, Defer
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import Offset, TopicPartition
 from odradek.base.settings import BrokerSettings
 from odradek.storage import FileSystem, Log, LogManager
 from odradek.storage.compaction.cleaning import clean
@@ -117,15 +117,20 @@ class CleanerHost:
         background: Background,
         defer: Defer,
         settings: Callable[[], BrokerSettings],
+        settle_checkpoint: Callable[[Callable[[], None]], None],
         on_failed: Callable[[str, str | OSError], object],
     ) -> None:
-        """`on_failed` is called with a log directory that failed, and the error."""
+        """`settle_checkpoint` writes the cleaned offsets, and then calls what it is given.
+
+        `on_failed` is called with a log directory that failed, and the error.
+        """
         self._logs = logs
         self._runner = runner
         self._clock = clock
         self._background = background
         self._defer = defer
         self._settings = settings
+        self._settle_checkpoint = settle_checkpoint
         self._on_failed = on_failed
         # At most `log.cleaner.threads` cleanings, each from its job until its checkpoint is written.
         self._running: dict[TopicPartition, _Cleaning] = {}
@@ -241,23 +246,23 @@ class CleanerHost:
         if not self._is_current(cleaning):
             self._abandon(cleaning)
             return
-        log.mark_cleaned(report.end_offset)
         topic, partition = log.topic_partition
         _log.info(
             "compacted %s-%d: %s", topic, partition, report, extra={"topic": topic, "partition": partition}
         )
-        write_checkpoint = self._logs.checkpoints.cleaned_offsets(log.place)
-
-        def bring_to_disk() -> None:
-            """Flush the names first: the checkpoint must not be ahead of the names on disk."""
-            log.place.file_system.sync_directory(log.path)
-            write_checkpoint()
-
+        # The names first: the checkpoint must not be ahead of the names on disk.
         self._background.submit(
-            bring_to_disk,
-            lambda done: self._settled(cleaning),
+            lambda: log.place.file_system.sync_directory(log.path),
+            lambda done: self._names_on_disk(cleaning, report.end_offset),
             lambda error: self._failed(cleaning, error),
         )
+
+    def _names_on_disk(self, cleaning: _Cleaning, end_offset: Offset) -> None:
+        if not self._is_current(cleaning):
+            self._abandon(cleaning)
+            return
+        cleaning.log.mark_cleaned(end_offset)
+        self._settle_checkpoint(lambda: self._settled(cleaning))
 
     def _settled(self, cleaning: _Cleaning) -> None:
         self._abandon(cleaning)

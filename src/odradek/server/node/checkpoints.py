@@ -8,14 +8,25 @@ after that writes the values of that moment.
     10 s    orders-0 is at 60, the disk still busy            left out
     15 s    the disk is done, orders-0 at 75                  written with 75
 
-Recovery points are also written after truncations (X6), and then none is left out: a write under way may hold
-the higher offset from before a truncation, so the next one begins when it has ended.
+Recovery points are also written after truncations (X6), and cleaned offsets after each cleaning, and then
+none is left out: a write under way may hold the offset from before, so the next one begins when it has ended.
+All that wait at that time share it.
 """
 
+import errno
+import logging
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from odradek.base.execution import Background, RunSteps, Steps
 from odradek.storage import CheckpointWrite, LogCheckpoints
+
+_log = logging.getLogger(__name__)
+
+_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
+
+OnWriteFailed = Callable[[str, OSError], None]
+"""Called with a log directory and the system's error."""
 
 
 class Checkpoints:
@@ -30,15 +41,12 @@ class Checkpoints:
     ) -> None:
         self._logs = logs
         self._background = background
-        self._run_steps = run_steps
         # Called with a log directory and the system's error.
         self._on_failed = on_failed
         # Paths of the files that are being written.
         self._under_way: set[str] = set()
-        # Whether recovery points are being gathered or written.
-        self._has_points_under_way = False
-        # Called when recovery points that are gathered from now on are on disk.
-        self._awaiting_points: list[Callable[[], None]] = []
+        self._recovery_points = _SettledFile(logs.recovery_points, self._submit, run_steps, on_failed)
+        self._cleaned_offsets = _SettledFile(logs.cleaned_offsets, self._submit, run_steps, self._not_cleaned)
 
     def write_high_watermarks(self) -> Steps[None]:
         """Every `replica.high.watermark.checkpoint.interval.ms`."""
@@ -46,17 +54,18 @@ class Checkpoints:
 
     def write_recovery_points(self) -> Steps[None]:
         """Every `log.flush.offset.checkpoint.interval.ms`."""
-        if not self._has_points_under_way:
-            yield from self._write_points()
+        yield from self._recovery_points.write()
 
     def settle_recovery_points(self, done: Callable[[], None]) -> None:
         """X6: call `done` when the recovery points of this moment, or later ones, are on disk.
 
         It is called, too, when a directory has failed: that directory's logs are not served any more.
         """
-        self._awaiting_points.append(done)
-        if not self._has_points_under_way:
-            self._run_steps(self._write_points())
+        self._recovery_points.settle(done)
+
+    def settle_cleaned_offsets(self, done: Callable[[], None]) -> None:
+        """Call `done` when the cleaned offsets of this moment, or later ones, are on disk, or cannot be."""
+        self._cleaned_offsets.settle(done)
 
     def write_log_start_offsets(self) -> Steps[None]:
         """Every `log.flush.start.offset.checkpoint.interval.ms`."""
@@ -66,46 +75,86 @@ class Checkpoints:
         for write in writes:
             if write.path not in self._under_way:
                 self._under_way.add(write.path)
-                self._submit(write, self._under_way.discard)
+                self._submit(write, self._under_way.discard, self._on_failed)
 
-    def _write_points(self) -> Steps[None]:
-        self._has_points_under_way = True
-        awaiting, self._awaiting_points = self._awaiting_points, []
+    def _not_cleaned(self, directory: str, error: OSError) -> None:
+        """A full disk costs the log that is cleaned its line: a part of it is cleaned once more."""
+        if error.errno in _NO_SPACE:
+            _log.warning("the cleaned offsets of %s were not written: %s", directory, error)
+        else:
+            self._on_failed(directory, error)
+
+    def _submit(self, write: CheckpointWrite, ended: Callable[[str], None], on_failed: OnWriteFailed) -> None:
+        def written(_: None) -> None:
+            self._logs.written(write)
+            ended(write.path)
+
+        def failed(error: Exception) -> None:
+            self._logs.failed(write)
+            if isinstance(error, OSError):
+                on_failed(write.directory, error)
+            ended(write.path)
+            if not isinstance(error, OSError):
+                raise error
+
+        self._logs.begin(write)
+        self._background.submit(write.run, written, failed)
+
+
+class _SettledFile:
+    """A checkpoint file for whose writes others wait; one of its writes is under way at a time."""
+
+    def __init__(
+        self,
+        gather: Callable[[], Steps[list[CheckpointWrite]]],
+        submit: Callable[[CheckpointWrite, Callable[[str], None], OnWriteFailed], None],
+        run_steps: RunSteps,
+        on_failed: OnWriteFailed,
+    ) -> None:
+        self._gather = gather
+        self._submit = submit
+        self._run_steps = run_steps
+        self._on_failed = on_failed
+        # Whether its offsets are being gathered or written.
+        self._is_under_way = False
+        # Called when offsets that are gathered from now on are on disk.
+        self._awaiting: list[Callable[[], None]] = []
+
+    def write(self) -> Steps[None]:
+        """Write the file unless that is under way."""
+        if not self._is_under_way:
+            yield from self._write()
+
+    def settle(self, done: Callable[[], None]) -> None:
+        """Write the file after what is under way, and then call `done`."""
+        self._awaiting.append(done)
+        if not self._is_under_way:
+            self._run_steps(self._write())
+
+    def _write(self) -> Steps[None]:
+        self._is_under_way = True
+        awaiting, self._awaiting = self._awaiting, []
         try:
-            writes = yield from self._logs.recovery_points()
+            writes = yield from self._gather()
         except Exception:  # a bug of ours: the next round may succeed
-            self._has_points_under_way = False
-            self._awaiting_points += awaiting
+            self._is_under_way = False
+            self._awaiting += awaiting
             raise
         remaining = {write.path for write in writes}
 
         def end(path: str) -> None:
             remaining.discard(path)
             if not remaining:
-                self._on_points_written(awaiting)
+                self._on_written(awaiting)
 
         for write in writes:
-            self._submit(write, end)
+            self._submit(write, end, self._on_failed)
         if not writes:
-            self._on_points_written(awaiting)
+            self._on_written(awaiting)
 
-    def _on_points_written(self, awaiting: Iterable[Callable[[], None]]) -> None:
-        self._has_points_under_way = False
-        if self._awaiting_points:
-            self._run_steps(self._write_points())
+    def _on_written(self, awaiting: Iterable[Callable[[], None]]) -> None:
+        self._is_under_way = False
+        if self._awaiting:
+            self._run_steps(self._write())
         for done in awaiting:
             done()
-
-    def _submit(self, write: CheckpointWrite, ended: Callable[[str], None]) -> None:
-        def written(_: None) -> None:
-            self._logs.written(write)
-            ended(write.path)
-
-        def failed(error: Exception) -> None:
-            if isinstance(error, OSError):
-                self._on_failed(write.directory, error)
-            ended(write.path)
-            if not isinstance(error, OSError):
-                raise error
-
-        self._background.submit(write.run, written, failed)

@@ -103,6 +103,7 @@ class Node:
             background=self._surroundings.background,
             defer=core.defer,
             settings=lambda: core.settings,
+            settle_checkpoint=core.checkpoints.settle_cleaned_offsets,
             on_failed=core.replicas.directory_failed,
         )
 
