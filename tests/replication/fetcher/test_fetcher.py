@@ -542,6 +542,7 @@ def test_a_fenced_epoch_stops_until_the_next_order(pair: Brokers) -> None:
     """X5."""
     refused(pair[2].fetcher, ErrorCode.FENCED_LEADER_EPOCH)
     assert pair[2].state() is State.FAILED
+    assert (len(pair[2].noted(NoteKind.FENCED)), pair[2].noted(NoteKind.FAILED)) == (1, [])
     pair.clock.advance(60_000)
     pair[1].produce()
     pair.settle()

@@ -406,9 +406,8 @@ class Fetcher:
                 followed.asks_earliest = False
                 self._move(followed, Event.OUT_OF_RANGE)
             case ErrorCode.FENCED_LEADER_EPOCH:
-                self._fail(
-                    followed, f"leader epoch {followed.leader_epoch} is over, the next is not known here"
-                )
+                reason = f"leader epoch {followed.leader_epoch} is over, the next is not known here"
+                self._fail(followed, reason, kind=NoteKind.FENCED)
             case _:
                 self._delay(
                     followed, f"the leader answered {error_code.name}", self._delay_ms(followed, error_code)
@@ -464,9 +463,15 @@ class Fetcher:
         self._move(followed, Event.DELAYED_BY, reason)
         self._note(NoteKind.DELAYED, followed, reason)
 
-    def _fail(self, followed: FollowedPartition, reason: str, error: Exception | None = None) -> None:
+    def _fail(
+        self,
+        followed: FollowedPartition,
+        reason: str,
+        error: Exception | None = None,
+        kind: NoteKind = NoteKind.FAILED,
+    ) -> None:
         self._move(followed, Event.FAILED_BY, reason)
-        self._note(NoteKind.FAILED, followed, reason, error)
+        self._note(kind, followed, reason, error)
 
     def _move(self, followed: FollowedPartition, event: Event, reason: str = "") -> None:
         self.partitions.move(followed, event, self._clock.monotonic_ms(), reason)

@@ -75,6 +75,8 @@ class NoteKind(Enum):
     """A partition waits for the backoff after an error."""
     FAILED = "failed"
     """A partition is not fetched any more."""
+    FENCED = "waiting for its next leader"
+    """The leader has a later epoch; the order that brings it here ends the wait, as in any failover."""
     SESSION_LOST = "session lost"
     """The leader no longer had the session; the fetcher opens a new one."""
     SOURCE_LOST = "source lost"

@@ -40,7 +40,12 @@ from odradek.wire.message import Message
 
 _log = logging.getLogger(__name__)
 
-_SERIOUS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW, NoteKind.FAILED})
+_LEVELS: Final = {
+    NoteKind.TRUNCATED: logging.WARNING,
+    NoteKind.STARTED_ANEW: logging.WARNING,
+    NoteKind.FAILED: logging.ERROR,
+    NoteKind.FENCED: logging.INFO,
+}
 """These events are always logged; the others may be frequent, and are logged within bounds."""
 _CUTS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW})
 
@@ -248,8 +253,8 @@ class ReplicaFetchers:
             return
         fields["topic"], fields["partition"] = note.topic_partition
         said = ("%s, fetched from broker %d, %s: %s", note.topic_partition, note.source, note.kind.value)
-        if note.kind in _SERIOUS:
-            level = logging.ERROR if note.kind is NoteKind.FAILED else logging.WARNING
+        level = _LEVELS.get(note.kind)
+        if level is not None:
             _log.log(level, *said, note.words, exc_info=note.error, extra=fields)
         else:
             self._remarks.say(*said, note.words, fields=fields)
