@@ -106,6 +106,8 @@ class Appender:
         found = self._hosted.replica(topic_partition)
         if isinstance(found, ErrorCode):
             return _refused(topic_partition, found)
+        if not found.log.is_settled:  # X6: the append would wait for the disk on the broker's thread
+            return _refused(topic_partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         meter = self._meters.of_topic(topic_partition.topic)
         meter.produce_requests += 1
         if acks == ACKS_ALL and found.is_under_min_isr:

@@ -109,7 +109,7 @@ class LogAppender:
         start = self._offsets.end
         if self._epochs.assign(epoch, start):
             self._parts.save_epochs()
-        if self._reached_offset:
+        if self._reached_offset and not self._flushes.is_cut:  # else the first append does it
             self._pass_lost_offsets(epoch, self.place.clock.wall_ms())
         return start
 
@@ -122,7 +122,7 @@ class LogAppender:
     def _bring_cut_to_disk(self) -> None:
         """X6: sync a truncation and write the recovery point, before anything is appended after it.
 
-        Followers wait until that was done in the background. A follower that becomes the leader does not.
+        A broker appends once that was done in the background, and does not come here.
         """
         self._flusher.flush()
         self.place.write_recovery_points()

@@ -286,14 +286,20 @@ class Broker:
     def noted(self, kind: NoteKind) -> list[str]:
         return [note.words for note in self.notes if note.kind is kind]
 
-    def produce(self, count: int = 1, partition: TopicPartition = P, size_bytes: int = BATCH_BYTES) -> None:
+    def produce(
+        self,
+        count: int = 1,
+        partition: TopicPartition = P,
+        size_bytes: int = BATCH_BYTES,
+        expected: ErrorCode = ErrorCode.NONE,
+    ) -> None:
         """Append batches of one record each, no two of them alike."""
         for _ in range(count):
             self.cluster.produced += 1
             batch = batch_of(size_bytes, 1_000_000 + self.cluster.produced)
             written = self.replicas.append({partition: batch}, acks=1, timeout_ms=0, later=ProduceAnswers())
             assert written is not None
-            assert written[partition].error_code is ErrorCode.NONE
+            assert written[partition].error_code is expected
         self.run_turns()
 
     def run_turns(self) -> None:

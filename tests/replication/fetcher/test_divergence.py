@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.settings import TopicConfig
 from odradek.replication.fetcher import EpochEndsAsk, NoteKind, State
 from odradek.storage.checkpoint import read_offsets
@@ -235,7 +236,7 @@ def test_a_cut_is_on_disk_before_anything_is_appended_behind_it(
 
 @pytest.mark.parametrize("is_settled", [True, False])
 def test_a_follower_that_becomes_the_leader_appends_behind_its_cut(*, is_settled: bool) -> None:
-    """X6: where the disk has not been asked yet, the leader's append waits for it."""
+    """X6: until its cut is on disk it refuses appends; the broker's thread does not wait for the disk."""
     brokers = Brokers((1, 2))
     brokers.elect(2, isr=(1, 2))
     brokers[2].produce(6)
@@ -246,8 +247,15 @@ def test_a_follower_that_becomes_the_leader_appends_behind_its_cut(*, is_settled
     brokers.round()
     brokers.elect(2, isr=(2,))
     assert (brokers[2].log().end_offset, brokers[2].log().is_settled) == (0, is_settled)
+    if not is_settled:
+        on_the_loop: list[str] = []
+        brokers[2].disk.before_operation = lambda operation, path: on_the_loop.append(operation)
+        brokers[2].produce(expected=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        assert on_the_loop == []
+        brokers[2].disk.before_operation = None
+        brokers[2].settle_truncations()
     brokers[2].produce(2)
-    assert brokers[2].log().is_settled
+    assert brokers[2].log().end_offset == 2
     points, _ = read_offsets(brokers[2].disk, f"/data/{RECOVERY_POINTS}")
     assert points[P] == 0
 
