@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pytest
+
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Slices, TurnTime
+from odradek.base.execution import Slices, Steps, TurnTime
 from odradek.base.ids import BrokerId
 from odradek.metadata.messages import OrderOutcome, UpdateMetadata
-from odradek.metadata.messages_on_wire import OrderRequest
+from odradek.metadata.messages_on_wire import OrderRequest, to_request
 from odradek.net.request_pipeline import ConnectionFailed
+from odradek.server.node import outgoing_orders
 from odradek.server.node.outgoing_orders import RETRY_MS, TIMEOUT_MS, OutgoingOrders
 from odradek.server.node.peers import OnPeerOutcome, PeerOutcome, PeerRequest
 from odradek.server.node.received_orders import Obeyed
@@ -40,6 +43,7 @@ class Bench:
     obeyed: list[tuple[OrderRequest, Obeyed]] = field(default_factory=list)
     answers: list[tuple[int, BrokerId, OrderOutcome]] = field(default_factory=list)
     turns: list[Callable[[], None]] = field(default_factory=list)
+    breaks: bool = False
 
     def __post_init__(self) -> None:
         self.clock = ManualClock()
@@ -58,6 +62,8 @@ class Bench:
         """See `Peers.send`."""
         assert (request.version, request.timeout_ms) == (8, TIMEOUT_MS)
         self.sent.append(Sent(request.broker_id, request.message, done))
+        if self.breaks:
+            raise ValueError("broken")
 
     def order(self, broker_id: BrokerId, number: int) -> None:
         self.orders.send(broker_id, number, UpdateMetadata(US, 1, number, (), ()))
@@ -176,3 +182,43 @@ def test_who_waits_for_a_broker_waits_for_the_orders_sent_so_far() -> None:
     bench.orders.forget(OTHER)
     bench.settle()
     assert done == ["no orders", "two orders", "three orders"]
+
+
+def test_an_order_that_cannot_be_made_a_request_has_failed_and_does_not_hold_up_the_next(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(order: UpdateMetadata) -> Steps[OrderRequest]:
+        if order.broker_epoch == 10:
+            raise ValueError("broken")
+        return to_request(order)
+
+    monkeypatch.setattr(outgoing_orders, "to_request", breaks)
+    bench = Bench()
+    done: list[str] = []
+    bench.orders.send(OTHER, 10, UpdateMetadata(US, 1, 10, (), ()))
+    bench.orders.after_all(OTHER, lambda: done.append("waited"))
+    assert bench.answers == [], "nothing calls back before it returns"
+    bench.order(OTHER, 11)
+    assert bench.answers == [(10, OTHER, OrderOutcome(ErrorCode.UNKNOWN_SERVER_ERROR))]
+    assert ([one.epoch for one in bench.sent], done) == ([11], ["waited"])
+    (said,) = caplog.records
+    assert said.getMessage() == "UpdateMetadata could not be sent to broker 2"
+    bench.answer()
+    assert not bench.orders.has_unanswered(OTHER)
+
+
+def test_an_order_whose_sending_breaks_has_failed_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Also when an answer to it arrives after all: that is not the answer to the next order."""
+    bench = Bench()
+    bench.breaks = True
+    bench.order(OTHER, 10)
+    bench.breaks = False
+    bench.order(OTHER, 11)
+    assert [number for number, _, _ in bench.answers] == [10]
+    bench.sent[0].done(UpdateMetadataResponse())
+    bench.settle()
+    assert [number for number, _, _ in bench.answers] == [10]
+    assert bench.orders.has_unanswered(OTHER)
+    bench.answer()
+    assert [number for number, _, _ in bench.answers] == [10, 11]
+    assert len(caplog.records) == 1

@@ -1,8 +1,8 @@
 """The controller's orders on their way to the brokers: one queue for each, one request in flight in each.
 
 An order is sent again until it is answered, or until its broker is gone from the controller's image: orders
-are never skipped and never overtake each other. A broker that registers again gets all its orders anew, so
-orders for its earlier registration are dropped.
+never overtake each other, and none is skipped but one that a bug of ours keeps from being sent. A broker that
+registers again gets all its orders anew, so orders for its earlier registration are dropped.
 
     send(2, A), send(2, B)      A goes out
     A has no answer             A again, RETRY_MS later
@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer, Slices, Steps
 from odradek.base.ids import BrokerId
@@ -115,7 +116,11 @@ class OutgoingOrders:
         return queue is not None and bool(queue.waiting)
 
     def _begin(self, queue: _Queue) -> None:
-        self._defer(lambda: self._slices.run(self._first_request(queue), _not_made))
+        self._defer(
+            lambda: self._slices.run(
+                self._first_request(queue), lambda error: self._on_not_sent(queue, error)
+            )
+        )
 
     def _first_request(self, queue: _Queue) -> Steps[None]:
         """Make the first order into a request, and send it."""
@@ -129,7 +134,7 @@ class OutgoingOrders:
         if request is None or self._queues.get(queue.broker_id) is not queue:
             return
         if queue.broker_id == self._broker_id:
-            self._obey(request, lambda outcome: self._on_outcome(queue, outcome))
+            self._obey(request, lambda outcome: self._on_outcome(queue, request, outcome))
             return
         version = type(request).VERSIONS.highest
         self._peers.send(
@@ -138,17 +143,24 @@ class OutgoingOrders:
         )
 
     def _on_answer(self, queue: _Queue, request: OrderRequest, answer: PeerOutcome) -> None:
-        if self._queues.get(queue.broker_id) is not queue:
+        if self._queues.get(queue.broker_id) is not queue or queue.request is not request:
             return
         if isinstance(answer, ApiError):
             deadline_ms = self._timer.clock.monotonic_ms() + RETRY_MS
             queue.retry = TimedCall(deadline_ms, lambda: self._transmit(queue))
             self._timer.add(queue.retry)
         else:
-            self._on_outcome(queue, outcome_in(request, answer))
+            self._on_outcome(queue, request, outcome_in(request, answer))
 
-    def _on_outcome(self, queue: _Queue, outcome: OrderOutcome) -> None:
-        if self._queues.get(queue.broker_id) is not queue:
+    def _on_not_sent(self, queue: _Queue, error: Exception) -> None:
+        """A bug of ours: to the controller the broker has failed to obey; the next order is sent."""
+        order = type(queue.waiting[0][1]).__name__
+        _log.error("%s could not be sent to broker %d", order, queue.broker_id, exc_info=error)
+        self._on_outcome(queue, queue.request, OrderOutcome(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    def _on_outcome(self, queue: _Queue, request: OrderRequest | None, outcome: OrderOutcome) -> None:
+        """Called with the outcome of the order that was made into `request`, unless it has one already."""
+        if self._queues.get(queue.broker_id) is not queue or queue.request is not request:
             return
         number, _ = queue.waiting.popleft()
         queue.request = None
@@ -158,8 +170,3 @@ class OutgoingOrders:
         if queue.waiting:
             self._begin(queue)
         self._answered(number, queue.broker_id, outcome)
-
-
-def _not_made(error: Exception) -> None:
-    """A bug of ours: the order's broker gets no more orders before it registers again."""
-    _log.error("an order could not be made a request", exc_info=error)
