@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.metadata.controller.broker_messages import PARTITIONS_PER_MESSAGE
 from odradek.metadata.tree import TableFailed
 from odradek.server.node.store_session import REOPENING_MS
 from odradek.testing.sim import SimNode, World
@@ -44,15 +45,21 @@ def test_a_session_that_cannot_be_opened_is_tried_again_after_a_while(
     assert node.core.controller.is_active
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_a_broker_has_joined_when_it_leads_what_it_is_to_lead(seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "partitions"),
+    [
+        *((seed, 6) for seed in range(8)),
+        pytest.param(1, 2 * PARTITIONS_PER_MESSAGE + 2, marks=pytest.mark.slow, id="roles in two requests"),
+    ],
+)
+def test_a_broker_has_joined_when_it_leads_what_it_is_to_lead(seed: int, partitions: int) -> None:
     """Also where the controller is another broker, which says first what there is, and then who leads it."""
     world = World(seed)
     one, two = world.node(1), world.node(2)
-    one.ask(CreateTopicsRequest([CreatableTopic("t", 6, 1)], timeout_ms=5_000))
+    one.ask(CreateTopicsRequest([CreatableTopic("t", partitions, 1)], timeout_ms=5_000))
     world.settle()
     led = [partition.topic_partition for partition in two.core.replicas.partitions()]
-    assert len(led) == 3
+    assert len(led) == partitions / 2
     world.kill(2)
     world.settle()
     again = world.begin(2)

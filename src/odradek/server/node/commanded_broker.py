@@ -29,16 +29,13 @@ class CommandedBroker:
 
     @property
     def has_joined(self) -> bool:
-        """Whether the controller has named this broker live, and told it the partitions it leads, if any.
+        """Whether the controller has named this broker live, and told it all topics and what it leads.
 
         False while an order is being obeyed: the image may have this broker, but not yet what it leads.
         """
-        if self._orders.is_at_work or not self._image.is_live(self.broker_id):
-            return False
-        return self._orders.has_roles or not any(
-            state.leader == self.broker_id
-            for topic in self._image.live_topics()
-            for state in topic.partitions.values()
+        orders = self._orders
+        return (
+            orders.joining_news.is_complete and not orders.is_at_work and self._image.is_live(self.broker_id)
         )
 
     def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:

@@ -36,6 +36,7 @@ from odradek.metadata.messages_on_wire import TOPICS_PER_PART, OrderRequest, par
 from odradek.metadata.resources import SettingsChanged, change_of, resources_with_overrides
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
+from odradek.server.node.joining_news import JoiningNews
 from odradek.timer import Purgatory
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest
 
@@ -112,6 +113,8 @@ class ReceivedOrders:
         """The registration with which an UpdateMetadata last named this broker live; NO_EPOCH before that."""
         self.has_roles = False
         """Whether a LeaderAndIsr was obeyed since the start."""
+        self.joining_news = JoiningNews(broker_id)
+        """What this broker has yet to hear before it has joined."""
         # The orders after the current one, oldest first; empty unless `is_at_work`.
         self._waiting: deque[tuple[OrderRequest, Obeyed]] = deque()
         self.is_at_work = False
@@ -164,6 +167,7 @@ class ReceivedOrders:
             for part in parts_of(request):
                 if isinstance(part, UpdateMetadata) and part.all_topics is not None:
                     is_first_news = True
+                    self.joining_news.on_all_topics(part.all_topics, self._image)
                     yield from self._forget_others(part)
                 if part is not None:
                     changes = self._apply(part)
@@ -176,6 +180,7 @@ class ReceivedOrders:
             self._log_topics(is_first_news=is_first_news)
             self._tell_of_topics()
         self.has_roles |= isinstance(request, LeaderAndIsrRequest)
+        self.joining_news.on_obeyed()
         return OrderOutcome(ErrorCode.NONE, errors, log_ends)
 
     def _refusal_of(self, request: OrderRequest) -> ErrorCode:
@@ -195,6 +200,7 @@ class ReceivedOrders:
                 if self.acknowledged_epoch != NO_EPOCH:
                     self._transactions.on_topics_known()
                 changes = self._replicas.become_leader_or_follower(message)
+                self.joining_news.on_roles(changes.partition_errors)
             case StopReplica():
                 changes = self._replicas.stop_replica(message)
         self._fetchers.on_roles(changes)
@@ -217,6 +223,7 @@ class ReceivedOrders:
             yield
 
     def _update_metadata(self, message: UpdateMetadata) -> None:
+        self.joining_news.on_facts(message)
         named = [*(topic.name for topic in message.topics), *message.gone_topics]
         shapes_before = [self._shape(name) for name in named]
         for change in changes_from(message, self._image):
