@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from odradek.base.errors import ApiError
-from odradek.metadata import paths
-from odradek.metadata.store import Create
+from odradek.base.errors import ApiError, SettingError
+from odradek.metadata import codec, paths
+from odradek.metadata.store import Create, SetData
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.records.builder import BatchBuilder
 from odradek.server.node import stages
@@ -270,3 +270,22 @@ def test_an_order_on_its_way_when_a_broker_stops_is_answered_or_fails() -> None:
         (outcome,) = outcomes
         seen.add(type(outcome))
     assert seen == {UpdateMetadataResponse, ConnectionFailed}
+
+
+def test_a_start_names_the_stored_settings_that_it_does_not_accept() -> None:
+    """It does not start, as Kafka: a default in their place could remove records that are to be kept."""
+    stopped = started()
+    world = stopped.world
+    stopped.stop()
+    other = world.store.connect()
+    texts = {"segment.bytes": "12", "retention.ms": "1000", "no.such.setting": "x"}
+    other.submit(SetData(paths.topic_config("t"), codec.encode_config(texts)))
+    world.settle()
+    node = world.begin()
+    assert stages_of(node) == [stages.ReadStore], "no log is touched"
+    assert isinstance(node.start_error, SettingError)
+    assert str(node.start_error) == (
+        "the metadata store has settings that this version does not accept: topic t: segment.bytes must be at"
+        " least 1048576, not 12. Start the version of odradek that stored them, and change or delete them"
+        " there"
+    )

@@ -32,6 +32,7 @@ from odradek.metadata.startup import FoundAtStart, read_at_start
 from odradek.metadata.store import StoreSteps
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node, ServedHandlers, expected_logs, known_at_start
+from odradek.server.node.stored_settings import check_stored_settings
 from odradek.storage import FileSystem, LogManager
 from odradek.storage.finding import Finding, FindingKind
 from odradek.storage.flushing import InParallel, one_after_another
@@ -136,12 +137,14 @@ def start(
 ) -> Sequence[Node]:
     """Start a node; returns it when clients are accepted.
 
-    Raises DataDirectoryError, before anything is changed on disk, and whatever a stage raises.
+    Raises SettingError for stored settings of topics, and DataDirectoryError, before anything is changed on
+    disk; also whatever a stage raises.
     """
     ports = life.surroundings
     try:
         found: FoundAtStart = yield ReadStore(read_at_start(layers.in_force.node_id, ports.chance))
         broker_id, loaded = layers.in_force.node_id, found.image
+        check_stored_settings(loaded)
         image, expected = known_at_start(loaded), expected_logs(loaded, broker_id, found.last_registration)
         for sentence in layers.let_in_force(image.default_broker_config, image.broker_config(broker_id)):
             ports.on_finding(Finding(FindingKind.SETTING_REFUSED, sentence))
