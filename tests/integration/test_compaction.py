@@ -140,9 +140,13 @@ def test_consumers_of_committed_records_see_none_that_were_rolled_back(
 
 
 def closed_segments(data_dir: Path, topic: str) -> Mapping[str, int]:
-    """Name -> size of every `.log` of a partition but the active one's."""
-    sizes = {path.name: path.stat().st_size for path in sorted((data_dir / f"{topic}-0").glob("*.log"))}
-    return dict(list(sizes.items())[:-1])
+    """Name -> size of every `.log` of a partition but the active one's, read again if one goes meanwhile."""
+    while True:
+        logs = sorted((data_dir / f"{topic}-0").glob("*.log"))
+        try:
+            return {path.name: path.stat().st_size for path in logs[:-1]}
+        except FileNotFoundError:  # a cleaning replaced it between the listing and this
+            continue
 
 
 def test_a_broker_in_production_has_a_process_do_it(tmp_path: Path) -> None:
