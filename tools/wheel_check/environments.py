@@ -14,7 +14,7 @@ TRIED = Path(__file__).parent / "tried"
 ROOT = Path(__file__).parents[2]
 PYPROJECT = ROOT / "pyproject.toml"
 INSTALL_TIMEOUT_S = 600
-TRY_TIMEOUT_S = 300
+TRY_TIMEOUT_S = 600
 
 
 class EnvironmentFailed(Exception):
@@ -69,6 +69,8 @@ class Environment:
         """
         project = directory / "project"
         project.mkdir(exist_ok=True)
+        # pytest's root is here, and not where it finds the settings of some other project above.
+        (project / "pytest.ini").write_text("[pytest]\n")
         for name in names:
             shutil.copy(self.folder / name, project)
         pytest = (directory / "bin" / "python", "-m", "pytest", "-q", "--strict-markers")
