@@ -36,7 +36,7 @@ class Processor:
         self._consumer.subscribe([topic])
 
     def process(self) -> None:
-        batch = self._consumer.consume(BATCH, timeout=10)
+        batch = self._consumer.consume(BATCH, timeout=30)
         self.seen += [int(message.value()) for message in batch if message.error() is None]
 
     def commit(self) -> None:

@@ -17,7 +17,7 @@ class Sender:
     def send(self, topic: str, *values: bytes) -> None:
         for value in values:
             self._producer.produce(topic, value, on_delivery=self._report)
-        assert self._producer.flush(10) == 0
+        assert self._producer.flush(30) == 0
 
     def _report(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -64,7 +64,7 @@ def test_two_consumers_share_a_topic(odradek_broker: Broker, odradek_topic: str)
 
     odradek_broker.produce(odradek_topic, *(str(number) for number in range(8)))
 
-    shares = [[message.value() for message in consumer.consume(4, timeout=10)] for consumer in consumers]
+    shares = [[message.value() for message in consumer.consume(4, timeout=30)] for consumer in consumers]
     for consumer in consumers:
         consumer.close()
     assert [len(share) for share in shares] == [4, 4]

@@ -38,7 +38,7 @@ async def test_an_order_makes_a_bill(odradek_broker: Broker, odradek_topic: str)
     app, bill = shop(odradek_broker.bootstrap_servers, odradek_topic, bills)
     async with TestKafkaBroker(app, with_real=True) as running:
         await running.publish(Order(item="lamp", count=2), odradek_topic)
-        await bill.wait_call(timeout=10)
+        await bill.wait_call(timeout=30)
         bill.mock.assert_called_once_with({"item": "lamp", "count": 2})
     (sent,) = await odradek_broker.aio.wait_for(bills, 1)
     assert sent.text == "2 x lamp"

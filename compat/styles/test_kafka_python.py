@@ -23,7 +23,7 @@ def double(servers: str, source: str, target: str, count: int) -> None:
     producer = KafkaProducer(bootstrap_servers=servers)
     for record in islice(consumer, count):
         producer.send(target, b"%d" % (2 * int(record.value)), key=record.key)
-    producer.flush(timeout=10)
+    producer.flush(timeout=30)
     consumer.commit()
     producer.close()
     consumer.close()

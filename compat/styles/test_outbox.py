@@ -46,12 +46,12 @@ class Relay:
         self._topic = topic
         self._database = database
         self._producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "log_level": 0})
-        self._producer.init_transactions(10)
+        self._producer.init_transactions(30)
         self._places = Consumer({"bootstrap.servers": servers, "group.id": name})
 
     def send_batch(self, crash: str = "") -> int:
         """Send the next rows and return their number; `crash` says where the relay crashes."""
-        (place,) = self._places.committed([TopicPartition(self._topic, 0)], timeout=10)
+        (place,) = self._places.committed([TopicPartition(self._topic, 0)], timeout=30)
         rows = self._database.execute(
             "SELECT row, event FROM outbox WHERE row > ? ORDER BY row LIMIT ?", [place.offset, BATCH]
         ).fetchall()
@@ -61,11 +61,11 @@ class Relay:
         for row, event in rows:
             self._producer.produce(self._topic, event, headers={"row": str(row)})
         place.offset = rows[-1][0]
-        self._producer.send_offsets_to_transaction([place], self._places.consumer_group_metadata(), 10)
+        self._producer.send_offsets_to_transaction([place], self._places.consumer_group_metadata(), 30)
         if crash == "before the commit":
-            self._producer.flush(10)
+            self._producer.flush(30)
             raise Crash
-        self._producer.commit_transaction(10)
+        self._producer.commit_transaction(30)
         if crash == "after the commit":
             raise Crash
         return len(rows)

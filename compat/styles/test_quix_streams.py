@@ -35,7 +35,7 @@ def test_totals_are_sent(odradek_broker: Broker, odradek_topic: str, tmp_path: P
     stock = odradek_broker.create_topic()
     odradek_broker.produce(odradek_topic, '{"count": 2}', '{"count": 3}', key="lamp")
 
-    totals(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path).run(count=2, timeout=10)
+    totals(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path).run(count=2, timeout=30)
 
     records = odradek_broker.records(stock)
     assert [(record.key, record.json()["total"]) for record in records] == [(b"lamp", 2), (b"lamp", 5)]
@@ -48,6 +48,6 @@ def test_a_new_machine_takes_the_state_from_its_change_log(
     for machine, order in (("first", '{"count": 2}'), ("second", '{"count": 3}')):
         odradek_broker.produce(odradek_topic, order, key="lamp")
         app = totals(odradek_broker.bootstrap_servers, odradek_topic, stock, tmp_path / machine)
-        app.run(count=1, timeout=10)
+        app.run(count=1, timeout=30)
 
     assert [record.json()["total"] for record in odradek_broker.records(stock)] == [2, 5]

@@ -36,7 +36,7 @@ def test_an_order_comes_back(
     odradek_broker: Broker, odradek_topic: str, registry: SchemaRegistryClient, producer: SerializingProducer
 ) -> None:
     producer.produce(odradek_topic, key="42", value={"item": "lamp", "count": 2})
-    assert producer.flush(10) == 0
+    assert producer.flush(30) == 0
 
     consumer = DeserializingConsumer(
         {
@@ -48,7 +48,7 @@ def test_an_order_comes_back(
         }
     )
     consumer.subscribe([odradek_topic])
-    message = consumer.poll(10)
+    message = consumer.poll(30)
     consumer.close()
     assert (message.key(), message.value()) == ("42", {"item": "lamp", "count": 2})
 
@@ -57,7 +57,7 @@ def test_the_record_names_its_schema(
     odradek_broker: Broker, odradek_topic: str, registry: SchemaRegistryClient, producer: SerializingProducer
 ) -> None:
     producer.produce(odradek_topic, value={"item": "lamp"})
-    assert producer.flush(10) == 0
+    assert producer.flush(30) == 0
 
     (record,) = odradek_broker.records(odradek_topic)
     registered = registry.get_latest_version(f"{odradek_topic}-value")
@@ -71,5 +71,5 @@ def test_what_does_not_fit_the_schema_is_never_sent(
 ) -> None:
     with pytest.raises(SerializationError):
         producer.produce(odradek_topic, value={"count": "two"})
-    assert producer.flush(10) == 0
+    assert producer.flush(30) == 0
     assert odradek_broker.records(odradek_topic) == []

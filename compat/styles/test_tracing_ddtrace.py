@@ -59,8 +59,8 @@ def test_sending_and_reading_are_one_trace(
 ) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": odradek_broker.bootstrap_servers})
     producer.produce(odradek_topic, b"lamp", key="42")
-    assert producer.flush(10) == 0
-    message = consumer.poll(10)
+    assert producer.flush(30) == 0
+    message = consumer.poll(30)
 
     (sent,), (read,) = spans.named("kafka.produce"), spans.named("kafka.consume")
     assert message.value() == b"lamp"
@@ -75,6 +75,6 @@ def test_a_tombstone_is_marked(
     odradek_broker: Broker, odradek_topic: str, consumer: confluent_kafka.Consumer, spans: Spans
 ) -> None:
     odradek_broker.produce(odradek_topic, None, key="42")
-    assert consumer.poll(10).value() is None
+    assert consumer.poll(30).value() is None
     (read,) = spans.named("kafka.consume")
     assert read.get_tag("kafka.tombstone") == "True"

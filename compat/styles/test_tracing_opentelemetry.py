@@ -59,7 +59,7 @@ def test_the_record_carries_the_span_that_sent_it(
 ) -> None:
     with spans.provider.get_tracer("shop").start_as_current_span("order"):
         producer.produce(odradek_topic, b"lamp")
-    assert producer.flush(10) == 0
+    assert producer.flush(30) == 0
 
     (sent,) = spans.named(f"{odradek_topic} send")
     (order,) = spans.named("order")
@@ -73,8 +73,8 @@ def test_who_reads_is_linked_to_who_sent(
     odradek_topic: str, producer: Producer, consumer: Consumer, spans: Spans
 ) -> None:
     producer.produce(odradek_topic, b"lamp", headers=[("source", b"shop")])
-    assert producer.flush(10) == 0
-    message = consumer.poll(10)
+    assert producer.flush(30) == 0
+    message = consumer.poll(30)
     consumer.poll(0)  # ends the span of the message before
 
     (sent,) = spans.named(f"{odradek_topic} send")

@@ -43,8 +43,8 @@ if TYPE_CHECKING:  # imported when a test first needs them: a broker starts soon
     from odradek.testing.topic_records import Content, TestRecord
 
 Isolation: TypeAlias = Literal["read_committed", "read_uncommitted"]
-WAIT_S: Final = 10.0
-"""Default timeout, in seconds, of the methods that wait for the application."""
+WAIT_S: Final = 30.0
+"""Default timeout, in seconds, of the methods that wait for the application; enough for a busy machine."""
 
 TEST_SETTINGS: Final[Mapping[str, SettingValue]] = {
     "group.initial.rebalance.delay.ms": 0,
