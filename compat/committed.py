@@ -4,8 +4,8 @@ So a test does not have to wait to see that nothing follows.
 """
 
 from confluent_kafka import Consumer, TopicPartition
+from peers.waiting import WAIT_S_MAX
 
-READ_TIMEOUT_S = 10.0
 POLLED_RECORDS_MAX = 10_000
 # librdkafka's own name for the end of a partition.
 PARTITION_EOF = "_PARTITION_EOF"
@@ -30,8 +30,8 @@ def committed_records(bootstrap: str, topic: str) -> list[tuple[bytes | None, by
     records: list[tuple[bytes | None, bytes | None]] = []
     try:
         while True:
-            polled = consumer.consume(1, timeout=READ_TIMEOUT_S)
-            assert polled, f"the last stable offset was not reached in {READ_TIMEOUT_S} s"
+            polled = consumer.consume(1, timeout=WAIT_S_MAX)
+            assert polled, f"the last stable offset was not reached in {WAIT_S_MAX} s"
             for message in [*polled, *consumer.consume(POLLED_RECORDS_MAX, timeout=0)]:
                 error = message.error()
                 if error is not None:

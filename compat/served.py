@@ -5,6 +5,7 @@ import socket
 import struct
 
 from peers.process import API_VERSIONS_REQUEST
+from peers.waiting import WAIT_S_MAX
 
 from odradek.wire.apis import APIS
 
@@ -17,7 +18,7 @@ ENTRY = struct.Struct(">hhh")
 def served_apis(bootstrap: str) -> frozenset[str]:
     """The names of the APIs in the broker's answer to ApiVersions."""
     host, _, port = bootstrap.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=WAIT_S_MAX) as connection:
         connection.sendall(API_VERSIONS_REQUEST)
         with connection.makefile("rb") as answer:
             _, _, error, count = HEAD.unpack(answer.read(HEAD.size))

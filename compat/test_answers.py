@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from peers import BrokerProcess
 from peers.process import HOST
-from peers.waiting import wait_until
+from peers.waiting import WAIT_S_MAX, wait_until
 
 from odradek.base.error_codes import ErrorCode
 from odradek.net.blocking_connection import BrokerConnection
@@ -367,7 +367,7 @@ def exchange(port: int, key: int, version: int, body: bytes) -> bytes | None:
 
 def exchange_frame(port: int, frame: bytes) -> bytes | None:
     """The frame that answers this one; None when the connection is closed instead."""
-    with socket.create_connection((HOST, port), timeout=10) as raw:
+    with socket.create_connection((HOST, port), timeout=WAIT_S_MAX) as raw:
         raw.sendall(struct.pack(">i", len(frame)) + frame)
         received = raw.makefile("rb")
         length = received.read(4)

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess
+from peers.waiting import WAIT_S_MAX
 
 from compat.commands import Cli, records, rows, send
-
-WAIT_S = 30.0
 
 
 def test_topics(cli: Cli, fresh_name: Callable[[], str]) -> None:
@@ -90,16 +89,16 @@ def test_groups(cli: Cli, topic: str, tmp_path: Path) -> None:
 def test_transactions(cli: Cli, broker: BrokerProcess, topic: str) -> None:
     name = f"of {topic}"
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
-    producer.init_transactions(WAIT_S)
+    producer.init_transactions(WAIT_S_MAX)
     producer.begin_transaction()
     producer.produce(topic, b"1")
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(WAIT_S_MAX) == 0
     (listed,) = rows(cli, "transactions", "list", "--filter", name)
     assert listed["state"] == "Ongoing"
     (described,) = rows(cli, "transactions", "describe", name)
     assert described["partitions"] == [f"{topic}-0"]
     assert cli("consume", topic, "--from-beginning", "--isolation-level", "read_committed") == ""
-    producer.abort_transaction(WAIT_S)
+    producer.abort_transaction(WAIT_S_MAX)
     assert cli("consume", topic, "--from-beginning", "--isolation-level", "read_committed") == ""
     assert cli("consume", topic, "--from-beginning") == "1\n"
     assert "there is no transactional id nobody" in cli("transactions", "describe", "nobody", code=1)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 from peers import BrokerProcess, KafkaTools
-from peers.waiting import wait_until
+from peers.waiting import WAIT_S_MAX, wait_until
 
 from compat.clients import CLIENTS, Record
 from compat.commands import Cli, rows, send
 
-WAIT_S = 60.0
 RECORDS = [
     Record(key=b"k0", value=b"v0"),
     Record(key=None, value="früh".encode()),
@@ -81,7 +80,7 @@ def test_both_are_members_of_one_group(
         wait_until(lambda: _each_has_one(cli, group), "the two members never share the partitions")
         for number in ("0", "1"):
             send(cli, tmp_path, topic, f"{number} a\n{number} b\n", "--partition", number)
-        printed = [theirs.result(WAIT_S), ours.communicate(timeout=WAIT_S)[0]]
+        printed = [theirs.result(WAIT_S_MAX), ours.communicate(timeout=WAIT_S_MAX)[0]]
     read = [re.findall(r"^\d [ab]$", text, re.MULTILINE) for text in printed]  # Kafka's consumer logs, too.
     assert sorted(read) == [["0 a", "0 b"], ["1 a", "1 b"]]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess, KafkaTools, ToolFailed
-from peers.waiting import wait_until
+from peers.waiting import WAIT_S_MAX, wait_until
 
 from compat.commands import Cli, rows
 from odradek.base.error_codes import ErrorCode
@@ -21,7 +21,6 @@ from odradek.wire.messages.produce import (
 
 pytestmark = pytest.mark.needs_api("DescribeProducers", "WriteTxnMarkers")
 
-WAIT_S = 30.0
 PRODUCER_ID, PRODUCER_EPOCH = 7_000_000, 3
 OPEN_MINUTES = 20
 VERIFICATION = "transaction.partition.verification.enable"
@@ -67,7 +66,7 @@ def test_a_hanging_transaction_is_found_as_by_kafka_s_tool(
     hang(topic)
     plain = Producer({"bootstrap.servers": broker.bootstrap})
     plain.produce(topic, b"behind it")
-    assert plain.flush(WAIT_S) == 0
+    assert plain.flush(WAIT_S_MAX) == 0
     assert committed(cli, topic) == ""
     (theirs,) = cells(tools.on_broker("transactions", "find-hanging", "--topic", topic))
     (ours,) = rows(cli, "transactions", "find-hanging", "--topic", topic)
@@ -117,10 +116,10 @@ def test_a_transaction_with_a_coordinator_does_not_hang(
     """Kafka's tool aborts it in the one partition; ours only with --force."""
     name = f"of {topic}"
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
-    producer.init_transactions(WAIT_S)
+    producer.init_transactions(WAIT_S_MAX)
     producer.begin_transaction()
     producer.produce(topic, b"1", timestamp=int(time.time() * 1000) - OPEN_MINUTES * 60_000)
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(WAIT_S_MAX) == 0
     assert rows(cli, "transactions", "find-hanging", "--topic", topic) == []
     assert cells(tools.on_broker("transactions", "find-hanging", "--topic", topic)) == []
     place = ("--topic", topic, "--partition", "0", "--start-offset", "0")
@@ -131,7 +130,7 @@ def test_a_transaction_with_a_coordinator_does_not_hang(
     (left,) = rows(cli, "transactions", "describe-producers", "--topic", topic, "--partition", "0")
     assert left["start_offset"] is None
     with pytest.raises(Exception, match=r"(?i)fenced"):
-        producer.commit_transaction(WAIT_S)
+        producer.commit_transaction(WAIT_S_MAX)
 
 
 def test_wrong_words_are_named(cli: Cli, tools: KafkaTools, topic: str) -> None:

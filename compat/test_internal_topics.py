@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from peers import BrokerProcess, KafkaTools
+from peers.waiting import WAIT_S_MAX
 
 from compat.commands import Cli, send
 
-WAIT_S = 30.0
 # The tool prints the numbers of states, for which `log dump` has the names of Kafka's code.
 STATES = {
     "transactionStatus": (
@@ -127,13 +127,13 @@ def test_the_records_of_a_transaction_are_decoded_as_by_kafka_s_tool(
 ) -> None:
     name = f"payments-of-{topic}"
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
-    producer.init_transactions(WAIT_S)
+    producer.init_transactions(WAIT_S_MAX)
     for end in (producer.commit_transaction, producer.abort_transaction):
         producer.begin_transaction()
         producer.produce(topic, b"1", partition=0)
         producer.produce(topic, b"2", partition=1)
-        assert producer.flush(WAIT_S) == 0
-        end(WAIT_S)
+        assert producer.flush(WAIT_S_MAX) == 0
+        end(WAIT_S_MAX)
     log = log_of(data_directory, "__transaction_state", name)
     assert compare(cli, tools, log, "--transaction-log-decoder") == {"TransactionLog"}
     states = [one["value"]["transaction_status"] for one in ours(cli, log) if name in str(one["key"])]

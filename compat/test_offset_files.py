@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 from peers import BrokerProcess, KafkaTools
+from peers.waiting import WAIT_S_MAX
 
 from compat.commands import Cli, rows, send
 from odradek.client.group_admin import GroupAdmin
 
-WAIT_S = 30.0
 RECORDS = "".join(f"{number}\n" for number in range(10))
 
 
@@ -127,7 +127,7 @@ def member(broker: BrokerProcess, topic: str, group: str) -> Iterator[Consumer]:
         {"bootstrap.servers": broker.bootstrap, "group.id": group, "enable.auto.commit": False}
     )
     consumer.subscribe([topic])
-    assert consumer.poll(WAIT_S) is not None
+    assert consumer.poll(WAIT_S_MAX) is not None
     yield consumer
     consumer.close()
 

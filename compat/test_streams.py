@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from peers import BrokerProcess
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients import Client, Record
 from compat.streams import Counts, WordCount
@@ -20,8 +21,6 @@ LINE_COUNT = 300
 WORDS = ("flight", "gate", "delay", "runway", "crew", "fuel", "tower")
 # At its first start it takes this long for each count, so that the 900 fill many transactions (of 100 ms).
 PAUSE_MS = 5
-# A JVM, the session of the killed member (3 s), and the end of its transaction.
-LIFE_TIMEOUT_S = 60.0
 LOOK_INTERVAL_S = 0.05
 
 
@@ -54,7 +53,7 @@ def start(
 
 def until(word_count: WordCount, counts: Counts, condition: Callable[[], bool], complaint: str) -> None:
     """Check repeatedly until the condition holds; fails with the counts and the application's output."""
-    deadline = time.monotonic() + LIFE_TIMEOUT_S
+    deadline = time.monotonic() + WAIT_S_MAX
     while not condition():
         if time.monotonic() > deadline:
             stable, end = counts.ends()

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from peers import BrokerProcess, JarsMissing, KafkaBroker, OdradekBroker
+from peers.waiting import WAIT_S_MAX
 
 from compat.admins.confluent import ConfluentAdmin
 from odradek.cli.main import run
 from odradek.client.admin import Admin
 from odradek.client.group_admin import GroupAdmin
 
-WAIT_S = 30.0
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 # Of the internal topics: fifty take Kafka seconds to make and to recover.
 PARTITION_COUNTS = ("offsets.topic.num.partitions", "transaction.state.log.num.partitions")
@@ -35,19 +35,19 @@ def write(broker: BrokerProcess, topic: str, codec: str, values: list[bytes]) ->
     )
     for value in values:
         producer.produce(topic, value, key=value)
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(WAIT_S_MAX) == 0
 
 
 def transact(broker: BrokerProcess, topic: str, value: bytes, commit: bool) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": "payments"})
-    producer.init_transactions(WAIT_S)
+    producer.init_transactions(WAIT_S_MAX)
     producer.begin_transaction()
     producer.produce(topic, value)
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(WAIT_S_MAX) == 0
     if commit:
-        producer.commit_transaction(WAIT_S)
+        producer.commit_transaction(WAIT_S_MAX)
     else:
-        producer.abort_transaction(WAIT_S)
+        producer.abort_transaction(WAIT_S_MAX)
 
 
 def read(broker: BrokerProcess, topic: str, count: int) -> list[bytes]:
@@ -63,7 +63,7 @@ def read(broker: BrokerProcess, topic: str, count: int) -> list[bytes]:
     consumer.subscribe([topic])
     values: list[bytes] = []
     while len(values) < count:
-        message = consumer.poll(WAIT_S)
+        message = consumer.poll(WAIT_S_MAX)
         assert message is not None, f"only {len(values)} of {count} records came"
         assert message.error() is None, message.error()
         values.append(message.value() or b"")
@@ -145,7 +145,7 @@ def test_a_kafka_is_taken_over_and_taken_back(
         everything.assign([TopicPartition("flights", number, 0) for number in (0, 1)])
         values: set[bytes | None] = set()
         while len(values) < 122:
-            message = everything.poll(WAIT_S)
+            message = everything.poll(WAIT_S_MAX)
             assert message is not None, f"only {len(values)} records came"
             values.add(message.value())
         everything.close()

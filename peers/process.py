@@ -17,9 +17,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Self
 
+from peers.waiting import WAIT_S_MAX
+
 HOST = "127.0.0.1"
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 30.0
+START_TIMEOUT_S = WAIT_S_MAX
+STOP_TIMEOUT_S = WAIT_S_MAX
 PROBE_INTERVAL_S = 0.005
 OUTPUT_SHOWN_BYTES = 4000
 

@@ -14,8 +14,9 @@ from confluent_kafka.admin import (
     NewPartitions,
     NewTopic,
 )
+from peers.waiting import WAIT_S_MAX
 
-from compat.admins.model import REQUEST_TIMEOUT_S, Admin, Cluster, ConfigSource, Partition, Setting
+from compat.admins.model import Admin, Cluster, ConfigSource, Partition, Setting
 from compat.clients.model import Refused
 
 K = TypeVar("K")
@@ -50,11 +51,11 @@ class ConfluentAdmin(Admin):
 
     def topics(self) -> set[str]:
         """Metadata of all topics."""
-        return set(self._client.list_topics(timeout=REQUEST_TIMEOUT_S).topics)
+        return set(self._client.list_topics(timeout=WAIT_S_MAX).topics)
 
     def partitions(self, topic: str) -> dict[int, Partition]:
         """Metadata of one topic."""
-        found = self._client.list_topics(topic, timeout=REQUEST_TIMEOUT_S).topics[topic]
+        found = self._client.list_topics(topic, timeout=WAIT_S_MAX).topics[topic]
         if found.error is not None:
             raise Refused(found.error.code())
         return {
@@ -102,7 +103,7 @@ class ConfluentAdmin(Admin):
     def cluster(self) -> Cluster:
         """DescribeCluster."""
         with _refusals():
-            told = self._client.describe_cluster().result(REQUEST_TIMEOUT_S)
+            told = self._client.describe_cluster().result(WAIT_S_MAX)
         brokers = {node.id: (node.host, node.port) for node in told.nodes}
         return Cluster(told.cluster_id, told.controller.id, brokers)
 
@@ -117,7 +118,7 @@ class ConfluentAdmin(Admin):
 def _only(futures: "Mapping[K, Future[T]]") -> T:
     (future,) = futures.values()
     with _refusals():
-        return future.result(REQUEST_TIMEOUT_S)
+        return future.result(WAIT_S_MAX)
 
 
 @contextlib.contextmanager

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.errors import BrokerResponseError
+from peers.waiting import WAIT_S_MAX
 
-from compat.admins.model import REQUEST_TIMEOUT_S, Admin, Cluster, ConfigSource, Partition, Setting
+from compat.admins.model import Admin, Cluster, ConfigSource, Partition, Setting
 from compat.clients.model import Refused
 
 
@@ -86,7 +87,7 @@ class KafkaPythonAdmin(Admin):
         """DeleteRecords."""
         asked = TopicPartition(topic, partition)
         with self._client() as client:
-            told = client.delete_records({asked: before}, timeout_ms=int(REQUEST_TIMEOUT_S * 1000))[asked]
+            told = client.delete_records({asked: before}, timeout_ms=int(WAIT_S_MAX * 1000))[asked]
         if told["error_code"] != 0:
             raise Refused(told["error_code"])
         low_watermark: int = told["low_watermark"]

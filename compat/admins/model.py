@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-REQUEST_TIMEOUT_S = 10.0
-
 
 class ConfigSource(enum.IntEnum):
     """The source of a setting's value, with the protocol's numbers."""

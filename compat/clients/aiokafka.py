@@ -8,13 +8,12 @@ from typing import ClassVar
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients.model import (
     ALL_ABILITIES,
-    DELIVERY_TIMEOUT_S,
     ISOLATION_LEVELS,
     LINGER_MS,
-    READ_TIMEOUT_S,
     Ability,
     Client,
     Record,
@@ -69,7 +68,7 @@ class AiokafkaClient(Client):
         )
         await producer.start()
         try:
-            async with asyncio.timeout(DELIVERY_TIMEOUT_S):
+            async with asyncio.timeout(WAIT_S_MAX):
                 futures = [
                     await producer.send(
                         topic,
@@ -102,7 +101,7 @@ class AiokafkaClient(Client):
             consumer.assign([assigned])
             consumer.seek(assigned, offset)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(READ_TIMEOUT_S):
+                async with asyncio.timeout(WAIT_S_MAX):
                     while len(read) < count:
                         polled = await consumer.getmany(
                             assigned, timeout_ms=100, max_records=count - len(read)

@@ -5,19 +5,17 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients.model import (
-    DELIVERY_TIMEOUT_S,
     ISOLATION_LEVELS,
     LINGER_MS,
-    READ_TIMEOUT_S,
     Client,
     Record,
     Refused,
 )
 from odradek.base.error_codes import ErrorCode
 
-REQUEST_TIMEOUT_S = 10.0
 MESSAGE_BYTES_MAX = 10_000_000
 
 # librdkafka hides some of a broker's errors from the application and reports one of its own, below 0.
@@ -53,7 +51,7 @@ class ConfluentClient(Client):
                 "enable.idempotence": idempotent,
                 "linger.ms": LINGER_MS,
                 "message.max.bytes": MESSAGE_BYTES_MAX,
-                "message.timeout.ms": int(DELIVERY_TIMEOUT_S * 1000),
+                "message.timeout.ms": int(WAIT_S_MAX * 1000),
             }
         )
         offsets = [-1] * len(records)
@@ -76,7 +74,7 @@ class ConfluentClient(Client):
                 on_delivery=delivered,
             )
             producer.poll(0)
-        left = producer.flush(DELIVERY_TIMEOUT_S)
+        left = producer.flush(WAIT_S_MAX)
         if errors:
             raise refusal_of(errors[0])
         assert left == 0, f"{left} records were neither acknowledged nor refused"
@@ -89,7 +87,7 @@ class ConfluentClient(Client):
         consumer = self._consumer(committed_only)
         try:
             consumer.assign([TopicPartition(topic, partition, offset)])
-            deadline = time.monotonic() + READ_TIMEOUT_S
+            deadline = time.monotonic() + WAIT_S_MAX
             read: list[Record] = []
             while len(read) < count and time.monotonic() < deadline:
                 for message in consumer.consume(count - len(read), timeout=0.1):
@@ -105,7 +103,7 @@ class ConfluentClient(Client):
         """Ask ListOffsets for both ends."""
         consumer = self._consumer()
         try:
-            low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), REQUEST_TIMEOUT_S)
+            low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), WAIT_S_MAX)
             return low, high
         except KafkaException as exception:
             raise refusal_of(exception.args[0]) from exception
@@ -117,7 +115,7 @@ class ConfluentClient(Client):
         consumer = self._consumer()
         try:
             wanted = TopicPartition(topic, partition, timestamp_ms)
-            (found,) = consumer.offsets_for_times([wanted], REQUEST_TIMEOUT_S)
+            (found,) = consumer.offsets_for_times([wanted], WAIT_S_MAX)
             if found.error is not None:
                 raise refusal_of(found.error)
             return found.offset if found.offset >= 0 else None

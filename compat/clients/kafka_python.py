@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import BrokerResponseError
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients.model import (
     ALL_ABILITIES,
-    DELIVERY_TIMEOUT_S,
     ISOLATION_LEVELS,
     LINGER_MS,
-    READ_TIMEOUT_S,
     Ability,
     Client,
     Record,
@@ -46,7 +45,7 @@ class KafkaPythonClient(Client):
             enable_idempotence=idempotent,
             linger_ms=LINGER_MS,
             max_request_size=MESSAGE_BYTES_MAX,
-            max_block_ms=int(DELIVERY_TIMEOUT_S * 1000),
+            max_block_ms=int(WAIT_S_MAX * 1000),
         )
         with contextlib.closing(producer), refusals():
             futures = [
@@ -60,8 +59,8 @@ class KafkaPythonClient(Client):
                 )
                 for record in records
             ]
-            producer.flush(DELIVERY_TIMEOUT_S)
-            offsets = [future.get(DELIVERY_TIMEOUT_S).offset for future in futures]
+            producer.flush(WAIT_S_MAX)
+            offsets = [future.get(WAIT_S_MAX).offset for future in futures]
         return offsets if acks != 0 else []
 
     def read(
@@ -73,7 +72,7 @@ class KafkaPythonClient(Client):
         with contextlib.closing(self._consumer(committed_only)) as consumer, refusals():
             consumer.assign([assigned])
             consumer.seek(assigned, offset)
-            deadline = time.monotonic() + READ_TIMEOUT_S
+            deadline = time.monotonic() + WAIT_S_MAX
             while len(read) < count and time.monotonic() < deadline:
                 polled = consumer.poll(timeout_ms=100, max_records=count - len(read))
                 read.extend(record_of(record) for record in polled.get(assigned, ()))

@@ -11,7 +11,9 @@ import subprocess
 from collections.abc import Sequence
 from typing import ClassVar
 
-from compat.clients.model import ISOLATION_LEVELS, READ_TIMEOUT_S, Ability, Client, Record, Refused
+from peers.waiting import WAIT_S_MAX
+
+from compat.clients.model import ISOLATION_LEVELS, Ability, Client, Record, Refused
 from odradek.base.error_codes import ErrorCode
 
 RECORD_DELIMITER = b"\x1e"
@@ -115,7 +117,7 @@ class KcatClient(Client):
 
     def _run(self, arguments: list[str], stdin: bytes = b"") -> str:
         command = ["kcat", "-b", self.bootstrap, *arguments]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=READ_TIMEOUT_S)
+        done = subprocess.run(command, input=stdin, capture_output=True, timeout=WAIT_S_MAX)
         if done.returncode != 0:
             said = done.stderr.decode()
             for words, error in ERROR_WORDS.items():

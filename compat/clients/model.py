@@ -14,12 +14,8 @@ from odradek.base.error_codes import ErrorCode
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 
-# A read that is not complete after this time has failed.
-READ_TIMEOUT_S = 20.0
-DELIVERY_TIMEOUT_S = 20.0
 # How long producers collect records, so that the records of one call are in few batches.
 LINGER_MS = 50
-
 
 # The consumers' name for reading committed records only, and for reading all.
 ISOLATION_LEVELS = {True: "read_committed", False: "read_uncommitted"}
@@ -111,7 +107,7 @@ class Client(ABC):
     def read(
         self, topic: str, count: int, *, partition: int = 0, offset: int = 0, committed_only: bool = False
     ) -> list[Record]:
-        """Read `count` records of a partition from an offset on; fewer only after READ_TIMEOUT_S.
+        """Read `count` records of a partition from an offset on; fewer only after WAIT_S_MAX.
 
         `committed_only` skips records of open and aborted transactions. Raises Refused.
         """

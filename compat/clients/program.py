@@ -8,11 +8,13 @@ One request a line on stdin, one answer a line on stdout; keys, values and heade
     {"do": "time", "topic", "partition", "timestamp_ms"}                           {"offset": 1} or null
 
 A record is {"key", "value", "headers": [[name, value]], "timestamp_ms", "partition", "offset"}. A refusal is
-{"error": code}, anything else that went wrong {"failure": "in words"}.
+{"error": code}, anything else that went wrong {"failure": "in words"}. WAIT_S_MAX in its
+environment says after how many seconds the program gives up.
 """
 
 import base64
 import json
+import os
 import select
 import subprocess
 import tempfile
@@ -21,11 +23,14 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from peers.waiting import WAIT_S_MAX
+
 from compat.clients.model import Client, Record, Refused
 
+# A program that does not end when its input does is killed after this.
 END_TIMEOUT_S = 10.0
-# Longer than any timeout inside a program, and than the first one's compilation.
-ANSWER_TIMEOUT_S = 90.0
+# Longer than any timeout inside a program.
+ANSWER_TIMEOUT_S = 1.5 * WAIT_S_MAX
 COMPLAINTS_SHOWN_BYTES = 4000
 
 
@@ -110,6 +115,7 @@ class ProgramClient(Client):
                 stdout=subprocess.PIPE,
                 stderr=self._complaints,
                 text=True,
+                env={**os.environ, "WAIT_S_MAX": f"{WAIT_S_MAX:.0f}"},
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None

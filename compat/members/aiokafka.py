@@ -8,13 +8,13 @@ from typing import TypeVar
 from aiokafka import AIOKafkaConsumer
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import KafkaError
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients.aiokafka import record_of, refusal_of
 from compat.clients.model import Record
 from compat.members.model import (
     HEARTBEAT_INTERVAL_MS,
     POLL_S,
-    RETURN_TIMEOUT_S,
     SESSION_TIMEOUT_MS,
     Member,
     Membership,
@@ -53,7 +53,7 @@ class AiokafkaMember(Member):
         self._loop.close()
 
     def _run(self, work: Coroutine[None, None, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(RETURN_TIMEOUT_S)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S_MAX)
 
     async def _join(self) -> None:
         self._consumer = AIOKafkaConsumer(

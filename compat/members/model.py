@@ -11,15 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from peers.waiting import WAIT_S_MAX
+
 from compat.clients import Record
 from compat.waiting import within
 
 POLL_S = 0.2
 PAUSE_S = 0.02  # between polls, and between looks at the members
-# Long enough for a JVM and for the session of a vanished member.
-AGREEMENT_TIMEOUT_S = 30.0
-# Longer than any library stays in one poll or in its close.
-RETURN_TIMEOUT_S = 60.0
 SESSION_TIMEOUT_MS = 10_000
 HEARTBEAT_INTERVAL_MS = 300
 
@@ -65,7 +63,7 @@ class Member(ABC):
     def leave(self) -> None:
         """Leave the group; a static member leaves without a request, and may return."""
         self.is_open = False
-        within(RETURN_TIMEOUT_S, self.close, f"{type(self).__name__}.close() never returned")
+        within(WAIT_S_MAX, self.close, f"{type(self).__name__}.close() never returned")
 
     def read(self, count: int) -> list[Record]:
         """Poll until so many records have come."""
@@ -98,7 +96,7 @@ class _Polling(threading.Thread):
 
     def end(self) -> None:
         """Wait for the last poll to return. Raises what a poll raised."""
-        self.join(RETURN_TIMEOUT_S)
+        self.join(WAIT_S_MAX)
         assert not self.is_alive(), f"{type(self._member).__name__}.poll() never returned"
         self.check()
 
@@ -121,7 +119,7 @@ def poll_until(
     """
     taken = [] if taking is None else taking
     pollings = [_Polling(member, taken) for member in members]
-    deadline = time.monotonic() + AGREEMENT_TIMEOUT_S
+    deadline = time.monotonic() + WAIT_S_MAX
     for polling in pollings:
         polling.start()
     try:

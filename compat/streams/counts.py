@@ -4,10 +4,9 @@ from collections import defaultdict
 
 from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
+from peers.waiting import WAIT_S_MAX
 
 from compat.committed import committed_records
-
-REQUEST_TIMEOUT_S = 10.0
 
 
 class Counts:
@@ -34,9 +33,7 @@ class Counts:
 
     def _end(self, isolation: IsolationLevel) -> int:
         asked = {self._partition: OffsetSpec.latest()}
-        answers = self._admin.list_offsets(
-            asked, isolation_level=isolation, request_timeout=REQUEST_TIMEOUT_S
-        )
+        answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=WAIT_S_MAX)
         offset: int = answers[self._partition].result().offset
         return offset
 

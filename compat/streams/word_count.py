@@ -14,12 +14,12 @@ from pathlib import Path
 
 from peers.compiling import compiled
 from peers.jars import class_path, jars_of
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients.java import JavaClient
 
 SOURCES = [Path(__file__).with_name("WordCount.java")]
 POM = Path(__file__).with_name("pom.xml")
-CLOSE_TIMEOUT_S = 20.0
 OUTPUT_SHOWN_BYTES = 4000
 FLAGS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512M", "-Dlog4j2.level=WARN")
 
@@ -73,7 +73,7 @@ class WordCount:
         """Stop it cleanly (SIGTERM)."""
         process = self._living()
         process.terminate()
-        process.wait(CLOSE_TIMEOUT_S)
+        process.wait(WAIT_S_MAX)
         self._process = None
 
     def wipe(self) -> None:

@@ -4,9 +4,10 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from peers.waiting import WAIT_S_MAX
 
 from compat.clients.confluent import refusal_of
-from compat.clients.model import DELIVERY_TIMEOUT_S, Record, Refused
+from compat.clients.model import Record, Refused
 from compat.members import Member
 from compat.members.confluent import ConfluentMember
 from compat.transactions.model import TransactionalProducer
@@ -24,7 +25,7 @@ class ConfluentProducer(TransactionalProducer):
             {"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "linger.ms": 5}
         )
         with _refusals():
-            self._producer.init_transactions(DELIVERY_TIMEOUT_S)
+            self._producer.init_transactions(WAIT_S_MAX)
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -47,7 +48,7 @@ class ConfluentProducer(TransactionalProducer):
                 partition=-1 if record.partition is None else record.partition,
                 on_delivery=delivered,
             )
-        left = self._producer.flush(DELIVERY_TIMEOUT_S)
+        left = self._producer.flush(WAIT_S_MAX)
         if errors:
             raise _refusal(errors[0])
         assert left == 0, f"{left} records were neither acknowledged nor refused"
@@ -59,17 +60,17 @@ class ConfluentProducer(TransactionalProducer):
         read = [each for each in positions if each.offset >= 0]
         with _refusals():
             group = member.consumer.consumer_group_metadata()
-            self._producer.send_offsets_to_transaction(read, group, DELIVERY_TIMEOUT_S)
+            self._producer.send_offsets_to_transaction(read, group, WAIT_S_MAX)
 
     def commit(self) -> None:
         """Commit the transaction."""
         with _refusals():
-            self._producer.commit_transaction(DELIVERY_TIMEOUT_S)
+            self._producer.commit_transaction(WAIT_S_MAX)
 
     def abort(self) -> None:
         """Abort the transaction."""
         with _refusals():
-            self._producer.abort_transaction(DELIVERY_TIMEOUT_S)
+            self._producer.abort_transaction(WAIT_S_MAX)
 
     def close(self) -> None:
         """Drop what is queued; the garbage collector ends librdkafka's threads."""

@@ -29,7 +29,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 /** Apache Kafka's own Java client as a program; program.py explains the lines on stdin and stdout. */
 public final class CompatClient {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Duration READ_TIMEOUT = Duration.ofSeconds(20);
+    /** After this time what a program waits for has failed. */
+    static final Duration WAIT_MAX = Duration.ofSeconds(Long.parseLong(System.getenv("WAIT_S_MAX")));
     private static final int MESSAGE_BYTES_MAX = 10_000_000;
 
     private final String bootstrap;
@@ -118,8 +119,7 @@ public final class CompatClient {
         properties.put("enable.idempotence", request.get("idempotent").asBoolean());
         properties.put("linger.ms", 50);
         properties.put("max.request.size", MESSAGE_BYTES_MAX);
-        properties.put("delivery.timeout.ms", 20_000);
-        properties.put("request.timeout.ms", 10_000);
+        properties.put("delivery.timeout.ms", (int) WAIT_MAX.toMillis());
         try (KafkaProducer<byte[], byte[]> producer =
                 new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer())) {
             List<Future<RecordMetadata>> sent = new ArrayList<>();
@@ -152,7 +152,7 @@ public final class CompatClient {
                 request.get("committed_only").asBoolean() ? committedConsumer : consumer;
         TopicPartition partition = partition(request);
         int count = request.get("count").asInt();
-        long deadline = System.nanoTime() + READ_TIMEOUT.toNanos();
+        long deadline = System.nanoTime() + WAIT_MAX.toNanos();
         reader.assign(List.of(partition));
         reader.seek(partition, request.get("offset").asLong());
         while (records.size() < count && System.nanoTime() < deadline) {

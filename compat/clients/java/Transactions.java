@@ -11,8 +11,6 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Transactional producers, by their transactional ids; compat/transactions/program.py explains the requests. */
 final class Transactions {
-    private static final int TIMEOUT_MS = 20_000;
-
     private final String bootstrap;
     private final Members members;
     private final Map<String, KafkaProducer<byte[], byte[]>> producers = new HashMap<>();
@@ -26,7 +24,7 @@ final class Transactions {
         Properties properties = new Properties();
         properties.put("bootstrap.servers", bootstrap);
         properties.put("transactional.id", request.get("transactional_id").asText());
-        properties.put("max.block.ms", TIMEOUT_MS);
+        properties.put("max.block.ms", CompatClient.WAIT_MAX.toMillis());
         KafkaProducer<byte[], byte[]> producer =
                 new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
         producers.put(request.get("producer").asText(), producer);

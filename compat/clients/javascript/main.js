@@ -17,7 +17,8 @@ const Zstd = require('@toondepauw/node-zstd')
 
 const { Members } = require('./members')
 
-const READ_TIMEOUT_MS = 20_000
+// After this time what the program waits for has failed.
+const WAIT_MS_MAX = Number(process.env.WAIT_S_MAX) * 1000
 const FETCH_WAIT_MS = 100
 const FETCH_BYTES_MAX = 10_000_000
 const BATCH_BYTES_MAX = 1_000_000
@@ -40,7 +41,12 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 
 const bootstrap = process.argv[2]
 const silent = () => () => {}
-const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.NOTHING, retry: { retries: 8 } })
+const kafka = new Kafka({
+  brokers: [bootstrap],
+  connectionTimeout: WAIT_MS_MAX,
+  logLevel: logLevel.NOTHING,
+  retry: { retries: 8 },
+})
 const members = new Members(kafka, tell)
 
 async function write({ topic, codec, acks, idempotent, records }) {
@@ -106,9 +112,9 @@ async function read(request) {
     brokers: [bootstrap],
     logger: createLogger({ level: logLevel.NOTHING, logCreator: silent }),
     socketFactory: createSocketFactory(),
-    connectionTimeout: 1000,
+    connectionTimeout: WAIT_MS_MAX,
     enforceRequestTimeout: true,
-    metadataMaxAge: READ_TIMEOUT_MS,
+    metadataMaxAge: WAIT_MS_MAX,
     retry: {},
   })
   await cluster.connect()
@@ -122,7 +128,7 @@ async function read(request) {
 }
 
 async function fetchAll(broker, { topic, partition, offset, count, committed_only: committedOnly }) {
-  const deadline = Date.now() + READ_TIMEOUT_MS
+  const deadline = Date.now() + WAIT_MS_MAX
   const records = []
   let fetchOffset = String(offset)
   while (records.length < count && Date.now() < deadline) {

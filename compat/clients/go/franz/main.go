@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -14,8 +13,6 @@ import (
 
 	"odradek/compat/lines"
 )
-
-const requestTimeout = 10 * time.Second
 
 type client struct{ bootstrap string }
 
@@ -48,7 +45,7 @@ func (c client) Write(asked lines.Request) ([]int64, error) {
 		}
 	}
 	// Not RecordDeliveryTimeout: it counts from the record's timestamp, which may be years ago.
-	timeout, cancel := context.WithTimeout(context.Background(), lines.DeliveryTimeout)
+	timeout, cancel := context.WithTimeout(context.Background(), lines.WaitMax)
 	defer cancel()
 	offsets := []int64{}
 	for _, result := range producer.ProduceSync(timeout, records...) {
@@ -104,7 +101,7 @@ func (c client) Read(asked lines.Request) ([]lines.Record, error) {
 		return nil, err
 	}
 	defer consumer.Close()
-	timeout, cancel := context.WithTimeout(context.Background(), lines.ReadTimeout)
+	timeout, cancel := context.WithTimeout(context.Background(), lines.WaitMax)
 	defer cancel()
 	records := []lines.Record{}
 	for len(records) < asked.Count && timeout.Err() == nil {
@@ -160,7 +157,7 @@ func (c client) listed(asked lines.Request, list lister) (kadm.ListedOffset, err
 		return kadm.ListedOffset{}, err
 	}
 	defer connected.Close()
-	timeout, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	timeout, cancel := context.WithTimeout(context.Background(), lines.WaitMax)
 	defer cancel()
 	offsets, err := list(kadm.NewClient(connected), timeout, asked.Topic)
 	if err != nil {

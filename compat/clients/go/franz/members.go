@@ -11,8 +11,6 @@ import (
 	"odradek/compat/lines"
 )
 
-const commitTimeout = 10 * time.Second
-
 // member is a client that consumes in a group.
 type member struct {
 	client   *kgo.Client
@@ -89,7 +87,7 @@ func (m *member) Poll(timeout time.Duration) ([]lines.Record, []int32, error) {
 }
 
 func (m *member) Commit() error {
-	limit, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	limit, cancel := context.WithTimeout(context.Background(), lines.WaitMax)
 	defer cancel()
 	return m.client.CommitUncommittedOffsets(limit)
 }

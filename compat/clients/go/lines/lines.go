@@ -9,18 +9,28 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 )
 
+// WaitMax is the time after which what a program waits for has failed.
+var WaitMax = waitMax()
+
 const (
-	ReadTimeout     = 20 * time.Second
-	DeliveryTimeout = 20 * time.Second
 	Linger          = 50 * time.Millisecond
 	FetchBytesMax   = 10_000_000
 	batchBytesMax   = 1_000_000
 	overheadBytes   = 10_000
 	RequestBytesMax = 64 * 1024 * 1024
 )
+
+func waitMax() time.Duration {
+	seconds, err := strconv.Atoi(os.Getenv("WAIT_S_MAX"))
+	if err != nil {
+		panic("WAIT_S_MAX: " + err.Error())
+	}
+	return time.Duration(seconds) * time.Second
+}
 
 // Header is a pair in JSON.
 type Header struct {

@@ -67,7 +67,7 @@ func producerSettings(asked lines.Request) *sarama.Config {
 	config.Producer.Compression = codecs[asked.Codec]
 	config.Producer.MaxMessageBytes = asked.BatchBytesMax()
 	config.Producer.Flush.Frequency = lines.Linger
-	config.Producer.Timeout = lines.DeliveryTimeout
+	config.Producer.Timeout = lines.WaitMax
 	config.Producer.Idempotent = asked.Idempotent
 	if asked.Idempotent {
 		config.Net.MaxOpenRequests = 1 // sarama insists
@@ -113,7 +113,7 @@ func (c client) Read(asked lines.Request) ([]lines.Record, error) {
 	}
 	defer partition.AsyncClose()
 	records := []lines.Record{}
-	timeout := time.After(lines.ReadTimeout)
+	timeout := time.After(lines.WaitMax)
 	for len(records) < asked.Count {
 		select {
 		case each := <-partition.Messages():

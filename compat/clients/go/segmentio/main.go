@@ -16,7 +16,6 @@ const (
 	batchMessagesMax = 100_000
 	createWait       = 50 * time.Millisecond
 	fetchWait        = 100 * time.Millisecond
-	requestTimeout   = 10 * time.Second
 )
 
 type client struct{ bootstrap string }
@@ -55,7 +54,7 @@ func (c client) Write(asked lines.Request) ([]int64, error) {
 			offsets[each.WriterData.(int)] = each.Offset
 		}
 	}
-	timeout, cancel := context.WithTimeout(context.Background(), lines.DeliveryTimeout)
+	timeout, cancel := context.WithTimeout(context.Background(), lines.WaitMax)
 	defer cancel()
 	err := writer.WriteMessages(timeout, messages...)
 	// A topic that this request makes the broker create exists a moment later, and kafka-go does not wait.
@@ -109,7 +108,7 @@ func (c client) Read(asked lines.Request) ([]lines.Record, error) {
 	if err := reader.SetOffset(asked.Offset); err != nil {
 		return nil, err
 	}
-	timeout, cancel := context.WithTimeout(context.Background(), lines.ReadTimeout)
+	timeout, cancel := context.WithTimeout(context.Background(), lines.WaitMax)
 	defer cancel()
 	records := []lines.Record{}
 	for len(records) < asked.Count {
@@ -152,7 +151,7 @@ func (c client) OffsetAt(asked lines.Request) (int64, error) {
 }
 
 func (c client) listed(asked lines.Request, wanted ...kafka.OffsetRequest) (kafka.PartitionOffsets, error) {
-	connected := kafka.Client{Addr: kafka.TCP(c.bootstrap), Timeout: requestTimeout, Transport: &kafka.Transport{}}
+	connected := kafka.Client{Addr: kafka.TCP(c.bootstrap), Timeout: lines.WaitMax, Transport: &kafka.Transport{}}
 	answer, err := connected.ListOffsets(
 		context.Background(),
 		&kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{asked.Topic: wanted}},
