@@ -91,6 +91,17 @@ def test_what_is_not_exceeded_or_not_behind_is_fetched(brokers: Brokers, quota: 
     assert states(brokers) == [State.FETCHING, State.FETCHING], "its lag is 0"
 
 
+def test_a_partition_whose_lag_is_not_known_is_fetched(brokers: Brokers, quota: FakeQuota) -> None:
+    """F8: it may be in the ISR, and would leave it while the quota is exceeded."""
+    quota.is_over = True
+    brokers.elect(1, isr=(1, 2), partition=SLOW)
+    brokers.settle()
+    assert states(brokers) == [State.FETCHING, State.FETCHING]
+    brokers[1].produce(2, SLOW)
+    brokers.settle()
+    assert brokers[2].log(SLOW).end_offset == 2
+
+
 def test_the_fetched_bytes_of_throttled_partitions_are_counted(brokers: Brokers, quota: FakeQuota) -> None:
     brokers[1].produce(2, SLOW)
     brokers[1].produce(3, FAST)

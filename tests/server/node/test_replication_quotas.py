@@ -4,8 +4,15 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId
+from odradek.metadata.controller.requests import ConfigOperation
 from odradek.metadata.image import BrokerConfigChanged, TopicConfigChanged
+from odradek.metadata.resources import ResourceType
 from odradek.replication.fetcher import State
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.server.admin.test_replication_metrics import value
 from tests.server.node.test_replica_fetchers import ALL, LAG_MAX_MS, LEADER, Cluster, P, code_of
 
@@ -117,6 +124,34 @@ def test_a_member_of_the_isr_is_not_slowed_down_while_another_replica_is() -> No
         cluster.world.advance(50)
         assert code_of(sent) is ErrorCode.NONE
     assert cluster.isr() == (1, 2)
+
+
+def store(cluster: Cluster, kind: ResourceType, name: str, setting: str, text: str) -> None:
+    """Alter a setting, which outlasts a controller."""
+    altered = AlterableConfig(setting, ConfigOperation.SET, text)
+    asked = IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, [altered])])
+    (result,) = cluster.controller.ask(asked).responses
+    assert result.error_code == ErrorCode.NONE, result.error_message
+    cluster.world.advance(100)
+
+
+def test_a_member_of_the_isr_is_not_held_back_under_a_new_leader() -> None:
+    """F8: before the first answer its lag is not known, and it fetches although its quota is exceeded."""
+    cluster = new_cluster()
+    store(cluster, ResourceType.TOPIC, "orders", "follower.replication.throttled.replicas", "*")
+    store(cluster, ResourceType.BROKER, "", "follower.replication.throttled.rate", "1")
+    sent = cluster.produce(40)
+    cluster.world.advance(1_000)
+    assert code_of(sent) is ErrorCode.NONE
+    cluster.world.expire_session(1)
+    cluster.world.advance(500)
+    assert cluster.leader.broker_id == 2
+    assert cluster[SLOW].core.replication_quotas.follower.is_exceeded()
+    sent = cluster.produce(40, acks=ALL)
+    cluster.world.advance(1_000)
+    assert code_of(sent) is ErrorCode.NONE
+    cluster.world.advance(2 * LAG_MAX_MS)
+    assert cluster.isr() == (1, 2, 3)
 
 
 @pytest.mark.parametrize("taken_back", ["list", "rate"])

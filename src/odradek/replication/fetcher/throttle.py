@@ -6,7 +6,9 @@
     apply()                 it has: p is FETCHING again, from the same offset
 
 The cost of a request depends on the throttled partitions that are behind, not on all. A partition whose lag
-is 0, as far as is known, is never held back.
+is 0 is never held back: every member of the ISR is among these, as HW is not above its LEO. Nor is one whose
+lag is not known yet, under a new leader: it may be in the ISR, which it would leave while the quota is
+exceeded. So each of them may be in one answer above the limit. (Kafka holds them back.)
 """
 
 from itertools import islice
@@ -47,7 +49,7 @@ class Throttle:
         if quota is None:
             return
         quota.record(key, log.config, size_bytes)
-        if followed.lag != 0 and quota.throttles(key, log.config):
+        if followed.lag and quota.throttles(key, log.config):
             self._behind[key] = followed
         else:
             self._behind.pop(key, None)
