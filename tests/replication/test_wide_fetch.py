@@ -1,6 +1,7 @@
 """A parked fetch of very many partitions: it looks at what an event is about, and at nothing else."""
 
 from collections.abc import Generator
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -9,11 +10,18 @@ from hypothesis import strategies as st
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
-from odradek.replication import FetchOutcome, FetchParams, Partition, PartitionFetch, readable
+from odradek.replication import (
+    FetchOutcome,
+    FetchParams,
+    Partition,
+    PartitionFetch,
+    params_for_follower,
+    readable,
+)
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.reading import find_replica
 from odradek.replication.wide_fetch import WideFetch
-from tests.replication.replica_bench import FetchAnswers, ReplicaBench
+from tests.replication.replica_bench import HERE, FakeQuota, FetchAnswers, ReplicaBench
 
 COUNT = 3 * ITEMS_PER_STEP
 PARTITIONS = [TopicPartition("wide", number) for number in range(COUNT)]
@@ -127,23 +135,68 @@ def test_a_partition_that_is_named_twice_counts_twice(bench: ReplicaBench) -> No
     assert [len(one.records) for one in answers.only] == [BATCH_BYTES] * 2
 
 
+@pytest.mark.parametrize("changes", ["the quota", "the ISR"])
+def test_bytes_of_a_follower_count_again_when_nothing_holds_them_back(
+    bench: ReplicaBench, changes: str
+) -> None:
+    """F8: although the throttled partition has had no event since it was looked at."""
+    for one in PARTITIONS:
+        bench.order(one, isr=(HERE,), replicas=(HERE, 2))
+    quota, answers = FakeQuota(lambda named: named == PARTITIONS[5], is_over=True), FetchAnswers()
+    params = params_for_follower(
+        2, max_wait_ms=500, min_bytes=2 * BATCH_BYTES, max_bytes=1 << 20, quota=quota
+    )
+    exhaust(bench.manager.fetch_in_steps(params, fetches_of(PARTITIONS), answers))
+    bench.produce(PARTITIONS[5], acks=1)
+    if changes == "the quota":
+        quota.is_over = False
+    else:
+        (joining,) = (one for one in bench.effects.isr_writes if one.topic_partition == PARTITIONS[5])
+        bench.manager.isr_maintenance.on_written(joining, 1)
+    assert not answers.is_answered
+    bench.produce(PARTITIONS[7], acks=1)
+    assert [len(one.records) for one in answers.only] == [
+        BATCH_BYTES if number in (5, 7) else 0 for number in range(COUNT)
+    ]
+
+
+def shrink(bench: ReplicaBench, partition: TopicPartition) -> None:
+    """Broker 2 leaves the ISR, if it is in it."""
+    leadership, maintenance = bench.leadership(partition), bench.manager.isr_maintenance
+    change = leadership.pending
+    if change is None:
+        leadership.remotes[2].noted_caught_up_ms -= 60_000
+        change = leadership.propose_shrink(bench.log(partition).end_offset, bench.clock.monotonic_ms(), 1)
+    if change is not None:
+        maintenance.on_written(change, 1)
+        bench.run_turns()
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
-        st.tuples(st.integers(0, 3), st.sampled_from(["append", "roll", "delete", "move"])), max_size=12
+        st.tuples(
+            st.integers(0, 3), st.sampled_from(["append", "roll", "delete", "move", "quota", "shrink"])
+        ),
+        max_size=12,
     ),
     st.integers(1, 6),
+    st.booleans(),
 )
 def test_it_completes_when_a_fetch_of_few_partitions_does(
-    history: list[tuple[int, str]], min_batches: int
+    history: list[tuple[int, str]], min_batches: int, from_follower: bool
 ) -> None:
-    """F2-F6, F10: both pictures are equal, after every event."""
+    """F2-F6, F8, F10: both pictures are equal, after every event."""
     bench = ReplicaBench()
-    few = PARTITIONS[:4]
+    few, quota, min_bytes = PARTITIONS[:4], FakeQuota(), min_batches * BATCH_BYTES
+    params, narrow, wide = consumer(min_bytes), FetchAnswers(), FetchAnswers()
+    if from_follower:
+        params = params_for_follower(2, max_wait_ms=500, min_bytes=min_bytes, max_bytes=1 << 20, quota=quota)
+        bench.set_config(replace(bench.config, min_insync_replicas=2))  # HW stays where it is
     for one in few:
-        bench.order(one)
-    params, narrow, wide = consumer(min_batches * BATCH_BYTES), FetchAnswers(), FetchAnswers()
+        is_in_sync = from_follower and one.partition < 2
+        bench.order(one, isr=(HERE, 2) if is_in_sync else (HERE,), replicas=(HERE, 2))
     bench.manager.fetch(params, fetches_of(few), narrow)
     exhaust(bench.manager.fetch_in_steps(params, fetches_of(few), wide))
     for number, event in history:
@@ -155,8 +208,13 @@ def test_it_completes_when_a_fetch_of_few_partitions_does(
                 bench.produce(few[number], acks=1)
             case "roll":
                 bench.log(few[number]).roll()
+                bench.produce(few[number], acks=1)
             case "delete":
                 bench.delete_records({few[number]: -1})
+            case "quota":
+                quota.is_over = not quota.is_over
+            case "shrink":
+                shrink(bench, few[number])
             case _:
                 bench.order(few[number], leader=2, isr=(1, 2))
         assert narrow.is_answered == wide.is_answered, f"after {event} of {few[number]}"

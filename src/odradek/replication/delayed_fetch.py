@@ -29,7 +29,7 @@ from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import FetchOutcome
-from odradek.replication.readable import COMPLETES_AT_ONCE, Readable
+from odradek.replication.readable import COMPLETES_AT_ONCE, Readable, sum_bytes
 
 
 @value
@@ -81,16 +81,18 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
 
     def try_complete(self) -> bool:
         """F2, F6: complete because of one partition (cases A to F, H), or because of the sum (case G)."""
-        gathered_bytes = 0
+        params = self._params
+        free = held = 0
         for fetch, start in zip(self._fetches, self._starts, strict=True):
-            readable_bytes = self._readable.count(self._params, fetch, start)
-            if readable_bytes == COMPLETES_AT_ONCE:  # Cases A-F and H
+            count = self._readable.count(params, fetch, start)
+            if count is COMPLETES_AT_ONCE:  # Cases A-F and H
                 return self.force_complete()
-            gathered_bytes += readable_bytes
-            if gathered_bytes >= self._params.min_bytes:  # Case G, whatever the others have
+            free += count[0]
+            held += count[1]
+            if free >= params.min_bytes:  # Case G, whatever the others have
                 return self.force_complete()
-        self.gathered_bytes = gathered_bytes
-        return False
+        self.gathered_bytes = sum_bytes(params, free, held)
+        return self.gathered_bytes >= params.min_bytes and self.force_complete()
 
     def result(self) -> list[FetchOutcome]:
         """F7: returns the outcomes of a second read."""

@@ -1,8 +1,7 @@
 """A fetch of a session that waits: it looks only at partitions that had an event since its last look (F10).
 
-Invariant: `gathered_bytes` is the sum of the bytes that each partition had when it was last looked at, and a
-quiet partition has none. So the sum is the one over all partitions of the session (F1 to F9), whatever their
-number.
+Invariant: `_gathered` has the bytes that each partition had when it was last looked at, and a quiet partition
+has none. So the sum is the one over all partitions of the session (F1 to F9), whatever their number.
 
     parked with p7 unread, 40 bytes    gathered 40 of 100
     an append to p3                    p3 is unseen
@@ -20,7 +19,7 @@ from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.fetch_request import FetchParams
 from odradek.replication.fetch_session import SessionOutcomes
 from odradek.replication.metering import Meters
-from odradek.replication.readable import COMPLETES_AT_ONCE, Readable
+from odradek.replication.readable import COMPLETES_AT_ONCE, GatheredBytes, Readable
 from odradek.replication.session_news import SessionNews, SessionPartition, Unseen
 from odradek.timer import Purgatory
 
@@ -36,7 +35,6 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
         "_params",
         "_readable",
         "_unseen",
-        "gathered_bytes",
     )
 
     kind: ClassVar[str] = "fetch"
@@ -61,10 +59,7 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
         self._readable = readable
         self._meters = meters
         self._finish = finish
-        self._gathered: dict[SessionPartition, int] = {}
-        """The bytes that each partition added to the sum when it was last looked at; absent: none."""
-        self.gathered_bytes = 0
-        """Their sum."""
+        self._gathered: GatheredBytes[SessionPartition] = GatheredBytes(params)
 
     def stand(self, purgatory: Purgatory[TopicPartition]) -> bool:
         """Watch the fetch under all partitions; returns True if it is complete already."""
@@ -94,18 +89,24 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
             return True
         for _ in range(min(len(self._unseen), at_most)):
             partition, _ = self._unseen.popitem()
-            readable_bytes = self._readable.count(self._params, partition.fetch, partition.start)
-            if readable_bytes == COMPLETES_AT_ONCE:
+            count = self._readable.count(self._params, partition.fetch, partition.start)
+            if count is COMPLETES_AT_ONCE:
                 self._unseen[partition] = None
                 return True
-            self.gathered_bytes += readable_bytes - self._gathered.get(partition, 0)
-            self._gathered[partition] = readable_bytes
-        return self.gathered_bytes >= self._params.min_bytes
+            self._gathered.put(partition, count)
+        return self._gathered.is_enough
 
     def on_complete(self) -> None:
-        """F7: read again. Before the fetch is parked, the caller of `stand` does that."""
-        if self._is_parked:
+        """F7: read again. Before the fetch is parked, the caller of `stand` does that.
+
+        Nothing is read if the session's next fetch has begun: the answer is an error of the session then.
+        """
+        if not self._is_parked:
+            return
+        if self._news.unseen is self._unseen:
             self._finish(self._later)
+        else:
+            self._later(())
 
     def result(self) -> SessionOutcomes:
         """Never called: `on_complete` passes the result on."""
@@ -115,7 +116,7 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
         """See `DelayedResult.on_abandoned`."""
         super().on_abandoned()
         self._finish = _drop
-        self._gathered.clear()
+        self._gathered = GatheredBytes(self._params)
 
     def on_expiration(self) -> None:
         """Count the expiry in the meters."""
@@ -123,7 +124,7 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
 
     def waits_for(self) -> str:
         """See `describe_waiting`."""
-        return describe_waiting(self._params, self.gathered_bytes, self._news.entries)
+        return describe_waiting(self._params, self._gathered.sum_bytes, self._news.entries)
 
 
 def _drop(later: Later[SessionOutcomes]) -> None:

@@ -1,8 +1,9 @@
 """Maintains the stored ISRs: shrinks and expands them, and handles the store's answers (R2, R3, R4).
 
 `Leadership` makes the decisions, `Effects.write_isr` writes them. An answer for an earlier leader epoch is
-ignored: a LeaderAndIsr has brought the current state since. Operations that a rise of HW may complete are
-woken in a later turn (R14).
+ignored: a LeaderAndIsr has brought the current state since. Each change of the ISR in memory is an event of
+its partition (R14): HW may rise, a quota holds back who is out of it (F8), and a follower that is out of it
+is looked at again with its next fetch (R3, F10).
 """
 
 from odradek.base.clock import Clock
@@ -97,7 +98,7 @@ class IsrMaintenance:
             self._meters.isr_expansions += 1
         elif change.is_shrink:
             self._meters.isr_shrinks += 1
-        self._raise_high_watermark(change, now_ms)
+        self._isr_changed(change.topic_partition, now_ms)
 
     def on_lost_race(self, change: IsrChange, stored: StoredState) -> None:
         """R2: called when the stored state had another version; `stored` is the state read since."""
@@ -110,7 +111,7 @@ class IsrMaintenance:
             case LostRace.TRY_NEXT_ROUND:
                 self._meters.isr_update_failures += 1
                 leadership.isr_found(stored)
-                self._raise_high_watermark(change, self._clock.monotonic_ms())
+                self._isr_changed(change.topic_partition, self._clock.monotonic_ms())
             case LostRace.SUPERSEDED:
                 self._meters.isr_update_failures += 1
                 leadership.isr_superseded()
@@ -126,11 +127,11 @@ class IsrMaintenance:
         """R4, every 2.5 s: the partitions to announce in one notification now; usually none."""
         return self._announcements.take_due(self._clock.monotonic_ms())
 
-    def _raise_high_watermark(self, change: IsrChange, now_ms: int) -> None:
-        partition = self._hosted.get(change.topic_partition)
-        assert partition is not None, f"{change.topic_partition} leads without being here"
-        if partition.raise_high_watermark(now_ms):
-            self._purgatories.wake_soon(change.topic_partition)
+    def _isr_changed(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        partition = self._hosted.get(topic_partition)
+        assert partition is not None, f"{topic_partition} leads without being here"
+        is_raised = partition.raise_high_watermark(now_ms)
+        self._purgatories.wake_soon(topic_partition, readers_only=not is_raised)
 
     def _leadership_of(self, change: IsrChange) -> Leadership | None:
         """Returns the leadership that waits for the answer to `change`; None if none does any more."""

@@ -79,7 +79,7 @@ class Purgatories:
         in a later turn; an operation that starts to wait after this call checks its condition.
         """
         changed = self._changed
-        in_sessions = topic_partition in self._sessions and self.note_change(topic_partition)
+        in_sessions = topic_partition in self._sessions and self._note_event(topic_partition)
         if changed and topic_partition in changed:
             changed[topic_partition] |= not readers_only
         elif (
@@ -90,11 +90,13 @@ class Purgatories:
             changed[topic_partition] = not readers_only
             self._ask_for_turn()
 
-    def note_change(self, topic_partition: TopicPartition) -> bool:
-        """Tell fetch sessions that the partition changed; returns whether a fetch of theirs waits for it.
+    def note_change(self, topic_partition: TopicPartition) -> None:
+        """Tell fetch sessions of a change that completes no operation: their next answers hold it."""
+        for entry in self._sessions.get(topic_partition, ()):
+            entry.on_change()
 
-        Called alone where the change completes no operation: the next answers hold it.
-        """
+    def _note_event(self, topic_partition: TopicPartition) -> bool:
+        """Tell fetch sessions of an event; returns whether a fetch of theirs waits for it."""
         is_awaited = False
         for entry in self._sessions.get(topic_partition, ()):
             entry.on_event()

@@ -176,13 +176,18 @@ def diverging_epoch(log: ReplicatedLog, fetch: PartitionFetch) -> EpochEnd | Non
     return None
 
 
-def is_throttled(params: FetchParams, partition: Partition) -> bool:
-    """F8: whether the fetcher is a follower out of sync whose quota is used up."""
+def may_be_throttled(params: FetchParams, partition: Partition) -> bool:
+    """F8: whether the fetcher is a follower out of sync that a quota holds back while it is exceeded."""
     quota = params.quota
     return (
         quota is not None
         and params.is_from_follower
         and quota.throttles(partition.topic_partition, partition.log.config)
         and not partition.is_in_sync(params.replica_id)
-        and quota.is_exceeded()
     )
+
+
+def is_throttled(params: FetchParams, partition: Partition) -> bool:
+    """F8: whether it is held back now."""
+    quota = params.quota
+    return quota is not None and may_be_throttled(params, partition) and quota.is_exceeded()

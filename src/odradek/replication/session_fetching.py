@@ -136,7 +136,7 @@ class SessionFetching:
             log.high_watermark.offset != partition.high_watermark
             or log.last_stable.offset != partition.last_stable_offset
             or log.log_start_offset != partition.log_start_offset
-            or partition.fetch.fetch_offset < hosted.bound(params.isolation).offset
+            or partition.fetch.fetch_offset != hosted.bound(params.isolation).offset
         ):
             return False
         if not params.is_from_follower:
@@ -147,6 +147,8 @@ class SessionFetching:
         pending = leadership.pending
         if pending is not None and params.replica_id not in pending.new_isr:
             return False
+        if log.high_watermark.offset != log.end_offset:
+            return False  # HW may rise with time or with a broker's death, and its fetches find that (R7)
         return not self._fetching.readable.owes_high_watermark(params, hosted)
 
     # --- waiting

@@ -1,19 +1,19 @@
 """Which partitions of a fetch session have news, so that its next fetch looks at no others (F10, R10).
 
-Invariant: a partition that is not among the `unread` is *quiet*: a fetch of it now would find no records, no
-error, and no offset other than those last sent. Every partition begins as unread. A fetch that has read it
-settles it, if it is quiet by then; each later event of the partition makes it unread again. `Purgatories` is
-called with each event: an append, a rise of HW, LSO or log start, a truncation, another role or epoch, a
-failed directory.
+Invariant: a partition that is not among the `unread` is *quiet*: its fetch offset is where its reader's
+records end, and a fetch of it now would find no error and no offset other than those last sent. Every
+partition begins as unread. A fetch that has read it settles it, if it is quiet by then; each later event of
+the partition makes it unread again. `Purgatories` is called with each event: an append, a rise of HW, LSO or
+log start, a truncation, another role, epoch or ISR, a failed directory.
 
     p1 p2 p3 unread    a fetch reads all; p1 answers 2 records          p2 and p3 are quiet
     p1 unread          the next fetch names p1, which stands at the end   all are quiet: it waits
                        an append to p3                                  p3 is unread, and unseen by what waits
     p3 unread          it is answered with p3 alone
 
-For a follower, quiet means more: it is in the ISR, and nothing about the partition has to be decided by its
-fetches. So a fetch need not touch a quiet partition to note that the follower stands at its end: all of them
-share one stamp (`remote_replica`).
+For a follower, quiet means more: it is in the ISR, HW is the log's end, and so nothing about the partition
+has to be decided by its fetches. So a fetch need not touch a quiet partition to note that the follower stands
+at its end: all of them share one stamp (`remote_replica`).
 """
 
 from dataclasses import dataclass
@@ -40,7 +40,10 @@ class SessionNews(StandingWatch):
         self.unread: dict[SessionPartition, None] = {}
         """The partitions that the next fetch reads."""
         self.unseen: Unseen = {}
-        """Those of them that had an event since the fetch in hand looked at them; a set for each fetch."""
+        """Those of them that the fetch in hand is to look at; a set for each fetch.
+
+        While it waits, each of them had an event after which the fetch is woken for it.
+        """
         self.stamp = FetchStamp()
         """When the session's follower fetched last."""
         self._reads_as: BrokerId = CONSUMER_ID
@@ -86,11 +89,15 @@ class SessionPartition(StandingEntry[TopicPartition]):
         return self.news
 
     def on_event(self) -> None:
-        """The partition, or what the client requests of it, has changed."""
-        news = self.news
-        news.unread[self] = news.unseen[self] = None
+        """The partition, or what the client requests of it, has changed; a waiting fetch may be complete."""
+        self.news.unseen[self] = None
+        self.on_change()
+
+    def on_change(self) -> None:
+        """The partition has changed, but not so that a waiting fetch may be complete."""
+        self.news.unread[self] = None
         if self.stands is not None:
-            self.stands.leave(news.stamp)
+            self.stands.leave(self.news.stamp)
             self.stands = None
 
     def settle(self, follower: RemoteReplica | None) -> None:

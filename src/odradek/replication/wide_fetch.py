@@ -1,7 +1,7 @@
 """A delayed fetch of very many partitions, which checks only one partition on each event.
 
-Invariant: `gathered_bytes` is the sum of the bytes that each partition had when it was last checked, and each
-was checked after its last event. A produce that wakes a fetch of 2,000 partitions makes it check one.
+Invariant: `_gathered` has the bytes that each partition had when it was last checked, and each was checked
+after its last event. A produce that wakes a fetch of 2,000 partitions makes it check one.
 
     parked            each partition is watched and then checked, a few in each step
     an append to p1   p1 is checked; the sum is enough
@@ -14,7 +14,7 @@ from odradek.base.execution import Later, Steps
 from odradek.base.ids import TopicPartition
 from odradek.replication.delayed_fetch import DelayedFetch, UnfilledFetch
 from odradek.replication.outcomes import FetchOutcome
-from odradek.replication.readable import COMPLETES_AT_ONCE
+from odradek.replication.readable import COMPLETES_AT_ONCE, GatheredBytes
 from odradek.timer import Purgatory
 
 
@@ -32,8 +32,8 @@ class WideFetch(DelayedFetch):
         """`finish` reads again in steps and passes the outcomes to the callback that it is given."""
         super().__init__(unfilled, list, later)
         self._finish = finish
-        self._gathered = [0] * len(unfilled.fetches)
-        """The bytes that each partition added to the sum when it was last checked."""
+        self._gathered: GatheredBytes[int] = GatheredBytes(unfilled.params)
+        """The bytes of each partition, by its index in the request."""
         self._places: dict[TopicPartition, list[int]] = {}
         """The indexes of each partition in the request."""
         for place, fetch in enumerate(unfilled.fetches):
@@ -50,12 +50,12 @@ class WideFetch(DelayedFetch):
         assert isinstance(key, tuple)
         for place in self._places.get(TopicPartition(*key), ()):
             fetch = self._fetches[place]
-            readable_bytes = self._readable.count(self._params, fetch, self._starts[place])
-            if readable_bytes == COMPLETES_AT_ONCE:
+            count = self._readable.count(self._params, fetch, self._starts[place])
+            if count is COMPLETES_AT_ONCE:
                 return self.force_complete()
-            self.gathered_bytes += readable_bytes - self._gathered[place]
-            self._gathered[place] = readable_bytes
-        return self.gathered_bytes >= self._params.min_bytes and self.force_complete()
+            self._gathered.put(place, count)
+        self.gathered_bytes = self._gathered.sum_bytes
+        return self._gathered.is_enough and self.force_complete()
 
     def on_complete(self) -> None:
         """F7: read again, in steps. Before the fetch is parked, the caller of `park_in_steps` does that."""

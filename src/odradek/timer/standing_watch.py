@@ -12,8 +12,8 @@ next operation is to put it into the watch: one assignment, whatever the number 
 So the lists are those of D3 to D6, but for one thing: when the next operation takes the place of a completed
 one, the completed one leaves all lists at once, without a sweep.
 
-An entry also receives every event of its key at once (`on_event`), whether or not an operation waits then; so
-the client's next operation knows which of its keys have had events, and looks at no others.
+An entry also receives every event of its key at once (`on_event`, `on_change`), whether or not an operation
+waits then; so the client's next operation knows which of its keys have had events, and looks at no others.
 """
 
 from abc import ABC, abstractmethod
@@ -61,7 +61,11 @@ class StandingEntry(ABC, Generic[K]):
 
     @abstractmethod
     def on_event(self) -> None:
-        """Called at once on each event of its key; it may change nothing but what it notes for later."""
+        """Called at once on each event for which operations are woken; it only notes the event for later."""
+
+    @abstractmethod
+    def on_change(self) -> None:
+        """The same on a change of the key that completes no operation."""
 
     def listed(self) -> DelayedOperation | None:
         """The operation that the key's list has through this entry, if any."""
