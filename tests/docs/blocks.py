@@ -26,7 +26,7 @@ class Runner(Enum):
     HISTORY = "tests/tools/test_replication_page.py"
     """The code that records a history in the simulator."""
     SIMULATION = "tests/testing/test_simulation_page.py"
-    """The tests of the page: one that passes, one that fails, and the part that mends it."""
+    """The tests of the page: one that passes, one that fails, the part that mends it, and its replay."""
     SPARK = "tests/spark/test_spark_page.py"
     """All blocks of a page in one Spark session; a block of text is what the block above it prints."""
 
@@ -38,6 +38,7 @@ RUN_BY: Final[dict[tuple[str, str], Runner]] = {
     ("docs/metrics.md", "console"): Runner.TERMINAL,
     ("docs/operations.md", "console"): Runner.TERMINAL,
     ("docs/replication.md", "python"): Runner.HISTORY,
+    ("docs/simulation.md", "console"): Runner.SIMULATION,
     ("docs/simulation.md", "python"): Runner.SIMULATION,
     ("docs/spark.md", "console"): Runner.SPARK,
     ("docs/spark.md", "python"): Runner.SPARK,

@@ -12,7 +12,9 @@ from tests.docs.blocks import Runner, blocks_of, blocks_run_by
 pytest_plugins = ["pytester"]
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-FIRST, BROKEN, MENDED = (block.text for block in blocks_run_by(Runner.SIMULATION))
+BLOCKS = blocks_run_by(Runner.SIMULATION)
+FIRST, BROKEN, MENDED = (block.text for block in BLOCKS if block.language == "python")
+(TRACED,) = (block.text for block in BLOCKS if block.language == "console")
 (REPORT,) = (block.text for block in blocks_of("docs/simulation.md") if block.language == "text")
 
 
@@ -36,11 +38,15 @@ def test_the_first_test_passes(pytester: pytest.Pytester) -> None:
 def test_the_seed_on_the_page_finds_the_bug(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (seed,) = set(re.findall(r"ODRADEK_SEED=(\d+)", REPORT))
+    (seed,) = set(re.findall(r"ODRADEK_SEED=(\d+)", REPORT + TRACED))
     assert f"seed {seed} failed" in REPORT
-    monkeypatch.setenv("ODRADEK_SEED", seed)
+    prompt, *variables, pytest_, test = TRACED.split()
+    assert (prompt, pytest_, test) == ("$", "pytest", "test_billing.py::test_every_order_is_billed")
+    for name, _, value in (variable.partition("=") for variable in variables):
+        monkeypatch.setenv(name, value)
     result = run(pytester, BROKEN)
     result.assert_outcomes(failed=1)
+    assert "orders-0" in (pytester.path / "history.html").read_text()
     printed = [without_numbers(line) for line in result.stdout.lines]
     assert set(map(without_numbers, REPORT.splitlines())) <= set(printed)
 

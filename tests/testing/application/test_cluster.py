@@ -58,8 +58,12 @@ def test_a_topic_is_as_it_was_asked_for() -> None:
             await cluster.create_topic("orders")
         with pytest.raises(LookupError):
             await cluster.records("others")
-        with pytest.raises(LookupError):
+        with pytest.raises(LookupError, match="there is no topic others"):
             cluster.leader_of("others")
+        with pytest.raises(LookupError, match="there is no partition 7 of topic orders: it has 2"):
+            cluster.in_sync("orders", 7)
+        with pytest.raises(ApiError, match="topic wide: 4 replicas need as many brokers"):
+            await cluster.create_topic("wide", replication_factor=4)
         with pytest.raises(LookupError, match=r"there is no broker 7; there are \[1, 2, 3\]"):
             cluster.kill(7)
 
@@ -106,6 +110,23 @@ def test_a_producer_gets_over_the_loss_of_its_leader(fault: str) -> None:
         await sending
         assert await numbers(cluster) == list(range(60))
         await cluster.check()
+
+    run(test, brokers=3)
+
+
+@pytest.mark.parametrize(("delay_s", "survives"), [(0.0, True), (0.05, False)])
+def test_a_fault_between_two_messages_needs_a_slow_network(delay_s: float, survives: bool) -> None:
+    async def test(cluster: Cluster) -> None:
+        await cluster.create_topic("orders")
+        leader = cluster.leader_of("orders")
+        for follower in set(cluster.brokers) - {leader}:
+            cluster.slow(leader, follower, delay_s)
+        async with AIOKafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks=1) as sender:
+            await sender.send_and_wait("orders", b"1")
+        await asyncio.sleep(0.001)
+        cluster.kill(leader)
+        await asyncio.sleep(30)
+        assert bool(await numbers(cluster)) == survives
 
     run(test, brokers=3)
 

@@ -1,11 +1,14 @@
 """The decorator: a test under pytest, its seeds, and what a failure says."""
 
 import asyncio
+import logging
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
-from odradek.testing import Cluster, Deadlock, OutOfTime, simulate
+from odradek.testing import Cluster, Deadlock, OutOfTime, SettingError, simulate
 
 pytest_plugins = ["pytester"]
 
@@ -136,6 +139,113 @@ def test_a_simulation_inside_a_loop_is_refused() -> None:
             test()
 
     asyncio.run(call())
+
+
+def test_the_environment_names_a_range_of_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    @simulate
+    async def test(cluster: Cluster) -> None:
+        seen.append(cluster.seed)
+
+    monkeypatch.setenv("ODRADEK_SEED", "3-4")
+    test()
+    assert seen == [3, 4]
+    monkeypatch.setenv("ODRADEK_SEED", "many")
+    with pytest.raises(SettingError, match=r"a range, such as 0-999, not 'many'"):
+        test()
+
+
+def test_a_wrong_setting_is_named() -> None:
+    @simulate(settings={"log.retention.hoors": 1})
+    async def test(cluster: Cluster) -> None:
+        """It does not run."""
+
+    with pytest.raises(
+        SettingError, match=r"no setting log\.retention\.hoors; did you mean log\.retention\.hours"
+    ):
+        test()
+
+
+def test_a_failure_has_its_time_and_history_without_the_clean_up() -> None:
+    @simulate(brokers=1, seeds=1)
+    async def test(cluster: Cluster) -> None:
+        async def clean_up_slowly() -> None:
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                await asyncio.sleep(20)
+                cluster.kill(1)
+
+        cluster.spawn(clean_up_slowly())
+        await asyncio.sleep(2)
+        raise ValueError("over")
+
+    with pytest.raises(ValueError, match="over") as failed:
+        test()
+    (note,) = failed.value.__notes__
+    assert "seed 0 failed at 2.000 s" in note
+    assert "is killed" not in note
+
+
+def test_a_traceback_ends_at_the_tests_line() -> None:
+    @simulate(brokers=1, seeds=1)
+    async def test(cluster: Cluster) -> None:
+        cluster.kill(7)
+
+    with pytest.raises(LookupError, match="there is no broker 7") as failed:
+        test()
+    assert [entry.name for entry in failed.traceback[-2:]] == ["run_all", "test"]
+    (note,) = failed.value.__notes__
+    assert "broker 7" not in note, "what did not happen is not told"
+
+
+def test_a_bug_of_ours_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    @simulate(brokers=1, seeds=1)
+    async def test(cluster: Cluster) -> None:
+        monkeypatch.setattr(cluster, "_world", None)
+        cluster.heal()
+
+    with pytest.raises(AttributeError) as failed:
+        test()
+    assert [entry.name for entry in failed.traceback[-2:]] == ["test", "heal"]
+
+
+def test_brokers_log_on_request_only(caplog: pytest.LogCaptureFixture) -> None:
+    @simulate(brokers=3, seeds=1)
+    async def test(cluster: Cluster) -> None:
+        await cluster.create_topic("orders")
+        cluster.kill(1)
+        await asyncio.sleep(20)
+
+    log = logging.getLogger("odradek")
+    before = log.level
+    test()
+    assert not [record for record in caplog.records if record.name.startswith("odradek")]
+    assert log.level == before
+    caplog.set_level("INFO", "odradek")
+    test()
+    assert [record for record in caplog.records if record.name.startswith("odradek")]
+
+
+@pytest.mark.parametrize("outcome", ["passed", "failed: AssertionError: lost"])
+def test_the_environment_asks_for_a_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcome: str
+) -> None:
+    @simulate(brokers=1, seeds=1)
+    async def test_orders(cluster: Cluster) -> None:
+        await cluster.create_topic("orders")
+        if outcome != "passed":
+            raise AssertionError("lost")
+
+    monkeypatch.setenv("ODRADEK_TRACE", str(tmp_path / "history.html"))
+    with nullcontext() if outcome == "passed" else pytest.raises(AssertionError) as failed:
+        test_orders()
+    page = (tmp_path / "history.html").read_text()
+    assert outcome in page
+    assert "orders-0" in page
+    if failed is not None:
+        assert "Its history is in" in failed.value.__notes__[0]
 
 
 @pytest.mark.slow

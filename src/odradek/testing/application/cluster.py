@@ -19,6 +19,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.client.fetched_batches import AbortedTransactions, whole_batches
 from odradek.client.refusal import known_code, raise_for
+from odradek.metadata.codec import StateDocument
 from odradek.records.control import is_abort_marker
 from odradek.records.framing import iter_records
 from odradek.testing.application.checks import (
@@ -104,6 +105,8 @@ class Cluster:
     ) -> None:
         """Create a topic, and wait until its partitions have leaders. Raises ApiError, TimeoutError.
 
+        For RECOVERY_S it waits for a controller, and for as many brokers as the topic has replicas.
+
         Without a replication factor it has the brokers' default: three replicas, or one on each broker.
         """
         all_configs = dict(configs or {})
@@ -111,17 +114,21 @@ class Cluster:
             all_configs["min.insync.replicas"] = str(min_insync_replicas)
         topic = CreatableTopic(name, partitions, -1 if replication_factor is None else replication_factor)
         topic.configs = [CreatableTopicConfig(key, value) for key, value in all_configs.items()]
-        async with asyncio.timeout(RECOVERY_S):
-            while True:
-                answer = await self._ask_controller(CreateTopicsRequest([topic], timeout_ms=5_000))
-                code = ErrorCode.NOT_CONTROLLER if answer is None else answer.topics[0].error_code
-                if known_code(code) not in _RETRIED:
-                    break
-                await asyncio.sleep(_LOOK_EVERY_S)
-            assert answer is not None
-            raise_for(code, answer.topics[0].error_message, about=f"topic {name}")
-            for number in range(partitions):
-                await self._leader(TopicPartition(name, number))
+        ends = asyncio.get_running_loop().time() + RECOVERY_S
+        while True:
+            answer = await self._ask_controller(CreateTopicsRequest([topic], timeout_ms=5_000))
+            code = ErrorCode.NOT_CONTROLLER if answer is None else known_code(answer.topics[0].error_code)
+            is_too_many = replication_factor is not None and replication_factor > len(self.brokers)
+            if code not in _RETRIED or (code is ErrorCode.INVALID_REPLICATION_FACTOR and is_too_many):
+                break
+            if asyncio.get_running_loop().time() > ends:
+                break
+            await asyncio.sleep(_LOOK_EVERY_S)
+        if answer is None:
+            raise TimeoutError(f"no controller answered for {RECOVERY_S:g} s, so topic {name} is not created")
+        raise_for(code, answer.topics[0].error_message, about=f"topic {name}")
+        for number in range(partitions):
+            await self._leader(TopicPartition(name, number))
 
     async def records(self, topic: str, *, partition: int | None = None) -> list[TestRecord]:
         """The committed records of a topic, as its leaders hold them; waits for leaders.
@@ -129,24 +136,20 @@ class Cluster:
         They come partition by partition, in the order of offsets. Raises LookupError, TimeoutError.
         """
         found = []
-        async with asyncio.timeout(RECOVERY_S):
-            for one in self._partitions(topic, partition):
-                found += _committed(await self._leader(one), one)
+        for one in self._partitions(topic, partition):
+            found += _committed(await self._leader(one), one)
         return found
 
     def leader_of(self, topic: str, partition: int = 0) -> BrokerId:
-        """The leader of a partition. Raises LookupError if there is none."""
-        state = self._stored.state(TopicPartition(topic, partition))
-        if state is None or state.leader == NO_BROKER:
+        """The leader of a partition. Raises LookupError if there is no such partition, or no leader."""
+        state = self._state(topic, partition)
+        if state.leader == NO_BROKER:
             raise LookupError(f"{topic}-{partition} has no leader")
         return state.leader
 
     def in_sync(self, topic: str, partition: int = 0) -> list[BrokerId]:
         """The ISR of a partition. Raises LookupError if there is no such partition."""
-        state = self._stored.state(TopicPartition(topic, partition))
-        if state is None:
-            raise LookupError(f"there is no {topic}-{partition}")
-        return list(state.isr)
+        return list(self._state(topic, partition).isr)
 
     @property
     def controller(self) -> BrokerId:
@@ -160,37 +163,42 @@ class Cluster:
 
     def kill(self, broker: BrokerId) -> None:
         """End a broker as by kill -9; its disk keeps everything."""
+        node = self._node(broker)
         self._note(f"broker {broker} is killed")
-        self._node(broker).kill()
+        node.kill()
 
     def lose_power(self, broker: BrokerId) -> None:
         """End a broker; its disk loses some of what was not synced."""
+        node = self._node(broker)
         self._note(f"broker {broker} loses power")
-        self._node(broker).lose_power()
+        node.lose_power()
 
     def pause(self, broker: BrokerId) -> None:
         """Let a broker's process stand still, as by SIGSTOP; its session expires after SESSION_S."""
+        self._node(broker)
         self._note(f"broker {broker} is paused")
         self._world.pause(broker)
         self._expire_later(broker)
 
     def resume(self, broker: BrokerId) -> None:
         """Let a paused broker continue."""
+        self._node(broker)
         self._note(f"broker {broker} is resumed")
         self._world.resume(broker)
 
     async def stop(self, broker: BrokerId) -> None:
         """Stop a broker in good order."""
-        self._note(f"broker {broker} is stopped")
         node = self._node(broker)
+        self._note(f"broker {broker} is stopped")
         node.begin_stop()
         while node.is_alive:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def start(self, broker: BrokerId) -> None:
         """Start a broker that has ended, on its disk, and wait until it serves. Raises why it does not."""
+        settings = self._node(broker).given_settings
         self._note(f"broker {broker} is started")
-        node = self._world.begin(broker, **self._node(broker).given_settings)
+        node = self._world.begin(broker, **settings)
         while not node.is_serving:
             if node.start_error is not None:
                 raise node.start_error
@@ -203,6 +211,7 @@ class Cluster:
 
     def expire_session(self, broker: BrokerId) -> None:
         """End the session of a broker with the metadata store; it joins anew."""
+        self._node(broker)
         self._note(f"the session of broker {broker} expires")
         self._world.expire_session(broker)
 
@@ -290,18 +299,30 @@ class Cluster:
             raise LookupError(f"there is no broker {broker}; there are {self.brokers}")
         return node
 
+    def _state(self, topic: str, partition: int) -> StateDocument:
+        (found,) = self._partitions(topic, partition)
+        state = self._stored.state(found)
+        if state is None:
+            raise LookupError(f"{found} has no leader yet")
+        return state
+
     def _partitions(self, topic: str, partition: int | None) -> list[TopicPartition]:
-        found = [one for one in self._stored.partitions() if one.topic == topic]
-        if partition is not None:
-            found = [one for one in found if one.partition == partition]
+        all_of_it = [one for one in self._stored.partitions() if one.topic == topic]
+        if not all_of_it:
+            raise LookupError(f"there is no topic {topic}")
+        if partition is None:
+            return all_of_it
+        found = [one for one in all_of_it if one.partition == partition]
         if not found:
-            raise LookupError(
-                f"there is no topic {topic}" if partition is None else f"no {topic}-{partition}"
-            )
+            raise LookupError(f"there is no partition {partition} of topic {topic}: it has {len(all_of_it)}")
         return found
 
     async def _leader(self, partition: TopicPartition) -> SimNode:
+        """Wait for its leader. Raises TimeoutError."""
+        ends = asyncio.get_running_loop().time() + RECOVERY_S
         while (leader := self._stored.leader(partition)) is None:
+            if asyncio.get_running_loop().time() > ends:
+                raise TimeoutError(f"{partition} has had no leader for {RECOVERY_S:g} s")
             await asyncio.sleep(_LOOK_EVERY_S)
         return leader
 

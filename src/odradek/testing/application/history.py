@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
@@ -15,8 +15,8 @@ from odradek.testing.sim.stored import StoredCluster
 if TYPE_CHECKING:
     from odradek.testing.sim.world import World
 
-SHOWN_MAX: Final = 40
-"""A report shows as many of the last lines."""
+SHOWN_MAX: Final = 60
+"""A report shows as many lines: of the requests the last ones, and all else as far as there is room."""
 ALIKE_MAX: Final = 3
 """More requests of one API and one process than this, with nothing else between them, are folded."""
 
@@ -81,16 +81,17 @@ class History:
     def told(self) -> list[str]:
         """The last events and requests as lines; of many requests alike, the first and the last."""
         events = [Event(at_ms, words) for at_ms, words in self.events]
+        if not self._traffic.are_all_kept:
+            events.append(
+                Event(self._traffic.latest[0].at_ms, "the application's requests before are not kept")
+            )
         events += [
             Event(exchange.at_ms, words, f"{exchange.process} {exchange.api}")
             for exchange in self._traffic.latest
             if (words := words_of(exchange)) is not None
         ]
         events.sort(key=lambda event: event.at_ms)
-        lines = list(_folded(events))
-        left_out = len(lines) - SHOWN_MAX
-        before = [f"{'':9}    ... {left_out} earlier lines"] if left_out > 0 else []
-        return before + lines[-SHOWN_MAX:]
+        return list(_shortened(_folded(events)))
 
 
 class Event(NamedTuple):
@@ -102,7 +103,30 @@ class Event(NamedTuple):
     """Many of one kind are folded; "" is never folded."""
 
 
-def _folded(events: Iterable[Event]) -> Iterator[str]:
+class Line(NamedTuple):
+    """One line of a report, folded."""
+
+    text: str
+    is_request: bool
+
+
+def _shortened(folded: Iterable[Line]) -> Iterator[str]:
+    """The lines without the oldest beyond SHOWN_MAX: requests go first, so that faults stay in sight."""
+    lines = list(folded)
+    surplus = len(lines) - SHOWN_MAX
+    requests = [number for number, line in enumerate(lines) if line.is_request]
+    left_out = set(requests[: max(0, surplus)])
+    others = (number for number in range(len(lines)) if number not in left_out)
+    left_out |= set(islice(others, max(0, surplus - len(left_out))))
+    for is_out, group in groupby(range(len(lines)), key=left_out.__contains__):
+        numbers = list(group)
+        if is_out:
+            yield f"{'':9}    ... {len(numbers)} more {'line' if len(numbers) == 1 else 'lines'}"
+        else:
+            yield from (lines[number].text for number in numbers)
+
+
+def _folded(events: Iterable[Event]) -> Iterator[Line]:
     """The lines of events; of many alike between two others without a kind, the first and the last."""
     for has_kind, group in groupby(events, key=lambda event: bool(event.kind)):
         stretch = list(group)
@@ -115,8 +139,8 @@ def _folded(events: Iterable[Event]) -> Iterator[str]:
                 yield _line(event)
             elif event is same[0]:
                 yield _line(event)
-                yield f"{'':9}    ... {len(same) - 2} more like this"
+                yield Line(f"{'':9}    ... {len(same) - 2} more like this", is_request=True)
 
 
-def _line(event: Event) -> str:
-    return f"{event.at_ms / 1000:9.3f} s  {event.words}"
+def _line(event: Event) -> Line:
+    return Line(f"{event.at_ms / 1000:9.3f} s  {event.words}", is_request=bool(event.kind))

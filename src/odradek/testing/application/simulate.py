@@ -4,7 +4,8 @@
     async def test_orders(cluster: Cluster) -> None:
         ...
 
-The test takes `cluster`, and any fixtures of pytest beside it. ODRADEK_SEED=17 runs one seed alone.
+The test takes `cluster`, and any fixtures of pytest beside it. ODRADEK_SEED=17 runs one seed alone,
+ODRADEK_SEED=0-999 a range; ODRADEK_TRACE=FILE.html writes the last seed's history as a page.
 """
 
 from __future__ import annotations
@@ -16,30 +17,53 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, overload
 
+from odradek.base.errors import SettingError
 from odradek.testing.application.simulation import Simulation
 from odradek.testing.setting_texts import SettingValue
+from odradek.testing.sim.history.recorder import Recorder
+from odradek.testing.sim.page import write_page
+from odradek.testing.tracebacks import ending_in_test
+
+Test: TypeAlias = Callable[..., Coroutine[Any, Any, None]]
 
 SEED_VARIABLE: Final = "ODRADEK_SEED"
+TRACE_VARIABLE: Final = "ODRADEK_TRACE"
 CLUSTER: Final = "cluster"
 
 
+@overload
+def simulate(test: Test, /) -> Callable[..., None]: ...
+
+
+@overload
 def simulate(
     *,
     brokers: int = 3,
     seeds: int | Iterable[int] = 10,
     within: float = 600.0,
     settings: Mapping[str, SettingValue] | None = None,
-) -> Callable[[Callable[..., Coroutine[Any, Any, None]]], Callable[..., None]]:
-    """Returns a decorator that makes a coroutine function with the parameter `cluster` a test.
+) -> Callable[[Test], Callable[..., None]]: ...
+
+
+def simulate(
+    test: Test | None = None,
+    /,
+    *,
+    brokers: int = 3,
+    seeds: int | Iterable[int] = 10,
+    within: float = 600.0,
+    settings: Mapping[str, SettingValue] | None = None,
+) -> Callable[..., Any]:
+    """Makes a coroutine function with the parameter `cluster` a test; `@simulate` or `@simulate(brokers=1)`.
 
     `seeds` is a number of seeds, or the seeds; `within` limits the virtual seconds of each run; `settings`
     are the brokers', under Kafka's names. What a run raises has a note: what happened, how to replay it.
     """
     chosen = tuple(range(seeds) if isinstance(seeds, int) else seeds)
 
-    def decorate(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    def decorate(test: Test) -> Callable[..., None]:
         signature = inspect.signature(test)
         if not inspect.iscoroutinefunction(test) or CLUSTER not in signature.parameters:
             raise TypeError(f"{test.__qualname__} is no coroutine function with a parameter `{CLUSTER}`")
@@ -49,13 +73,18 @@ def simulate(
             __tracebackhide__ = True
             if asyncio._get_running_loop() is not None:  # noqa: SLF001
                 raise RuntimeError(f"{test.__qualname__} runs a loop of its own, so call it outside of any")
-            for passed, seed in enumerate(_seeds(chosen)):
-                simulation = Simulation(seed, brokers=brokers, within=within, settings=settings)
-                try:
-                    simulation.run(lambda cluster: test(*args, **kwargs, **{CLUSTER: cluster}))
-                except Exception as error:
-                    error.add_note(_report(simulation, test.__qualname__, passed))
-                    raise
+            try:
+                for passed, seed in enumerate(_seeds(chosen)):
+                    simulation = Simulation(seed, brokers=brokers, within=within, settings=settings)
+                    traced = _Traced(simulation, test.__qualname__)
+                    try:
+                        simulation.run(lambda cluster: test(*args, **kwargs, **{CLUSTER: cluster}))
+                    except Exception as error:
+                        error.add_note(_report(simulation, test.__qualname__, passed) + traced.end(error))
+                        raise
+                    traced.end(None)
+            except Exception as error:
+                raise error.with_traceback(ending_in_test(error))  # noqa: B904 - the same error
 
         parameters = [one for name, one in signature.parameters.items() if name != CLUSTER]
         run_all.__signature__ = signature.replace(  # type: ignore[attr-defined]
@@ -64,23 +93,48 @@ def simulate(
         del run_all.__wrapped__  # pytest-asyncio would find a coroutine function
         return run_all
 
-    return decorate
+    return decorate if test is None else decorate(test)
 
 
 def _seeds(chosen: tuple[int, ...]) -> tuple[int, ...]:
     only = os.environ.get(SEED_VARIABLE)
-    return chosen if not only else (int(only),)
+    if not only:
+        return chosen
+    first, _, last = only.partition("-")
+    try:
+        return tuple(range(int(first), int(last or first) + 1))
+    except ValueError:
+        raise SettingError(
+            f"{SEED_VARIABLE} is a seed, such as 17, or a range, such as 0-999, not {only!r}"
+        ) from None
+
+
+class _Traced:
+    """Records a run, and writes it as a page, if the environment asks for that."""
+
+    def __init__(self, simulation: Simulation, name: str) -> None:
+        self._path = os.environ.get(TRACE_VARIABLE)
+        self._title = f"{name}, seed {simulation.seed}"
+        self._recorder = Recorder(simulation.world) if self._path else None
+
+    def end(self, error: Exception | None) -> str:
+        """Write the page. Returns a line that says so, or nothing."""
+        if not self._path or self._recorder is None:
+            return ""
+        outcome = "passed" if error is None else f"failed: {type(error).__name__}: {error}".splitlines()[0]
+        write_page(self._recorder, self._path, title=self._title, outcome=outcome)
+        return f"\nIts history is in {self._path}"
 
 
 def _report(simulation: Simulation, name: str, passed: int) -> str:
     """What a failure says below its traceback."""
-    at_s = simulation.world.clock.monotonic_ms() / 1000
+    at_s = simulation.failed_ms / 1000
     before = f" ({passed} passed before it)" if passed else ""
     lines = [
         "",
         f"Simulation of {name}: seed {simulation.seed} failed at {at_s:.3f} s{before}",
         "",
-        *simulation.history.told(),
+        *simulation.told,
         "",
         f"Replay it: {_command(simulation.seed, name)}",
     ]

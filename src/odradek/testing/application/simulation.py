@@ -9,7 +9,9 @@ nothing can wake the application any more (Deadlock), and at `within` virtual se
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Coroutine, Mapping
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from odradek.base.errors import OdradekError
@@ -20,7 +22,7 @@ from odradek.testing.application.network import HostNetwork
 from odradek.testing.application.process import Process
 from odradek.testing.application.stacks import waiting_tasks
 from odradek.testing.application.traffic import Traffic
-from odradek.testing.setting_texts import SettingValue, setting_texts
+from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.sim.world import World
 
 T = TypeVar("T")
@@ -51,13 +53,20 @@ class Simulation:
         settings: Mapping[str, SettingValue] | None = None,
         is_traced: bool = False,
     ) -> None:
-        """`within` is the limit of virtual seconds; `settings` are the brokers', under Kafka's names."""
+        """`within` is the limit of virtual seconds; `settings` are the brokers', under Kafka's names.
+
+        Raises SettingError.
+        """
         self.seed = seed
         self.world = World(seed, is_traced=is_traced)
         self.traffic = Traffic(self.world.clock)
         self.history = History(self.world, self.traffic)
         self.processes: list[Process[Any]] = []
         """The test's own first, then those that it has spawned."""
+        self.failed_ms = 0
+        """The virtual time at which a run has failed."""
+        self.told: list[str] = []
+        """Lines of what happened until a run has failed."""
         self._within = within
         self._settings = _kafka_settings(brokers, settings or {})
         self._brokers = brokers
@@ -80,7 +89,7 @@ class Simulation:
     def run(self, test: Callable[[Cluster], Coroutine[Any, Any, T]]) -> T:
         """Run the test. Raises what it raises, Deadlock, OutOfTime; what its processes raised unheard."""
         __tracebackhide__ = True
-        with Machine(self.world.clock, self.seed).simulated():
+        with _log_nothing_of_brokers(), Machine(self.world.clock, self.seed).simulated():
             for broker_id in range(1, self._brokers + 1):
                 self.world.node(broker_id, **self._settings)
             self.history.look()
@@ -91,6 +100,9 @@ class Simulation:
                     self._go_on(end_ms)
                 result = process.result()
                 self._raise_unheard()
+            except Exception:
+                self.failed_ms, self.told = self.world.clock.monotonic_ms(), self.history.told()
+                raise
             finally:
                 self._end()
         return result
@@ -149,13 +161,44 @@ class Simulation:
         while any(process.loop.tasks() for process in living) and self.world.clock.monotonic_ms() <= end_ms:
             if not self._step():
                 self._wait(end_ms)
-        for process in self.processes:
-            process.bury()
-        gc.collect()
+        with _log_nothing():
+            for process in self.processes:
+                process.bury()
+            gc.collect()
+
+
+@contextmanager
+def _log_nothing_of_brokers() -> Iterator[None]:
+    """Keep brokers' lines out of reports, unless a level was set: they have neither a broker nor a time.
+
+    What faults do to brokers is in the history.
+    """
+    log = logging.getLogger("odradek")
+    before = log.level
+    if before in (logging.NOTSET, logging.ERROR):  # the latter is set by a `Broker`
+        log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@contextmanager
+def _log_nothing() -> Iterator[None]:
+    """Processes that were killed say nothing more."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _kafka_settings(brokers: int, settings: Mapping[str, SettingValue]) -> dict[str, str]:
-    """These settings, and Kafka's defaults as far as they fit so many brokers; as `World.node` takes them."""
+    """These settings, and Kafka's defaults as far as they fit so many brokers; as `World.node` takes them.
+
+    Raises SettingError.
+    """
     replicas = min(3, brokers)
     texts = setting_texts(
         {
@@ -168,4 +211,5 @@ def _kafka_settings(brokers: int, settings: Mapping[str, SettingValue]) -> dict[
             **settings,
         }
     )
+    broker_layers({"log.dirs": "/data", **texts})
     return {name.replace(".", "_"): text for name, text in texts.items()}

@@ -1,6 +1,6 @@
 """The requests of the application and their answers, as they pass through its connections.
 
-traffic.latest          the last exchanges, undecoded: for reports
+traffic.latest          the last exchanges, undecoded: for reports; also requests that were not answered
 traffic.acknowledged    the batches that a broker has acknowledged with acks=all: for checks
 """
 
@@ -23,8 +23,9 @@ from odradek.wire.message import Message
 from odradek.wire.messages.produce import ProduceRequest, ProduceResponse
 
 FRAME_BYTES_MAX: Final = 1 << 30
-KEPT_MAX: Final = 500
-"""As many of the last exchanges are kept."""
+KEPT_MAX: Final = 5_000
+KEPT_BYTES_MAX: Final = 16 << 20
+"""As many of the last exchanges are kept, of at most so many bytes together."""
 ACKS_ALL: Final = -1
 
 
@@ -33,7 +34,7 @@ class Exchange:
     """A request of the application, and its answer."""
 
     at_ms: int
-    """When it was sent; once it is answered, when the answer arrived."""
+    """When it was sent; once it is answered or lost, when the answer arrived or the connection ended."""
     process: str
     broker_id: BrokerId
     header: RequestHeader
@@ -44,6 +45,11 @@ class Exchange:
     def api(self) -> str:
         """Kafka's name of the API."""
         return APIS[self.header.api_key].name
+
+    @property
+    def size_bytes(self) -> int:
+        """Of its frames."""
+        return len(self.request_frame) + len(self.answer_frame or b"")
 
     def request(self) -> Message:
         """The request, decoded."""
@@ -79,13 +85,16 @@ class Traffic:
     """All exchanges of one run."""
 
     def __init__(self, clock: Clock) -> None:
-        self.latest: deque[Exchange] = deque(maxlen=KEPT_MAX)
-        """The last exchanges that were answered, oldest first."""
+        self.latest: deque[Exchange] = deque()
+        """The last exchanges that were answered, or lost with their connection, oldest first."""
+        self.are_all_kept = True
+        """Whether `latest` has them all."""
         self.acknowledged: list[Acknowledged] = []
         """The batches of acks=all, in the order of their acknowledgements."""
         self.count = 0
         """How many requests were answered."""
         self._clock = clock
+        self._kept_bytes = 0
         self._scratch = memoryview(bytearray(SCRATCH_BYTES))
 
     def observer(self, process: str, broker_id: BrokerId) -> Conversation:
@@ -103,13 +112,24 @@ class Traffic:
     def note(self, exchange: Exchange) -> None:
         """Called with each request that was answered."""
         self.count += 1
-        self.latest.append(exchange)
+        self._keep(exchange)
         if exchange.header.api_key == ProduceRequest.API_KEY:
             request, answer = exchange.request(), exchange.answer()
             assert isinstance(request, ProduceRequest)
             assert isinstance(answer, ProduceResponse)
             if request.acks == ACKS_ALL:
                 self._note_acknowledged(exchange, request, answer)
+
+    def note_lost(self, exchange: Exchange) -> None:
+        """Called with each request whose connection has ended before its answer came."""
+        self._keep(exchange)
+
+    def _keep(self, exchange: Exchange) -> None:
+        self.latest.append(exchange)
+        self._kept_bytes += exchange.size_bytes
+        while len(self.latest) > KEPT_MAX or (self._kept_bytes > KEPT_BYTES_MAX and len(self.latest) > 1):
+            self._kept_bytes -= self.latest.popleft().size_bytes
+            self.are_all_kept = False
 
     def _note_acknowledged(
         self, exchange: Exchange, request: ProduceRequest, answer: ProduceResponse
@@ -156,6 +176,13 @@ class Conversation:
     def on_arrived(self, data: bytes) -> None:
         """See `Observer.on_arrived`."""
         _read(self._arrived, data, self._on_answer)
+
+    def on_end(self) -> None:
+        """See `Observer.on_end`."""
+        lost, self._pending = self._pending, {}
+        for exchange in lost.values():
+            exchange.at_ms = self._traffic.now_ms()
+            self._traffic.note_lost(exchange)
 
     def _on_request(self, frame: Buffer) -> None:
         header, _ = decode_request_header(frame)

@@ -37,6 +37,9 @@ class Observer(Protocol):
     def on_arrived(self, data: bytes) -> None:
         """Bytes of the broker have arrived."""
 
+    def on_end(self) -> None:
+        """Nothing arrives any more. Called once or several times."""
+
 
 class SimTransport(asyncio.Transport):
     """One connection; also the `Opener` of its stream."""
@@ -99,6 +102,7 @@ class SimTransport(asyncio.Transport):
 
     def on_end(self, reason: str) -> None:
         """See `Opener.on_end`."""
+        self._observer.on_end()
         if not self.opened.done():
             number = errno.ECONNREFUSED
             self.opened.set_exception(ConnectionRefusedError(number, f"{os.strerror(number)}: {self._peer}"))
@@ -176,11 +180,13 @@ class SimTransport(asyncio.Transport):
 
     def close(self) -> None:
         """See asyncio; what was written still arrives."""
+        self._observer.on_end()
         self.stream.close()
         self._lose(None)
 
     def abort(self) -> None:
         """See asyncio."""
+        self._observer.on_end()
         self.stream.reset()
         self._lose(None)
 
@@ -191,6 +197,7 @@ class SimTransport(asyncio.Transport):
     def die(self) -> None:
         """The process has ended: what was written still arrives, and nothing is noticed here."""
         self.is_alive = False
+        self._observer.on_end()
         self.stream.close()
 
     def end(self) -> None:

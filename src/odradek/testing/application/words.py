@@ -3,6 +3,7 @@
 worker: broker 2 acknowledged orders-0 at 17..19
 worker: committed orders-0 at 20 in group billing
 worker: Produce at broker 1: orders-0 NOT_LEADER_OR_FOLLOWER
+worker: Produce at broker 1: no answer, the connection has ended
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ QUIET: Final = frozenset(
     {"ApiVersions", "Metadata", "FindCoordinator", "ListOffsets", "Heartbeat", "OffsetFetch"}
 )
 """Only their errors are worth a sentence."""
+UNHEARD: Final = QUIET | {"Fetch"}
+"""Clients leave them unanswered when they end, and lose nothing by that."""
+LOST: Final = "no answer, the connection has ended"
 
 
 def words_of(exchange: Exchange) -> str | None:
     """Returns what happened; None if it was nothing worth telling."""
     request, answer = exchange.request(), exchange.answer()
-    assert answer is not None, "only exchanges that were answered are kept"
+    if answer is None:
+        is_told = exchange.api not in UNHEARD and getattr(request, "acks", -1) != 0
+        return (
+            f"{exchange.process}: {exchange.api} at broker {exchange.broker_id}: {LOST}" if is_told else None
+        )
     errors = list(dict.fromkeys(_errors(answer, "")))
     api, broker = exchange.api, f"broker {exchange.broker_id}"
     if errors:
