@@ -211,6 +211,7 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.wire.messages.sasl_authenticate",
     "odradek.wire.messages.create_partitions",
     "odradek.wire.messages.delete_groups",
+    "odradek.wire.messages.elect_leaders",
     "odradek.wire.messages.incremental_alter_configs",
     "odradek.wire.messages.list_partition_reassignments",
     "odradek.wire.messages.offset_delete",
