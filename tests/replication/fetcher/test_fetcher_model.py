@@ -52,6 +52,7 @@ class Replication(RuleBasedStateMachine):
     def produce(self, partition: TopicPartition, count: int) -> None:
         leader = self.leading(partition)
         if leader is not None:
+            leader.settle_truncations()  # X6: until then it refuses appends
             leader.produce(count, partition)
 
     @rule(broker_id=BROKER)
