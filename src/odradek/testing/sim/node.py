@@ -262,17 +262,19 @@ class SimNode:
         found: list[Callable[[], None]] = []
         if self._is_paused:
             return found
-        if self.is_alive:
+        is_alive, calls = not self.is_over, self.calls
+        if is_alive and self.staging.is_under_way:
             found.extend(self.staging.steps())
         if self.turns.waiting:
             found.append(self.turns.run_next)
-        if self.is_alive and self._are_timers_due():
+        if is_alive and self._are_timers_due():
             found.append(self._fire_timers)
-        found.extend(partial(self.calls.run_next, number) for number in range(self.calls.waiting)[:THREADS])
-        if self.calls.has_due:
-            found.append(self.calls.begin_due)
-        if self.calls.finished:
-            found.append(self.calls.report_next)
+        if not calls.is_at_rest:
+            found.extend(partial(calls.run_next, number) for number in range(calls.waiting)[:THREADS])
+            if calls.has_due:
+                found.append(calls.begin_due)
+            if calls.finished:
+                found.append(calls.report_next)
         return found
 
     def _are_timers_due(self) -> bool:

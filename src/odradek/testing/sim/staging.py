@@ -38,6 +38,11 @@ class Staging:
         # Whether the stage may end now; None when it is another event that ends it.
         self._may_go_on: Callable[[], bool] | None = None
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a stage is being carried out."""
+        return self.stage is not None
+
     def begin(self, sequence: stages.Sequence[Any]) -> None:
         """Begin to carry out stages."""
         self._sequence = sequence

@@ -42,7 +42,7 @@ class SimThreads(HeldCalls):
     @property
     def has_due(self) -> bool:
         """Whether `begin_due` has something to do."""
-        return any(due_ms <= self._clock.monotonic_ms() for due_ms, _ in self._late)
+        return bool(self._late) and any(due_ms <= self._clock.monotonic_ms() for due_ms, _ in self._late)
 
     def begin_due(self) -> None:
         """Let the calls that the disk has held up for long enough wait for their turn."""

@@ -13,10 +13,16 @@ from odradek.replication import Partition
 from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.stored import StoredCluster
 from odradek.testing.sim.trial.history import Place
+from odradek.testing.sim.world import World
 
 
 class ClusterView(StoredCluster):
     """Reads a world: its store, and its nodes."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        # Looked up again and again; each by the partition of one life of a broker.
+        self._places: dict[Partition, Place] = {}
 
     def states(self) -> Iterator[tuple[Place, tuple[BrokerId, ...], StateDocument]]:
         """Every partition that has a state, under deletion or not: its replicas, and the state."""
@@ -38,6 +44,14 @@ class ClusterView(StoredCluster):
             if node.has_opened:
                 for partition in node.core.replicas.partitions():
                     yield node, partition
+
+    def place_of(self, partition: Partition) -> Place:
+        """The name under which histories know a hosted partition."""
+        place = self._places.get(partition)
+        if place is None or place.topic_id != partition.topic_id:
+            topic, number = partition.topic_partition
+            place = self._places[partition] = Place(topic, partition.topic_id, number)
+        return place
 
     def leaders(self) -> list[BrokerId]:
         """The brokers that the store names as leaders of something, the one of most partitions first."""

@@ -31,6 +31,8 @@ class Counts:
     def __init__(self, view: ClusterView) -> None:
         self.counted: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
         self._view = view
+        # The store as it was at the last look.
+        self._version = -1
         self._states: dict[Place, StateDocument] = {}
         self._controller: BrokerId | None = None
         # By life, the truncations that were counted.
@@ -43,6 +45,20 @@ class Counts:
 
     def look(self) -> None:
         """Count what has changed."""
+        if self._view.version != self._version:
+            self._version = self._view.version
+            self._compare_store()
+        for node in self._view.world.nodes.values():
+            if node.has_opened:
+                noted = node.core.fetchers.noted
+                now = noted[NoteKind.TRUNCATED], noted[NoteKind.DIVERGED]
+                before_notes = self._noted.get(node, (0, 0))
+                if now != before_notes:
+                    self._noted[node] = now
+                    self.counted["truncations"] += now[0] - before_notes[0]
+                    self.counted["divergences"] += now[1] - before_notes[1]
+
+    def _compare_store(self) -> None:
         for place, _, state in self._view.states():
             before = self._states.get(place)
             self._states[place] = state
@@ -57,11 +73,3 @@ class Counts:
             self.counted["controller moves"] += 1
         if controller >= 0:
             self._controller = controller
-        for node in self._view.world.nodes.values():
-            if node.has_opened:
-                noted = node.core.fetchers.noted
-                now = noted[NoteKind.TRUNCATED], noted[NoteKind.DIVERGED]
-                before_notes = self._noted.get(node, (0, 0))
-                self._noted[node] = now
-                self.counted["truncations"] += now[0] - before_notes[0]
-                self.counted["divergences"] += now[1] - before_notes[1]

@@ -20,8 +20,7 @@ class OneLeaderPerEpoch(Checker):
         """See `Checker.look`."""
         for node, partition in self.scene.view.hosted():
             if partition.leadership is not None:
-                topic, number = partition.topic_partition
-                place = Place(topic, partition.topic_id, number)
+                place = self.scene.view.place_of(partition)
                 epoch = partition.leader_epoch
                 first = self._leaders.setdefault((place, epoch), node.broker_id)
                 if first != node.broker_id:
@@ -53,8 +52,7 @@ class CommittedIsKept(Checker):
         ends: dict[Place, dict[BrokerId, Offset]] = {}
         leading = []
         for node, partition in view.hosted():
-            topic, number = partition.topic_partition
-            place = Place(topic, partition.topic_id, number)
+            place = view.place_of(partition)
             log = partition.log
             high_watermark, end = log.high_watermark.offset, log.end_offset
             if not log.log_start_offset <= log.last_stable.offset <= high_watermark <= end:
