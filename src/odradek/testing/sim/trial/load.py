@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from odradek.base.chance import Chance
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.history import History, Place
-from odradek.testing.sim.trial.scripts import Scripts
+from odradek.testing.sim.trial.plan import LOAD_MS
+from odradek.testing.sim.trial.scripts import Scripts, Wait
 from odradek.testing.sim.world import World
 
 T = TypeVar("T")
+
+REQUESTS: Final = 2_600
+"""So many requests are to be sent in a trial."""
+PAUSE_MS_MAX: Final = 2_000
+"""No client rests for longer."""
+SMOOTHED_MS: Final = 2_000
+"""A trial as young as that has no rate yet."""
 
 
 class Load:
@@ -28,6 +36,8 @@ class Load:
         self.chance = chance
         self.scripts = Scripts(world.clock)
         self.history = History()
+        self.begin_ms = 0
+        """When clients begin."""
         self.is_ending = False
         """Whether clients begin nothing new."""
         self.hosts: list[str] = []
@@ -52,6 +62,17 @@ class Load:
             and partition.topic_id == place.topic_id
             and partition.leader_epoch == state.leader_epoch
         )
+
+    def pause(self, longest_ms: int) -> Wait[None]:
+        """Returns a wait of a client before its next request, of some time up to `longest_ms`.
+
+        It is shorter where mishaps have kept clients from sending, and longer where they have sent a lot.
+        """
+        passed_ms = self.now_ms - self.begin_ms
+        expected = REQUESTS * max(passed_ms, SMOOTHED_MS) // LOAD_MS
+        # To the fourth power, since a part of the requests is not paced: those that follow errors.
+        longest_ms = longest_ms * self.history.requests**4 // expected**4
+        return self.scripts.pause(self.between(1, min(max(1, longest_ms), PAUSE_MS_MAX)))
 
     def pick(self, choices: Sequence[T]) -> T:
         """One of them, by chance."""

@@ -22,7 +22,7 @@ LOAD_MS: Final = 60_000
 SETTLING_MS: Final = 60_000
 """After the last mishap, when everything must be in order again."""
 PAUSES_MS: Final[Mapping[int, int]] = {0: 220, 2: 180, 20: 100}
-"""The pause of clients for each latency of links: together they give a few thousand requests."""
+"""The pause of clients for each latency of links, where `load.Load.pause` does not change it."""
 EXTREME_ONE_IN: Final = 8
 """One seed in so many has several times as many mishaps, of few kinds."""
 

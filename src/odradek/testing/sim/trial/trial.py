@@ -157,6 +157,7 @@ class Trial:
 
     def _start_clients(self) -> None:
         load, pause_ms = self.load, self.plan.pause_ms
+        load.begin_ms = load.now_ms
         makes: tuple[tuple[str, Callable[[ClusterClient], Workload]], ...] = (
             ("producer", lambda client: PlainProducer(load, client, pause_ms)),
             ("careful", lambda client: IdempotentProducer(load, client, pause_ms)),

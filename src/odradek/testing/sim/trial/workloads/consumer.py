@@ -60,7 +60,7 @@ class Consumer:
         session_id, epoch = 0, 0 if self._uses_sessions else -1
         named: list[Place] = places
         for _ in range(load.between(1, ROUNDS_MAX)):
-            yield load.scripts.pause(load.between(1, self._pause_ms))
+            yield load.pause(self._pause_ms)
             if load.is_ending:
                 return
             request = self._request(named, session_id, epoch)

@@ -76,7 +76,7 @@ class IdempotentProducer:
         load, client = self._load, self._client
         attempts = 0
         while batches or self._window:
-            yield load.scripts.pause(load.between(1, self._pause_ms))
+            yield load.pause(self._pause_ms)
             if load.is_ending and attempts:
                 return
             window_max = load.between(1, WINDOW_MAX) if self._is_known else 1

@@ -35,7 +35,7 @@ class PlainProducer:
         load, client = self._load, self._client
         yield from client.refresh()
         while not load.is_ending:
-            yield load.scripts.pause(load.between(1, self._pause_ms))
+            yield load.pause(self._pause_ms)
             places = client.places()
             if not places:
                 yield from client.refresh()
