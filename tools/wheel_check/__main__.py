@@ -1,10 +1,12 @@
 """`./dev wheel`: build the wheel and try it in clean environments, on every Python of this machine.
 
 Each environment is one that users have: the base install in a test suite, all extras in a web application
-whose own pins are older than ours, and every dependency at the lowest version that the package allows.
+whose own pins are older than ours, and every dependency at the lowest version that the package allows. On
+each Python a seed of the simulator must be the same history as in the checkout's own environment.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -12,6 +14,7 @@ from pathlib import Path
 
 from tools.wheel_check.environments import ENVIRONMENTS, Environment, EnvironmentFailed, build_wheel
 from tools.wheel_check.pythons import VERSIONS, pythons_here
+from tools.wheel_check.tried.test_same_history import digest
 
 
 def main() -> int:
@@ -25,6 +28,7 @@ def main() -> int:
     if not found:
         return 2
     failed = 0
+    os.environ["ODRADEK_HISTORY"] = digest()
     with tempfile.TemporaryDirectory(prefix="odradek-wheel-") as directory:
         wheel = build_wheel(Path(directory))
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")

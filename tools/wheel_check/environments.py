@@ -121,7 +121,7 @@ ENVIRONMENTS = (
         "base",
         extras="",
         beside=("pytest", "pytest-xdist", "kafka-python"),
-        tried=("test_base_install.py", "test_fixture.py"),
+        tried=("test_base_install.py", "test_fixture.py", "test_same_history.py"),
     ),
     Environment(
         "web application",

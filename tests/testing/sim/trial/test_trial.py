@@ -68,6 +68,6 @@ def test_a_seed_is_one_history_under_every_hash_seed() -> None:
             text=True,
             check=True,
         ).stdout
-        for hash_seed in ("1", "77")
+        for hash_seed in ("0", "1", "77", "4095", "4294967295")
     }
     assert len(traces) == 1
