@@ -21,6 +21,7 @@ from crc32c import crc32c
 from odradek.base.ids import TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.records.builder import BatchBuilder
+from odradek.records.header import iter_headers
 from odradek.storage import Log
 from odradek.storage.memory_files import MemoryFileSystem
 from odradek.storage.opening import open_log
@@ -151,6 +152,36 @@ def measure_read(directory: str, batch: bytes, batches: int, repeat: int) -> Fig
     return figure("read", "-", batch, batches, seconds)
 
 
+def measure_follower(directory: str, batch: bytes, batches: int, repeat: int) -> Figure:
+    """Append what a leader's answers hold, up to 1 MiB of whole batches in each; every CRC is checked."""
+    leader = open_log(f"{directory}/leader", PARTITION, file_system=OsFileSystem())
+    append_all(leader, [bytearray(batch) for _ in range(batches)])
+    answers = []
+    offset = 0
+    while offset < leader.end_offset:
+        read = leader.read(offset, READ_BYTES, leader.end_position, at_least_one=True)
+        answers.append(bytes(read.held_records))
+        *_, (_, header) = iter_headers(answers[-1])
+        offset = header.next_offset
+    follower = open_log(f"{directory}/follower", PARTITION, file_system=OsFileSystem())
+
+    def append_answers() -> None:
+        for answer in answers:
+            follower.append_as_follower(answer)
+
+    def rounds() -> Iterator[Callable[[], object]]:
+        for _ in range(repeat):
+            yield append_answers
+            assert follower.end_offset == leader.end_offset
+            follower.truncate_fully_and_start_at(0)
+
+    seconds = best(rounds())
+    for log in (leader, follower):
+        log.truncate_fully_and_start_at(0)
+        log.close()
+    return figure("append as follower", "crc", batch, batches, seconds)
+
+
 def measure(directory: str, batches: int, repeat: int) -> list[Figure]:
     """Every figure."""
     figures = []
@@ -160,6 +191,7 @@ def measure(directory: str, batches: int, repeat: int) -> list[Figure]:
         for validation in ("header", "full"):
             figures.append(measure_append(directory, validation, batch, batches, repeat))
             figures.append(measure_memory(validation, batch, batches, repeat))
+        figures.append(measure_follower(directory, batch, batches, repeat))
         figures.append(measure_read(directory, batch, batches, repeat))
     return figures
 
