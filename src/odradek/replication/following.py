@@ -100,7 +100,18 @@ class Following:
         log_start_offset: Offset,
     ) -> None:
         """See `FollowerLogs.apply`."""
+        log = self._logs.get(topic_partition)
+        if log is not None and log.log_start_offset == log.end_offset and self._make_room(log, batches):
+            return
         self._replicas.on_leader_answered(topic_partition, batches, high_watermark, log_start_offset)
+
+    def _make_room(self, log: Log, batches: Buffer) -> bool:
+        """Returns whether the log must begin at the first of these batches, which is not on disk yet (X6)."""
+        if self.log(log.topic_partition) is not log:
+            return False
+        truncations = log.truncations
+        self._change(log.topic_partition, lambda found: found.make_room_for(batches))
+        return log.truncations != truncations
 
     def truncate(self, topic_partition: TopicPartition, offset: Offset) -> None:
         """See `FollowerLogs.truncate`."""

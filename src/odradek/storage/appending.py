@@ -17,6 +17,7 @@ from odradek.records.offsets import assign_offsets
 from odradek.records.validation import ValidatedRecords, rules_of, validate
 from odradek.storage.append_info import AppendInfo, duplicate_info, leader_info
 from odradek.storage.disk_access import on_disk
+from odradek.storage.first_batch import has_room, least_base, make_room
 from odradek.storage.log_flusher import LogFlusher
 from odradek.storage.log_parts import LogParts
 from odradek.storage.lost_offsets import empty_batches
@@ -97,7 +98,10 @@ class LogAppender:
         """See `Log.append_as_follower`."""
         now_ms, offsets, config = self.place.clock.wall_ms(), self._offsets, self._parts.config
         info = AppendInfo(-1, -1, -1, -1, offsets.log_start, self._epochs.latest, 0, 0)
-        for data, headers in follower_batches(batches, offsets.end, config.segment_bytes):
+        least = least_base(self._parts, batches)
+        for data, headers in follower_batches(batches, least, config.segment_bytes):
+            if not has_room(self._parts, headers[0].base_offset):
+                make_room(self._parts, least)
             info.rolled |= self._write(data, headers, now_ms)
             info.note(headers, len(data))
         info.flush_due = info.rolled or offsets.end - self._flushes.flushed_offset >= config.flush_messages
@@ -148,7 +152,8 @@ class LogAppender:
         offsets.append_up_to(LogPosition(last_offset + 1, active.base_offset, active.size_bytes))
         for header in headers:
             if header.leader_epoch > self._epochs.latest:
-                self._epochs.assign(header.leader_epoch, header.base_offset)
+                # The first batch may begin below the log start: see `first_batch`.
+                self._epochs.assign(header.leader_epoch, max(header.base_offset, offsets.log_start))
                 parts.save_epochs()
         remember_batches(self._producers, headers, data, active.transaction_index)
         return rolled

@@ -20,6 +20,7 @@ from odradek.storage import file_names
 from odradek.storage.append_info import AppendInfo
 from odradek.storage.appending import LogAppender
 from odradek.storage.disk_access import on_disk, reads_disk, reads_disk_in_steps
+from odradek.storage.first_batch import has_room, least_base, make_room
 from odradek.storage.flushing import FlushState, PendingFlush
 from odradek.storage.log_description import describe_log
 from odradek.storage.log_directory import LogDirectory
@@ -179,9 +180,24 @@ class Log:
     def append_as_follower(self, batches: Buffer) -> AppendInfo:
         """Write a leader's batches with their own offsets (X2); an incomplete last batch is left out.
 
-        Raises CorruptRecord if a CRC fails (X5) or an offset is below LEO; then nothing is written.
+        The first batch of a log without records may hold LEO; the log then begins at that batch, and keeps
+        its log start. Raises CorruptRecord if a CRC fails (X5) or another offset is below LEO; then nothing
+        is written.
         """
         return self._appender.append_as_follower(batches)
+
+    @on_disk
+    def make_room_for(self, batches: Buffer) -> bool:
+        """Let a log without records begin at a leader's first batch, if that begins below LEO and holds it.
+
+        Returns whether that was needed: then the log has no batch yet, and is not settled (X6). Otherwise
+        `append_as_follower` does it, and blocks until that is on disk. Raises CorruptRecord as it does.
+        """
+        base_offset = least_base(self._parts, batches)
+        if has_room(self._parts, base_offset):
+            return False
+        make_room(self._parts, base_offset)
+        return True
 
     # Reading.
 

@@ -154,7 +154,9 @@ class _Loader:
             self.report.damages.append(Damage(self.segments.directory, str(damage), "was verified"))
             self._verify_from(recovery_point)
         self._save_sums()
-        self._note_lost_offsets(flushed_offset, high_watermark, stopped_cleanly=stopped_cleanly)
+        self._note_lost_offsets(
+            flushed_offset, high_watermark, log_start_offset, stopped_cleanly=stopped_cleanly
+        )
         if epochs_on_disk and self.segments.first.size_bytes:
             first_start = epochs_on_disk[0][1]
             log_start_offset = self._start_of(
@@ -205,7 +207,12 @@ class _Loader:
         return None
 
     def _note_lost_offsets(
-        self, recovery_point: Offset, high_watermark: Offset, *, stopped_cleanly: bool
+        self,
+        recovery_point: Offset,
+        high_watermark: Offset,
+        log_start_offset: Offset,
+        *,
+        stopped_cleanly: bool,
     ) -> None:
         """Compare the log's end with the offsets in the checkpoints."""
         end = self.end_offset
@@ -221,7 +228,7 @@ class _Loader:
             )
             reached = end
         self.reached_offset = max(reached, end)
-        if end < reached:
+        if max(end, log_start_offset) < reached:  # records below the log start were deleted
             self.report.records_lost_from, self.report.lost_up_to = end, reached
 
     def _start_of(

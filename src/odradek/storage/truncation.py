@@ -45,14 +45,19 @@ def truncate_to(parts: LogParts, offset: Offset) -> bool:
 
 def truncate_fully(parts: LogParts, offset: Offset) -> None:
     """Drop everything; the log is empty and starts at `offset`."""
+    empty(parts, offset, offset)
+
+
+def empty(parts: LogParts, base_offset: Offset, offset: Offset) -> None:
+    """Drop everything; the log starts and ends at `offset`, in a segment that begins at `base_offset`."""
     for segment in reversed(list(parts.segments)):
         parts.segments.discard(segment)
-    parts.segments.add_new(offset, parts.place.clock.wall_ms())
+    parts.segments.add_new(base_offset, parts.place.clock.wall_ms())
     parts.flushes.names_made += 1
     draw_jitter(parts)
     parts.producers.clear()
     parts.epochs.clear()
     parts.save_epochs()
-    parts.flushes.truncated_to(offset)
-    parts.offsets.begin_anew_at(LogPosition(offset, offset, 0))
+    parts.flushes.truncated_to(base_offset)
+    parts.offsets.begin_anew_at(LogPosition(offset, base_offset, 0))
     parts.save_transaction_sums()

@@ -372,6 +372,11 @@ class Fetcher:
         try:
             for batches in portions_of(part.records):
                 self._logs.apply(key, batches, part.high_watermark, part.log_start_offset)
+                if not log.is_settled:  # fetched again once it is (X6)
+                    words = f"its first batch begins below the log start {log.log_start_offset}"
+                    self._note(NoteKind.BEGUN_WITHIN, followed, words)
+                    self._go_on(followed, log, Event.CUT)
+                    return
                 self._on_appended(followed, log, len(batches), part.high_watermark)
                 if portion.is_full_after(size_bytes=len(batches)):
                     yield

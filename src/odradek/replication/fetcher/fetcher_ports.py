@@ -49,7 +49,9 @@ class FollowerLogs(Protocol):
     ) -> None:
         """Append the leader's batches, if any, each of them whole, and take over its HW and log start (R11).
 
-        Raises an OdradekError; then none of `batches` is appended (X5).
+        A log without records whose LEO lies within the first batch begins at that batch. That is not on disk
+        at once, as after `truncate`: the log is not settled, nothing was appended, and the batches have to be
+        fetched again. Raises an OdradekError; then none of `batches` is appended (X5).
         """
 
     def truncate(self, topic_partition: TopicPartition, offset: Offset) -> None:
@@ -71,6 +73,8 @@ class NoteKind(Enum):
     """The log held an epoch that the leader's log does not have, or has otherwise (X4, KIP-101)."""
     STARTED_ANEW = "started anew"
     """A whole log was dropped, because the leader's log starts above its LEO."""
+    BEGUN_WITHIN = "begun within a batch"
+    """A log without records begins at the leader's batch that holds the leader's log start."""
     DELAYED = "delayed"
     """A partition waits for the backoff after an error."""
     FAILED = "failed"

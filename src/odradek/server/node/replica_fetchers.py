@@ -47,7 +47,7 @@ _LEVELS: Final = {
     NoteKind.FENCED: logging.INFO,
 }
 """These events are always logged; the others may be frequent, and are logged within bounds."""
-_CUTS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW})
+_CUTS: Final = frozenset({NoteKind.TRUNCATED, NoteKind.STARTED_ANEW, NoteKind.BEGUN_WITHIN})
 
 
 class ReplicaFetchers:

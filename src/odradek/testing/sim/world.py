@@ -193,6 +193,11 @@ class World:
             disk = self._disks[broker_id] = MemoryFileSystem(now_ms=self.machine_clock(broker_id).wall_ms)
         return disk
 
+    def lose_disk(self, broker_id: BrokerId) -> None:
+        """Give a broker that is not running a new disk, which is empty."""
+        assert broker_id not in self.nodes or not self.nodes[broker_id].is_alive, f"{broker_id} is running"
+        self._disks.pop(broker_id, None)
+
     def machine_clock(self, broker_id: BrokerId) -> MachineClock:
         """The clock of a broker's machine, in all its lives."""
         return self._clocks.setdefault(broker_id, MachineClock(self.clock))
