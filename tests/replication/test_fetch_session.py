@@ -1,11 +1,13 @@
 """What an incremental answer holds."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
 from odradek.replication.fetch_session import (
@@ -13,6 +15,7 @@ from odradek.replication.fetch_session import (
     FetchAnswer,
     FetchSession,
     IncrementalFetch,
+    SessionKey,
     SessionlessFetch,
     epoch_after,
     key_of,
@@ -83,11 +86,21 @@ def test_partitions_with_records_are_read_last_the_next_time() -> None:
     assert order_of(session) == [p2, p1, p3]
 
 
+def change(
+    session: FetchSession,
+    changed: Sequence[PartitionFetch],
+    forgotten: Iterable[SessionKey],
+    name_of: Callable[[UUID], str | None] = lambda topic_id: None,
+) -> None:
+    """As an incremental request, with no other in between."""
+    assert exhaust(session.change(changed, forgotten, name_of))
+
+
 def test_partitions_are_added_changed_and_forgotten() -> None:
     """F10."""
     session = session_of(p1, p2)
-    session.change(
-        [PartitionFetch(p2, 40, 500), PartitionFetch(p3, 7, 500)], [("flights", 1), ("flights", 9)]
+    change(
+        session, [PartitionFetch(p2, 40, 500), PartitionFetch(p3, 7, 500)], [("flights", 1), ("flights", 9)]
     )
     fetches = [partition.fetch for partition in session.news.in_order()]
     assert [(fetch.topic_partition, fetch.fetch_offset) for fetch in fetches] == [(p2, 40), (p3, 7)]
@@ -100,7 +113,7 @@ def test_a_partition_forgotten_while_its_fetch_waited_stays_forgotten() -> None:
     session = session_of(p1, p2)
     waiting = IncrementalFetch(session)
     one, other = session.news.in_order()
-    session.change([], [("flights", 1)])
+    change(session, [], [("flights", 1)])
     waiting.answer([(one, replace(KNOWN, records=b"x")), (other, KNOWN)])
     assert list(session.partitions) == [("flights", 2)]
     assert order_of(session) == [p2]
@@ -135,12 +148,12 @@ def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes() -> None:
     early = session.add(PartitionFetch(TopicPartition("", 3), 0, 1000, topic_id=UUID(int=7)))
     never = session.add(PartitionFetch(TopicPartition("", 4), 0, 1000, topic_id=UUID(int=8)))
     keys = list(session.partitions)
-    session.resolve_names({UUID(int=7): "flights"}.get)
+    change(session, [], [], {UUID(int=7): "flights"}.get)
     assert early.fetch.topic_partition == p3
     assert never.fetch.topic_partition == TopicPartition("", 4)
     assert [key_of(one.fetch) for one in (early, never)] == keys
     assert watchers.standing == {p3: [early]}
-    session.change([], keys)
+    change(session, [], keys)
     assert watchers.standing == {}
 
 
@@ -149,7 +162,7 @@ def test_a_topic_known_by_another_name_has_events_under_that_name() -> None:
     watchers: Watchers[TopicPartition] = Watchers()
     session = FetchSession(77, watchers, 0, is_follower=False, uses_topic_ids=True)
     partition = session.add(PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7)))
-    session.change([PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=UUID(int=7))], ())
+    change(session, [PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=UUID(int=7))], ())
     assert watchers.standing == {}
-    session.change([PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7))], ())
+    change(session, [PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7))], ())
     assert watchers.standing == {p1: [partition]}

@@ -12,8 +12,11 @@ request decide how it is handled:
       ids for names    FETCH_SESSION_TOPIC_ID_ERROR: Fetch 13 names topics by id, 12 by name
 
 An idle incremental fetch of 1,000 partitions names no partition, and neither does its answer; nor does the
-broker look at any: it knows which have news (`session_news`). A partition that returned records moves to the
-end of its session's order: when an answer is full, the other partitions come first next time.
+broker look at any: it knows which have news (`session_news`). What grows with the partitions of a request is
+done in steps. A session that is closed meanwhile, or used by another request, gets no more of them.
+
+A partition that returned records moves to the end of its session's order: when an answer is full, the other
+partitions come first next time.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Pace, Steps, exhaust, stepwise
 from odradek.base.ids import NO_BROKER, NO_OFFSET, NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.outcomes import FetchOutcome
@@ -87,8 +90,10 @@ class FetchSession:
         "_events",
         "_nameless",
         "_turn",
+        "counted",
         "created_ms",
         "expected_epoch",
+        "is_closed",
         "is_follower",
         "last_used_ms",
         "news",
@@ -114,8 +119,12 @@ class FetchSession:
         self.created_ms = now_ms
         self.last_used_ms = now_ms
         """When its last request came; never below `created_ms`."""
-        self.expected_epoch = 1
-        """The session epoch that the next request must have."""
+        self.expected_epoch = INITIAL_EPOCH
+        """The session epoch that the next request must have; 0 until all partitions were added."""
+        self.counted = 0
+        """For how many partitions the cache counts it; while partitions are added, for more than it has."""
+        self.is_closed = False
+        """Whether it has left the cache."""
         self.partitions: dict[SessionKey, SessionPartition] = {}
         self.news = SessionNews()
         self._events = events
@@ -132,22 +141,51 @@ class FetchSession:
         self._listen(partition)
         return partition
 
-    def change(self, changed: Iterable[PartitionFetch], forgotten: Iterable[SessionKey]) -> None:
-        """Apply an incremental request: add or update the `changed` partitions, drop the `forgotten` ones."""
+    def change(
+        self,
+        changed: Iterable[PartitionFetch],
+        forgotten: Iterable[SessionKey],
+        name_of: Callable[[TopicId], str | None],
+    ) -> Steps[bool]:
+        """Apply an incremental request: add or update the `changed` partitions, drop the `forgotten` ones.
+
+        Then fill in the names of topics that this broker has come to know. Returns False if the session was
+        closed or used by another request between two steps; the rest is not applied then.
+        """
+        epoch, pace = self.expected_epoch, Pace()
         for fetch in changed:
-            known = self.partitions.get(key_of(fetch))
-            if known is None:
-                self.add(fetch)
-                continue
-            known.on_event()
-            is_renamed = known.fetch.topic_partition != fetch.topic_partition
-            if is_renamed:
-                self._stop_listening(known)
-            known.fetch = fetch
-            if is_renamed:
-                self._listen(known)
+            self._take(fetch)
+            if pace.is_over():
+                yield
+                if self.is_closed or self.expected_epoch != epoch:
+                    return False
         for key in forgotten:
             self.forget(key)
+            if pace.is_over():
+                yield
+                if self.is_closed or self.expected_epoch != epoch:
+                    return False
+        for partition in list(self._nameless) if self._nameless else ():
+            self._resolve_name(partition, name_of)
+            if pace.is_over():
+                yield
+                if self.is_closed or self.expected_epoch != epoch:
+                    return False
+        return True
+
+    def _take(self, fetch: PartitionFetch) -> None:
+        """Add a partition, or fetch it differently."""
+        known = self.partitions.get(key_of(fetch))
+        if known is None:
+            self.add(fetch)
+            return
+        known.on_event()
+        is_renamed = known.fetch.topic_partition != fetch.topic_partition
+        if is_renamed:
+            self._stop_listening(known)
+        known.fetch = fetch
+        if is_renamed:
+            self._listen(known)
 
     def forget(self, key: SessionKey) -> None:
         """Drop a partition, if the session has it."""
@@ -160,15 +198,18 @@ class FetchSession:
         """Read the partition after all others."""
         partition.turn = self._turn = self._turn + 1
 
-    def resolve_names(self, name_of: Callable[[TopicId], str | None]) -> None:
-        """Fill in the names of topics that this broker has come to know."""
-        for partition in list(self._nameless):
-            fetch = partition.fetch
-            name = name_of(fetch.topic_id)
-            if name is not None:
-                del self._nameless[partition]
-                fetch.topic_partition = TopicPartition(name, fetch.topic_partition.partition)
-                self._listen(partition)
+    @property
+    def nameless(self) -> int:
+        """How many of its partitions are of topics that were unknown here when they were requested."""
+        return len(self._nameless)
+
+    def _resolve_name(self, partition: SessionPartition, name_of: Callable[[TopicId], str | None]) -> None:
+        fetch = partition.fetch
+        name = name_of(fetch.topic_id)
+        if name is not None:
+            del self._nameless[partition]
+            fetch.topic_partition = TopicPartition(name, fetch.topic_partition.partition)
+            self._listen(partition)
 
     def end(self) -> Steps[None]:
         """Called when it leaves the cache: answer the fetch that waits, then forget all, in steps."""
@@ -214,6 +255,11 @@ class SessionlessFetch:
 
     def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
         """Called once, with the outcomes in the order of `fetches`."""
+        return exhaust(self.answer_in_steps(outcomes))
+
+    def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[FetchAnswer]:
+        """`answer` where there are very many, a few in each step."""
+        yield from ()
         return FetchAnswer(partitions=list(zip(self.fetches, outcomes, strict=True)))
 
 
@@ -229,14 +275,24 @@ class FullFetch(SessionlessFetch):
         super().__init__(fetches)
         self._open_session = open_session
 
-    def answer(self, outcomes: Sequence[FetchOutcome]) -> FetchAnswer:
-        """See `SessionlessFetch.answer`."""
-        answer = super().answer(outcomes)
+    def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[FetchAnswer]:
+        """See `SessionlessFetch.answer_in_steps`.
+
+        The session takes no request before it has all partitions. If it is closed before, for another client,
+        this one gets its id nevertheless, and learns with its next fetch that the session is gone.
+        """
+        answer = yield from super().answer_in_steps(outcomes)
         session = self._open_session(len(outcomes)) if outcomes else None
-        if session is not None:
-            answer.session_id = session.session_id
-            for fetch, outcome in answer.partitions:
-                note_sent(session.add(fetch), outcome)
+        if session is None:
+            return answer
+        answer.session_id, pace = session.session_id, Pace()
+        for fetch, outcome in answer.partitions:
+            note_sent(session.add(fetch), outcome)
+            if pace.is_over():
+                yield
+                if session.is_closed:
+                    return answer
+        session.expected_epoch = epoch_after(INITIAL_EPOCH)
         return answer
 
 
@@ -252,16 +308,24 @@ class IncrementalFetch:
 
     def answer(self, outcomes: SessionOutcomes) -> FetchAnswer:
         """Called once, with the partitions that were read, in the order in which they were."""
-        session = self.session
-        if session.expected_epoch != self._epoch_after:
-            return FetchAnswer(session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
-        news = []
+        return exhaust(self.answer_in_steps(outcomes))
+
+    def answer_in_steps(self, outcomes: SessionOutcomes) -> Steps[FetchAnswer]:
+        """`answer` where there are very many, a few in each step."""
+        session, pace = self.session, Pace()
+        news: list[tuple[PartitionFetch, FetchOutcome]] = []
         for partition, outcome in outcomes:
+            if pace.is_over():
+                yield
+            if session.expected_epoch != self._epoch_after:
+                break
             if is_news(partition, outcome):
                 note_sent(partition, outcome)
                 news.append((partition.fetch, outcome))
                 if len(outcome.records) > 0:
                     session.move_to_end(partition)
+        if session.expected_epoch != self._epoch_after:
+            return FetchAnswer(session.session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         return FetchAnswer(session.session_id, partitions=news)
 
 

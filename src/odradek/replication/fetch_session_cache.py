@@ -18,7 +18,7 @@ from typing import Final
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import RunSteps
+from odradek.base.execution import RunSteps, Steps, exhaust
 from odradek.base.ids import TopicId
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.fetch_session import (
@@ -85,6 +85,11 @@ class FetchSessionCache:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def nameless(self, session_id: int) -> int:
+        """How many partitions of the session are of topics that this broker does not know yet."""
+        session = self._sessions.get(session_id)
+        return 0 if session is None else session.nameless
+
     def context(
         self,
         session_id: int,
@@ -96,6 +101,31 @@ class FetchSessionCache:
         uses_topic_ids: bool,
     ) -> FetchContext | ErrorCode:
         """Returns how to handle a fetch that carries this session id and epoch."""
+        return exhaust(
+            self.context_in_steps(
+                session_id,
+                epoch,
+                fetches,
+                forgotten,
+                is_follower=is_follower,
+                uses_topic_ids=uses_topic_ids,
+            )
+        )
+
+    def context_in_steps(
+        self,
+        session_id: int,
+        epoch: int,
+        fetches: Sequence[PartitionFetch],
+        forgotten: Sequence[SessionKey] = (),
+        *,
+        is_follower: bool,
+        uses_topic_ids: bool,
+    ) -> Steps[FetchContext | ErrorCode]:
+        """`context` for a fetch that names very many partitions, a few in each step.
+
+        The session is taken at once, so another request between two steps makes this one fail.
+        """
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             self._close(session_id)
             if epoch == FINAL_EPOCH:
@@ -115,21 +145,28 @@ class FetchSessionCache:
         if self.partitions + len(fetches) > self._partitions_max:
             self._close(session_id)
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-        self.partitions -= len(session.partitions)
-        session.change(fetches, forgotten)
-        self.partitions += len(session.partitions)
         self._touch(session)
+        self._count(session, session.counted + len(fetches))
+        session.expected_epoch = epoch_after(epoch)
+        if not (yield from session.change(fetches, forgotten, self._name_of)):
+            code = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+            return code if session.is_closed else ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        self._count(session, len(session.partitions))
         if not session.partitions:
             self._close(session_id)
             return SessionlessFetch(())
-        session.expected_epoch = epoch_after(epoch)
-        session.resolve_names(self._name_of)
         return IncrementalFetch(session)
+
+    def _count(self, session: FetchSession, partitions: int) -> None:
+        """Count so many partitions for a session."""
+        self.partitions += partitions - session.counted
+        session.counted = partitions
 
     def _close(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)
         if session is not None:
-            self.partitions -= len(session.partitions)
+            session.is_closed = True
+            self._count(session, 0)
             self._run_steps(session.end())
 
     def _touch(self, session: FetchSession) -> None:
@@ -150,7 +187,7 @@ class FetchSessionCache:
             is_follower=is_follower,
             uses_topic_ids=uses_topic_ids,
         )
-        self.partitions += size
+        self._count(session, size)
         return session
 
     def _has_room_for(self, is_follower: bool, size: int) -> bool:
@@ -175,7 +212,7 @@ class FetchSessionCache:
             for session in self._sessions.values()
             if not session.is_follower and (is_follower or now_ms - session.created_ms > EVICTION_MS)
         ]
-        smallest = min(candidates, key=lambda session: len(session.partitions), default=None)
-        if smallest is None or (not is_follower and len(smallest.partitions) >= size):
+        smallest = min(candidates, key=lambda session: session.counted, default=None)
+        if smallest is None or (not is_follower and smallest.counted >= size):
             return None
         return smallest

@@ -20,6 +20,7 @@ from odradek.replication.fetch_request import (
 )
 from odradek.replication.fetch_session import (
     FetchAnswer,
+    FetchContext,
     IncrementalFetch,
     SessionKey,
     SessionlessFetch,
@@ -87,12 +88,16 @@ def handle(
 ) -> Steps[None] | None:
     """Read the partitions that the session or the request names."""
     fetches: _Fetches = {}
-    if sum([len(topic.partitions) for topic in request.topics]) > FETCHED_AT_ONCE:
+    named = sum([len(topic.partitions) for topic in request.topics])
+    if request.forgotten_topics_data:
+        named += sum([len(topic.partitions) for topic in request.forgotten_topics_data])
+    if named > FETCHED_AT_ONCE or core.fetch_sessions.nameless(request.session_id) > FETCHED_AT_ONCE:
         return _handle_wide(core, context, request, respond, fetches)
     has_ids = context.api_version >= _FIRST_WITH_IDS
     for topic in request.topics:
         _add(core, topic, topic.partitions, fetches, has_ids=has_ids)
-    return _serve(core, context, request, respond, fetches)
+    params = _params(core, context, request)
+    return _serve(core, context, params, exhaust(_session(core, request, params, fetches, has_ids)), respond)
 
 
 def _handle_wide(
@@ -104,17 +109,17 @@ def _handle_wide(
             some = topic.partitions[begin : begin + FETCHED_AT_ONCE]
             _add(core, topic, some, fetches, has_ids=has_ids)
             yield
-    rest = _serve(core, context, request, respond, fetches)
+    params = _params(core, context, request)
+    session = yield from _session(core, request, params, fetches, has_ids)
+    rest = _serve(core, context, params, session, respond)
     if rest is not None:
         yield from rest
 
 
-def _serve(
-    core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond, fetches: _Fetches
-) -> Steps[None] | None:
-    params = _params(core, context, request)
-    has_ids = context.api_version >= _FIRST_WITH_IDS
-    session = core.fetch_sessions.context(
+def _session(
+    core: BrokerCore, request: FetchRequest, params: FetchParams, fetches: _Fetches, has_ids: bool
+) -> Steps[FetchContext | ErrorCode]:
+    return core.fetch_sessions.context_in_steps(
         request.session_id,
         request.session_epoch,
         list(fetches.values()),
@@ -122,6 +127,15 @@ def _serve(
         is_follower=params.is_from_follower,
         uses_topic_ids=has_ids,
     )
+
+
+def _serve(
+    core: BrokerCore,
+    context: RequestContext,
+    params: FetchParams,
+    session: FetchContext | ErrorCode,
+    respond: Respond,
+) -> Steps[None] | None:
     if isinstance(session, ErrorCode):
         respond(FetchResponse(error_code=session))
         return None
@@ -131,7 +145,7 @@ def _serve(
         return _fetch_in_steps(core, context, params, session, respond)
 
     def answered(outcomes: Sequence[FetchOutcome]) -> None:
-        respond(exhaust(_response(core, context, session.answer(outcomes))))
+        respond(exhaust(_answer(core, context, session.answer_in_steps(outcomes))))
 
     known = core.replicas.fetch(params, session.fetches, answered)
     if isinstance(known, list):
@@ -145,7 +159,7 @@ def _fetch_in_steps(
     core: BrokerCore, context: RequestContext, params: FetchParams, fetch: SessionlessFetch, respond: Respond
 ) -> Steps[None]:
     def answered(outcomes: Sequence[FetchOutcome]) -> None:
-        respond(_response(core, context, fetch.answer(outcomes)))
+        respond(_answer(core, context, fetch.answer_in_steps(outcomes)))
 
     known = yield from core.replicas.fetch_in_steps(params, fetch.fetches, answered)
     if isinstance(known, list):
@@ -160,7 +174,7 @@ def _fetch_news(
     """Fetch in a session: the cost is in what was named and in what has changed, not in its partitions."""
 
     def answered(outcomes: SessionOutcomes) -> None:
-        response = _response(core, context, fetch.answer(outcomes))
+        response = _answer(core, context, fetch.answer_in_steps(outcomes))
         respond(response if len(outcomes) > FETCHED_AT_ONCE else exhaust(response))
 
     def end_with_client(known: SessionOutcomes | DelayedSessionFetch) -> None:
@@ -252,6 +266,10 @@ def _forgotten(request: FetchRequest, has_ids: bool) -> list[SessionKey]:
         for topic in request.forgotten_topics_data
         for partition in topic.partitions
     ]
+
+
+def _answer(core: BrokerCore, context: RequestContext, answer: Steps[FetchAnswer]) -> Steps[Response]:
+    return (yield from _response(core, context, (yield from answer)))
 
 
 def _response(core: BrokerCore, context: RequestContext, answer: FetchAnswer) -> Steps[Response]:
