@@ -1,7 +1,6 @@
 """A broker as a process: loop, signals, and the one line that says where it listens."""
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -17,7 +16,7 @@ from odradek.base.values import value
 from odradek.server.edge.listener import CannotListen
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.edge.open_files import raise_limit
-from odradek.server.process import lifecycle
+from odradek.server.process import garbage, lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.log_lines import LogOptions, log_to
@@ -30,9 +29,6 @@ EXIT_STOPPED_TWICE: Final = 130
 
 # SIGHUP: the terminal that the broker was started from is closed. Kafka stops then, too.
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-# A running broker makes few garbage cycles; the objects of the start need not be examined again.
-_GC_THRESHOLDS: Final = (50_000, 20, 50)
 
 WARM_UP_REST: Final = 3
 
@@ -61,8 +57,7 @@ def serve(
     carries out requests about faults; with `until_eof` the end of the standard input, a pipe, stops the
     broker like a signal. Raises SettingError, and DataDirectoryError before anything is changed on disk.
     """
-    gc.freeze()  # the modules
-    gc.enable()
+    garbage.begin()
     raise_limit()
     share_one_arena()
     log_to(sys.stderr, log)
@@ -115,8 +110,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
         takes_faults=test_faults,
     )
     broker = await lifecycle.start(shell)
-    gc.freeze()  # without a collection, which would delay the first answer by 12 ms for 200 KB
-    gc.set_threshold(*_GC_THRESHOLDS)
+    garbage.serve()
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
     print(f"odradek: listening {shell.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
     _log_start(broker, time.monotonic_ns() - began_ns)
