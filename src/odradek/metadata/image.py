@@ -257,6 +257,11 @@ class ClusterImage:
         """All topics that are not being deleted; O(topics)."""
         return (topic for name, topic in self.topics.items() if name not in self.deleting)
 
+    def live_names(self) -> list[str]:
+        """The names of all topics that are not being deleted; O(topics), of tens of nanoseconds each."""
+        deleting = self.deleting
+        return [name for name in self.topics if name not in deleting] if deleting else list(self.topics)
+
     def partition(self, topic_partition: TopicPartition) -> PartitionImage | None:
         """One partition, unless it or its topic is unknown or being deleted."""
         topic = self.topic(topic_partition.topic)

@@ -9,14 +9,14 @@ If a topic lacks some partition states, its creation was interrupted; it is load
 and the controller creates the others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import stepwise
+from odradek.base.execution import ITEMS_PER_STEP, Pace, stepwise
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.image import (
@@ -57,6 +57,11 @@ from odradek.metadata.store import (
 )
 
 T = TypeVar("T")
+
+_DOCUMENTS_PER_STEP: Final = 4
+"""How many topics are decoded in one step; one with a hundred partitions takes a twelfth of a millisecond."""
+_PARTITIONS_PER_GROUP: Final = 1_000
+"""How many partitions are read together; what was gathered for them is freed in one step."""
 
 
 def found_cluster(chance: Chance) -> StoreSteps[str]:
@@ -256,8 +261,33 @@ def _load_topics(image: ClusterImage, names: Sequence[str]) -> StoreSteps[None]:
     read = yield from stepwise(
         zip(names, found, strict=True),
         lambda each: (each[0], document_in(paths.topic(each[0]), each[1], codec.decode_topic)),
+        per_step=_DOCUMENTS_PER_STEP,
     )
     documents = {name: document.value for name, document in read if document is not None}
+    for some in _groups(documents):
+        yield from _load_partitions(image, some)
+    configs = yield from _load_configs([paths.topic_config(name) for name in documents])
+    yield from stepwise(
+        zip(documents, configs, strict=True), lambda each: image.apply(TopicConfigChanged(*each))
+    )
+
+
+def _groups(documents: Mapping[str, codec.TopicDocument]) -> Iterator[dict[str, codec.TopicDocument]]:
+    """The topics in groups of few partitions, or of one topic."""
+    group: dict[str, codec.TopicDocument] = {}
+    partitions = 0
+    for name, document in documents.items():
+        if group and partitions + len(document.assignment) > _PARTITIONS_PER_GROUP:
+            yield group
+            group, partitions = {}, 0
+        group[name] = document
+        partitions += len(document.assignment)
+    if group:
+        yield group
+
+
+def _load_partitions(image: ClusterImage, documents: Mapping[str, codec.TopicDocument]) -> StoreSteps[None]:
+    """Read the states of all partitions of these topics, and add the topics to the image."""
     numbered = ((name, number) for name, topic in documents.items() for number in sorted(topic.assignment))
     assigned = yield from stepwise(numbered, lambda each: _assigned(documents[each[0]], *each))
     partitions: dict[str, dict[int, PartitionImage]] = {name: {} for name in documents}
@@ -267,14 +297,11 @@ def _load_topics(image: ClusterImage, names: Sequence[str]) -> StoreSteps[None]:
         partitions[name][number] = state
 
     yield from stepwise((yield from load_states(dict(assigned))).items(), keep)
-    configs = yield from _load_configs([paths.topic_config(name) for name in documents])
-
-    def add(entry: tuple[str, Mapping[str, str]]) -> None:
-        name, overrides = entry
-        image.apply(TopicCreated(name, documents[name].topic_id, partitions[name]))
-        image.apply(TopicConfigChanged(name, overrides))
-
-    yield from stepwise(zip(documents, configs, strict=True), add)
+    pace = Pace()
+    for name, document in documents.items():
+        image.apply(TopicCreated(name, document.topic_id, partitions[name]))
+        if pace.is_over(1 + len(partitions[name]) // ITEMS_PER_STEP):
+            yield None
 
 
 def _assigned(document: codec.TopicDocument, name: str, number: int) -> tuple[TopicPartition, PartitionImage]:

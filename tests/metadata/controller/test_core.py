@@ -11,7 +11,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import exhaust
+from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, TopicPartition
 from odradek.metadata import codec, paths
 from odradek.metadata.controller import (
@@ -19,6 +19,7 @@ from odradek.metadata.controller import (
     Controller,
     ControllerEvent,
     ControllerSettings,
+    Effect,
     Elected,
     ElectedUncleanly,
     EventFailed,
@@ -683,3 +684,28 @@ def test_a_partition_without_a_leader_gets_one_when_unclean_elections_are_allowe
         )
         assert answer.resources[0].error is ErrorCode.NONE
         assert three.partition("flights").leader == leader
+
+
+def test_hundreds_of_answers_that_wait_are_taken_a_few_in_each_turn(
+    three: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a take-over the brokers answer every message, and most answers need no store."""
+    three.holding = True
+    member, taken = three.controller, list[int]()
+    controller = member.controller
+    member.event(RequestArrived(900, AllocateProducerIds(1)))
+    for number in range(10 * ITEMS_PER_STEP):
+        member.event(BrokerAnswered(number, 2, {}))
+    on_event = controller.on_event
+
+    def counted(event: ControllerEvent) -> list[Effect]:
+        before = len(controller.events)
+        effects = on_event(event)
+        taken.append(before - len(controller.events))
+        return effects
+
+    monkeypatch.setattr(controller, "on_event", counted)
+    three.store.deliver()
+    assert len(controller.events) == 0
+    assert sum(taken) == 10 * ITEMS_PER_STEP
+    assert max(taken) <= ITEMS_PER_STEP

@@ -14,7 +14,7 @@ it registers.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Final, TypeVar
 
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicPartition
@@ -127,13 +127,14 @@ class BrokerMessages:
             if broker.broker_id in self._joining:
                 yield from self._updates_of(image, broker)
         for broker in image.brokers.values():
-            for roles in _in_parts(self._leader_and_isr.get(broker.broker_id, {}).items()):
+            for roles in _in_parts(self._leader_and_isr.pop(broker.broker_id, {})):
                 yield broker.broker_id, _leader_and_isr(image, broker, roles)
         for broker in image.brokers.values():
             if broker.broker_id not in self._joining:
                 yield from self._updates_of(image, broker)
         for broker in image.brokers.values():
-            for stops in _in_parts(self._stops.get(broker.broker_id, {}).values()):
+            for part in _in_parts(self._stops.pop(broker.broker_id, {})):
+                stops = tuple(stop for _, stop in part)
                 stop = StopReplica(image.controller_id, image.controller_epoch, broker.epoch, stops)
                 yield broker.broker_id, stop
         self._leader_and_isr.clear()
@@ -147,13 +148,13 @@ class BrokerMessages:
     def _updates_of(
         self, image: ClusterImage, broker: BrokerImage
     ) -> Iterator[tuple[BrokerId, UpdateMetadata]]:
-        told = self._updates.get(broker.broker_id, {})
+        told = self._updates.pop(broker.broker_id, {})
         if told or self._updates_everyone:
             for update in self._facts(image, broker, told):
                 yield broker.broker_id, update
 
     def _facts(
-        self, image: ClusterImage, broker: BrokerImage, told: Mapping[TopicPartition, None]
+        self, image: ClusterImage, broker: BrokerImage, told: dict[TopicPartition, None]
     ) -> Iterator[UpdateMetadata]:
         """What a broker must learn; what it learns of a topic comes in one message."""
         bare = _update_metadata(image, broker)
@@ -167,7 +168,7 @@ class BrokerMessages:
             *earlier, settings = [*_settings_in_parts(image, configured)] or [{}]
             for part in earlier:
                 yield replace(bare, settings=part)
-            names = tuple(topic.name for topic in image.live_topics())
+            names = tuple(image.live_names())
             following = replace(following, all_topics=names, all_configured=configured, settings=settings)
         facts: dict[str, dict[int, PartitionImage]] = {}
         count = 0
@@ -180,20 +181,27 @@ class BrokerMessages:
         yield replace(following, topics=_topic_states(image, facts))
 
 
-P = TypeVar("P")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-def _in_parts(noted: Iterable[P]) -> Iterator[tuple[P, ...]]:
-    remaining = iter(noted)
-    while part := tuple(islice(remaining, PARTITIONS_PER_MESSAGE)):
-        yield part
+def _in_parts(noted: dict[K, V]) -> Iterator[tuple[tuple[K, V], ...]]:
+    """What was noted, in order; each part is forgotten when it is passed on, not all of it at once."""
+    remaining = list(noted.items())
+    noted.clear()
+    remaining.reverse()
+    while remaining:
+        part = remaining[: -PARTITIONS_PER_MESSAGE - 1 : -1]
+        del remaining[-PARTITIONS_PER_MESSAGE:]
+        yield tuple(part)
 
 
 def _by_topic(
-    image: ClusterImage, told: Mapping[TopicPartition, None]
+    image: ClusterImage, told: dict[TopicPartition, None]
 ) -> Iterator[tuple[str, dict[int, PartitionImage]]]:
     """The states of the partitions, those of a topic together when they were noted one behind the other."""
-    for name, group in groupby(told, key=lambda noted: noted.topic):
+    noted = (named for part in _in_parts(told) for named, _ in part)
+    for name, group in groupby(noted, key=lambda named: named.topic):
         topic = image.topic(name)
         if topic is not None:
             yield (

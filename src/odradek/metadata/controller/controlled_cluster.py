@@ -124,10 +124,10 @@ class ControlledCluster:
         """The partitions of topics that are not being deleted, those with a state that is wanted."""
         found: list[TopicPartition] = []
         pace = Pace()
-        for topic in list(self.image.live_topics()):
-            for number, state in topic.partitions.items():
+        for name in self.image.live_names():
+            for number, state in self.image.topics[name].partitions.items():
                 if is_wanted(state):
-                    found.append(TopicPartition(topic.name, number))
+                    found.append(TopicPartition(name, number))
                 if pace.is_over():
                     yield None
         return found
@@ -342,9 +342,9 @@ class ControlledCluster:
         """Note the whole state for the new broker, and the new broker for all others."""
         self.messages.broker_joins(broker_id)
         pace = Pace()
-        for topic in list(self.image.live_topics()):
-            for number in topic.partitions:
-                self.messages.broker_came(self.image, broker_id, TopicPartition(topic.name, number))
+        for name in self.image.live_names():
+            for number in self.image.topics[name].partitions:
+                self.messages.broker_came(self.image, broker_id, TopicPartition(name, number))
                 if pace.is_over():
                     yield None
         self.messages.brokers_changed()

@@ -21,6 +21,7 @@ from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError, code_of
+from odradek.base.execution import Pace
 from odradek.base.ids import NO_EPOCH, BrokerId
 from odradek.metadata import paths
 from odradek.metadata.controller import membership
@@ -138,8 +139,16 @@ class Controller:
     # --- one event after another
 
     def _take_next(self) -> None:
-        """Begin the events that wait, until one of them has to wait for the store."""
+        """Begin the events that wait, until one of them has to wait for the store, or a step is full.
+
+        Most answers of brokers need no store, and after a take-over hundreds wait.
+        """
+        pace = Pace()
         while self._process is None and self.events:
+            if pace.is_over():
+                self._awaited_call += 1
+                self._effects.append(TurnWanted(self._awaited_call))
+                break
             event = self._event = self.events.pop()
             self._process = self._process_of(event)
             self._advance(None)
