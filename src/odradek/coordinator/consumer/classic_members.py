@@ -154,7 +154,7 @@ def leave(
         if member.member_id not in gone:
             gone.append(member.member_id)
     if gone:
-        remove(draft, topics, gone)
+        exhaust(remove(draft, topics, gone))
     return codes
 
 

@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.base.execution import Steps
+from odradek.base.execution import Steps, exhaust
 from odradek.coordinator.classic.classic_membership import GroupSnapshot
 from odradek.coordinator.classic.group_purgatories import GroupPurgatories
 from odradek.coordinator.classic.terms import Caller
@@ -110,7 +110,7 @@ class ConsumerProtocol:
     ) -> Steps[ConsumerEffects]:
         """Handle a valid heartbeat, up to the append. Raises ApiError."""
         if request.member_epoch < JOINING_EPOCH:
-            return leave(draft, self.surroundings.topics, request, respond)
+            return (yield from leave(draft, self.surroundings.topics, request, respond))
         effects = yield from heartbeat(draft, self.surroundings, request, caller, respond)
         yield from self._log.encode(draft)
         return effects
@@ -217,7 +217,7 @@ class ConsumerProtocol:
 
         def expel(draft: Draft) -> ConsumerEffects:
             if is_open():
-                remove(draft, self.surroundings.topics, [member_id])
+                exhaust(remove(draft, self.surroundings.topics, [member_id]))
             return []
 
         def step() -> None:

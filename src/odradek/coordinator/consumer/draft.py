@@ -68,6 +68,11 @@ class Draft:
         self.has_looked = True
         return self._topics_changed
 
+    @property
+    def is_hash_current(self) -> bool:
+        """Whether the group's hash is of the topics that there are now; this does not count as a look."""
+        return not self._topics_changed
+
     def put(self, change: GroupChange) -> None:
         """Apply one change."""
         if not self._is_forked:

@@ -50,7 +50,7 @@ def _names(core: BrokerCore, resource_type: int) -> list[str]:
     """The names of that type's resources at this moment."""
     match resource_type:
         case ResourceType.TOPIC:
-            return [topic.name for topic in core.image.live_topics()]
+            return core.image.live_names()
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
             return [str(broker_id) for broker_id in core.image.brokers]
         case ResourceType.GROUP:

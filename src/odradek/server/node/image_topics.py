@@ -31,4 +31,4 @@ class ImageTopics:
 
     def names(self) -> Iterable[str]:
         """See `Topics.names`."""
-        return (topic.name for topic in self._image.live_topics())
+        return self._image.live_names()
