@@ -12,7 +12,6 @@ A produce with acks=all and three in-sync replicas, and the fetches that complet
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 from odradek.base.buffers import Buffer
@@ -21,6 +20,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
 from odradek.base.execution import Defer, Later, RunSteps, Steps, stepwise
 from odradek.base.ids import NO_BROKER, NO_EPOCH, BrokerId, LeaderEpoch, Offset, TopicId, TopicPartition
+from odradek.base.ordering import in_order
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.messages import LeaderAndIsr, StopReplica
 from odradek.records.work import RecordSteps
@@ -320,7 +320,7 @@ class ReplicaManager:
 
     def describe(self) -> Iterator[Mapping[str, Any]]:
         """Yields a description of every hosted partition for a person, by name."""
-        for partition in sorted(self._hosted.all(), key=attrgetter("topic_partition")):
+        for partition in in_order(self._hosted.all(), lambda one: one.topic_partition):
             yield describe_partition(partition, self._clock.monotonic_ms())
 
     # --- the controller's orders

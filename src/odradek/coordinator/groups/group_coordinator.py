@@ -10,13 +10,13 @@ It routes requests; each request is one step (`runtime.trampoline`). The protoco
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Defer, RunSteps, Steps
 from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
+from odradek.base.ordering import in_order
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.classic import Caller, Terms
 from odradek.coordinator.classic.answers import code_answer, refused_join
@@ -393,7 +393,7 @@ class GroupCoordinator:
 
     def describe(self) -> Iterator[Mapping[str, Any]]:
         """Every group in words and numbers, by name."""
-        return map(in_words, sorted(self._groups(), key=attrgetter("group_id")))
+        return map(in_words, in_order(self._groups(), lambda group: group.group_id))
 
     def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
         """Every committed offset, with its group; groups and offsets may come and go meanwhile."""

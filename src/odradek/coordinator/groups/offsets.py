@@ -79,7 +79,9 @@ class GroupOffsets:
         return None if found is None else CommittedOffset(*found)
 
     def known(self) -> Iterator[TopicPartition]:
-        """The partitions with offsets, committed or pending, each once."""
+        """The partitions with offsets, committed or pending, each once; take a copy before they change."""
+        if not self._staged:
+            return iter(self._committed)
         staged = (key for pending in self._staged.values() for key in pending)
         return iter(dict.fromkeys(chain(self._committed, staged)))
 
@@ -134,7 +136,7 @@ class GroupOffsets:
         committed = self._committed
         for topic_partition in topic_partitions:
             known = committed.get(topic_partition)
-            if known is not None and log_offset_of(known) < log_offset:
+            if known is not None and known[-1] < log_offset:  # `log_offset_of`, for each of very many
                 del committed[topic_partition]
 
     def forget_all(self, log_offset: Offset) -> None:

@@ -6,12 +6,12 @@ such as "open for 12 s".
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, stepwise
 from odradek.base.ids import ProducerId
+from odradek.base.ordering import in_order
 from odradek.coordinator.transactions.state import TransactionState
 from odradek.coordinator.transactions.state_store import StatePartition, StateStore
 from odradek.coordinator.transactions.transaction import Transaction
@@ -64,8 +64,8 @@ def find_transaction(store: StateStore, transactional_id: str) -> Transaction | 
 
 def describe_transactions(store: StateStore, now_ms: int) -> Iterator[dict[str, Any]]:
     """Every transactional id known here, by name."""
-    known = [(transaction.transactional_id, transaction) for _, transaction in store.transactions()]
-    for _, transaction in sorted(known, key=itemgetter(0)):
+    known = [transaction for _, transaction in store.transactions()]
+    for transaction in in_order(known, lambda one: one.transactional_id):
         yield _describe(transaction, now_ms)
 
 
