@@ -201,6 +201,9 @@ class ClassicMembership:
         """The protocol that most members prefer, of those that all members offer."""
         candidates = frozenset(name for name, count in self._supporters.items() if count == len(self.members))
         assert candidates, f"the members of {self.group_id} have no protocol in common"
+        if len(candidates) == 1:
+            (only,) = candidates
+            return only
         votes: dict[str, int] = {}
         for member in self.members.values():
             favourite = member.favourite(candidates)
