@@ -6,7 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigReplacement
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
-from odradek.server.handlers.altered_configs import outcomes, refusals
+from odradek.server.handlers.altered_configs import log_altered, outcomes, refusals
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -19,12 +19,6 @@ SERVES: Final = Serves(33, 0, 2, kips={0: 133, 2: 482})
 
 def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsRequest, respond: Respond) -> None:
     """Let the controller decide; each resource has an answer of its own."""
-
-    def decided(answer: Answer) -> None:
-        respond(
-            AlterConfigsResponse(responses=outcomes(answer, request.resources, AlterConfigsResourceResponse))
-        )
-
     replacements = tuple(
         ConfigReplacement(
             resource.resource_type,
@@ -33,6 +27,14 @@ def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsReque
         )
         for resource in request.resources
     )
+
+    def decided(answer: Answer) -> None:
+        if not request.validate_only:
+            log_altered(core.alterations, context, replacements, answer)
+        respond(
+            AlterConfigsResponse(responses=outcomes(answer, request.resources, AlterConfigsResourceResponse))
+        )
+
     core.controller.submit(AlterConfigs(replacements, request.validate_only, core.broker_id), decided)
 
 

@@ -1,12 +1,37 @@
-"""Shared by AlterConfigs and IncrementalAlterConfigs: the answer has an outcome for each resource."""
+"""Shared by AlterConfigs and IncrementalAlterConfigs: the outcomes, and what is logged.
 
-from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+settings of topic 'flights' altered by 127.0.0.1:51234 ('admin-1'): retention.ms=1000, segment.ms deleted
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, Protocol, TypeAlias, TypeVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.metadata.controller.requests import Answer, Refused, ResourceOutcomes
+from odradek.base.settings.names import broker_setting
+from odradek.metadata.controller.requests import (
+    Answer,
+    ConfigAmendment,
+    ConfigOperation,
+    ConfigReplacement,
+    Refused,
+    ResourceOutcomes,
+)
+from odradek.metadata.resources import ResourceType
+from odradek.server.edge.complaints import Complaints
+from odradek.server.edge.context import RequestContext, log_fields, named
 
 Row = TypeVar("Row")
+Change: TypeAlias = ConfigReplacement | ConfigAmendment
+
+CHANGES_LOGGED_MAX: Final = 10
+"""A line names as many settings of a resource."""
+RESOURCES_LOGGED_MAX: Final = 20
+"""As many resources of a request have a line of their own."""
+CHARACTERS_MAX: Final = 250
+"""A line shows as many characters of a name or of a value."""
+
+_SIGNS: Final = {ConfigOperation.SET: "=", ConfigOperation.APPEND: "+=", ConfigOperation.SUBTRACT: "-="}
 
 
 class NamedResource(Protocol):
@@ -36,3 +61,70 @@ def refusals(
 ) -> list[Row]:
     """The same error for every resource."""
     return [row(code, message, resource.resource_type, resource.resource_name) for resource in resources]
+
+
+def log_altered(log: Complaints, context: RequestContext, changes: Sequence[Change], answer: Answer) -> None:
+    """Log which settings a client has altered, a line for each resource; secret values are hidden.
+
+    What was refused is not logged: its client has the answer.
+    """
+    if not isinstance(answer, ResourceOutcomes):
+        return
+    decided = zip(changes, answer.resources, strict=True)
+    altered = [change for change, one in decided if one.error is ErrorCode.NONE]
+    client = named(context.client, context.client_id)
+    fields = log_fields(context.client, context.client_id)
+    for change in altered[:RESOURCES_LOGGED_MAX]:
+        resource = _resource(change)
+        log.say(
+            "settings of %s altered by %s: %s",
+            resource,
+            client,
+            _words(change),
+            fields=fields | {"resource": resource},
+        )
+    more = len(altered) - RESOURCES_LOGGED_MAX
+    if more > 0:
+        log.say("settings of %d more resources altered by %s", more, client, fields=fields)
+
+
+def _resource(change: Change) -> str:
+    """The resource in words: "topic 'flights'", "broker 0", "all brokers"."""
+    match change.resource_type, change.name:
+        case ResourceType.BROKER, "":
+            return "all brokers"
+        case ResourceType.BROKER, name:
+            return f"broker {name}"
+        case kind, name:
+            return f"{ResourceType(kind).name.lower().replace('_', ' ')} {name!r}"
+
+
+def _words(change: Change) -> str:
+    """What is altered: up to CHANGES_LOGGED_MAX settings by name, and the number of the others."""
+    words = ", ".join(islice(_each(change), CHANGES_LOGGED_MAX))
+    more = len(change.configs) - CHANGES_LOGGED_MAX
+    words = f"{words} and {more} more" if more > 0 else words
+    if isinstance(change, ConfigAmendment):
+        return words
+    return f"all replaced by {words}" if words else "all deleted"
+
+
+def _each(change: Change) -> Iterator[str]:
+    is_of_broker = change.resource_type == ResourceType.BROKER
+    if isinstance(change, ConfigReplacement):
+        for name, value in change.configs:
+            yield f"{name[:CHARACTERS_MAX]}={_shown(name, value, is_of_broker)}"
+        return
+    for name, number, value in change.configs:
+        operation = ConfigOperation(number)
+        if operation is ConfigOperation.DELETE:
+            yield f"{name[:CHARACTERS_MAX]} deleted"
+        else:
+            yield f"{name[:CHARACTERS_MAX]}{_SIGNS[operation]}{_shown(name, value, is_of_broker)}"
+
+
+def _shown(name: str, value: str | None, is_of_broker: bool) -> str:
+    """A value, or "(hidden)"; only brokers have secret settings."""
+    if is_of_broker and broker_setting(name).is_secret:
+        return "(hidden)"
+    return (value or "")[:CHARACTERS_MAX]

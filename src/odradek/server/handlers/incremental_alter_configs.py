@@ -6,7 +6,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import AlterConfigs, Answer, ConfigAmendment
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
-from odradek.server.handlers.altered_configs import outcomes, refusals
+from odradek.server.handlers.altered_configs import log_altered, outcomes, refusals
 from odradek.server.node.core import BrokerCore
 from odradek.wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
@@ -21,14 +21,6 @@ def handle(
     core: BrokerCore, context: RequestContext, request: IncrementalAlterConfigsRequest, respond: Respond
 ) -> None:
     """Let the controller decide; each resource has an answer of its own."""
-
-    def decided(answer: Answer) -> None:
-        respond(
-            IncrementalAlterConfigsResponse(
-                responses=outcomes(answer, request.resources, AlterConfigsResourceResponse)
-            )
-        )
-
     amendments = tuple(
         ConfigAmendment(
             resource.resource_type,
@@ -37,6 +29,16 @@ def handle(
         )
         for resource in request.resources
     )
+
+    def decided(answer: Answer) -> None:
+        if not request.validate_only:
+            log_altered(core.alterations, context, amendments, answer)
+        respond(
+            IncrementalAlterConfigsResponse(
+                responses=outcomes(answer, request.resources, AlterConfigsResourceResponse)
+            )
+        )
+
     core.controller.submit(AlterConfigs(amendments, request.validate_only, core.broker_id), decided)
 
 

@@ -21,6 +21,7 @@ from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.following import Following
 from odradek.replication.quota import replication_quotas
 from odradek.replication.replica_manager import ReplicaManager
+from odradek.server.edge.complaints import Complaints
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
 from odradek.server.node.controller_host import ControllerHost
@@ -77,6 +78,10 @@ class BrokerCore:
         """Runs work that grows with what a request or an order names."""
         self.record_work = RecordWork(self.slices, surroundings.background)
         """Runs checks of batches and lookups by time that are too long for one turn."""
+        self.alterations = Complaints(
+            _log, self.clock, "%d more alterations of settings were not logged", level=logging.INFO
+        )
+        """Logs which client altered which settings."""
         self.orphans = Orphans()
         """Batches with acks=0 whose clients have disconnected."""
         effects = ReplicationEffects(len(logs.directories), surroundings.on_failure)
