@@ -2,7 +2,8 @@
 
     ./dev sim --seed 17                     one trial, and what happened in it
     ./dev sim --seeds 0-1999                many; prints the sum of what happened
-    ./dev sim --seed 17 --mishaps 3,7       only these mishaps of the seed: how a failing history is replayed
+    ./dev sim --seed 17 --mishaps 3,7       only these mishaps of the seed, as #3 and #7 in its output: how a
+                                            failing history is replayed
 
 A trial has 60 virtual seconds of load and mishaps, and 60 to get into order. Checkers look from outside.
 At the first violation of a seed its history is made shorter: the fewest mishaps that still lead there. The
@@ -108,7 +109,7 @@ def _report(outcomes: Iterable[Outcome], options: argparse.Namespace) -> list[in
             failed.append(seed)
             _explain(outcome, options)
         elif len(options.seeds) == 1:
-            print("\n".join(told_lines(outcome.told)))
+            _tell_mishaps(outcome, options)
             if options.trace is not None:
                 _recorded(seed, options.mishaps, options)
     if len(options.seeds) > 1:
@@ -116,6 +117,20 @@ def _report(outcomes: Iterable[Outcome], options: argparse.Namespace) -> list[in
     if options.json:
         print(json.dumps({"seeds": len(options.seeds), "failed": failed, "counts": dict(counted)}))
     return failed
+
+
+def _tell_mishaps(outcome: Outcome, options: argparse.Namespace) -> None:
+    """Print what happened, with the numbers of the mishaps, and how to leave some of them out."""
+    print("\n".join(told_lines(outcome.told)))
+    numbers = dict.fromkeys(one.mishap for one in outcome.told if one.mishap is not None)
+    if numbers:
+        chosen = ",".join(map(str, numbers))
+        print(f"with some of these mishaps only: {_command(outcome.plan.seed, options)} --mishaps {chosen}")
+
+
+def _command(seed: int, options: argparse.Namespace) -> str:
+    brokers = f" --brokers {options.brokers}" if options.brokers != 3 else ""
+    return f"./dev sim --seed {seed}{brokers}"
 
 
 def _explain(outcome: Outcome, options: argparse.Namespace) -> None:
@@ -137,8 +152,7 @@ def _explain(outcome: Outcome, options: argparse.Namespace) -> None:
     for violation in outcome.violations:
         print(f"  VIOLATED  {violation}")
     chosen = ",".join(map(str, numbers)) or NO_MISHAPS
-    brokers = f" --brokers {options.brokers}" if options.brokers != 3 else ""
-    print(f"replay: ./dev sim --seed {seed}{brokers} --mishaps {chosen} --as-found", flush=True)
+    print(f"replay: {_command(seed, options)} --mishaps {chosen} --as-found", flush=True)
 
 
 def _recorded(

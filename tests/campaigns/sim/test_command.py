@@ -1,5 +1,6 @@
 """`./dev sim`: what it prints, what it refuses, and its exit code."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,28 @@ def test_wrong_input_is_refused(arguments: list[str], words: str, capsys: pytest
 def test_a_clean_seed_says_what_happened(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seed", "0", "--mishaps", "-1"]) == 0
     assert "seed 0: clean" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_numbers_that_are_printed_choose_mishaps(capsys: pytest.CaptureFixture[str]) -> None:
+    def struck(*more: str) -> tuple[dict[str, list[str]], str]:
+        """By its number, what happened in a mishap, without the times; and the last line but one."""
+        assert main(["--seed", "3", *more]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        found: dict[str, list[str]] = {}
+        for line in lines:
+            if (match := re.match(r" *[0-9,]+ ms +#([0-9]+)  (.*)", line)) is not None:
+                found.setdefault(match[1], []).append(match[2])
+        return found, lines[-2]
+
+    every, hint = struck("--mishaps", "0,1,2,3,4")
+    assert set(every) <= set("01234")
+    assert len(every) > 1
+    assert hint.endswith("./dev sim --seed 3 --mishaps " + ",".join(every))
+    assert any(words.endswith("is killed") for words in every["0"]), every
+    assert any(words.endswith("starts again") for words in every["0"]), "its end has its number, too"
+    some, _ = struck("--mishaps", "0")
+    assert set(some) == {"0"}
 
 
 @pytest.mark.slow

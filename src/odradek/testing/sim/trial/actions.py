@@ -6,9 +6,9 @@ one that does not run; a broker that they end starts again later. `told` says wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.ids import BrokerId
@@ -26,6 +26,15 @@ START_CHECK_MS: Final = 500
 """How soon a start that failed is tried again."""
 
 
+class Told(NamedTuple):
+    """Something that has happened to the cluster."""
+
+    at_ms: int
+    mishap: int | None
+    """The number of the mishap that it is a part of; None if there is none."""
+    words: str
+
+
 class Actions:
     """The actions of one trial, and what they have scheduled."""
 
@@ -37,8 +46,8 @@ class Actions:
         """Where the clients are."""
         self.schedule = Schedule(load.world.clock)
         self.losses = DiskLosses(view)
-        self.told: list[tuple[int, str]] = []
-        """What happened, each with its time in milliseconds."""
+        self.told: list[Told] = []
+        """What happened, in order."""
         self._plan = plan
         # The brokers that have ended and are scheduled to start again (the values mean nothing).
         self._starting: dict[BrokerId, None] = {}
@@ -50,7 +59,7 @@ class Actions:
 
     def tell(self, words: str) -> None:
         """Note what has happened."""
-        self.told.append((self.now_ms, words))
+        self.told.append(Told(self.now_ms, self.schedule.cause, words))
         self.world.record(words)
 
     # --- brokers
@@ -118,6 +127,10 @@ class Actions:
                 self.start_after(START_CHECK_MS, broker_id)
 
     # --- disks
+
+    def end_in_a_write(self, node: SimNode, operations: int, end: Callable[[], None]) -> None:
+        """Let `end` end a broker after so many more operations of its disk."""
+        node.files.close_after(operations, self.schedule.caused(end))
 
     def slow_disk(self, node: SimNode, delay_ms: int) -> None:
         """Let the disk of a broker take that long for each call, until `restore_disk`."""

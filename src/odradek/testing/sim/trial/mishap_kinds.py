@@ -38,7 +38,7 @@ def _kill(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> No
 
 
 def _kill_in_a_write(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
-    node.files.close_after(chance.below(OPERATIONS_MAX), partial(actions.kill, node, mishap.lasts_ms))
+    actions.end_in_a_write(node, chance.below(OPERATIONS_MAX), partial(actions.kill, node, mishap.lasts_ms))
 
 
 def _lose_power(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
@@ -46,7 +46,9 @@ def _lose_power(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance)
 
 
 def _lose_power_in_a_write(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
-    node.files.close_after(chance.below(OPERATIONS_MAX), partial(actions.lose_power, node, mishap.lasts_ms))
+    actions.end_in_a_write(
+        node, chance.below(OPERATIONS_MAX), partial(actions.lose_power, node, mishap.lasts_ms)
+    )
 
 
 def _lose_power_last(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
@@ -69,7 +71,12 @@ def _lose_power_after_a_truncation(actions: Actions, node: SimNode, mishap: Mish
     """Whichever broker cuts a log next loses its power soon after that."""
     operations = chance.below(OPERATIONS_MAX)
     for each in actions.view.living():
-        each.files.on_truncation = partial(_on_truncation, actions, each, mishap, operations)
+        react = partial(_on_truncation, actions, each, mishap, operations)
+        each.files.on_truncation = partial(_as_caused, actions, mishap, react)
+
+
+def _as_caused(actions: Actions, mishap: Mishap, react: Callable[[str], None], path: str) -> None:
+    actions.schedule.run_as(mishap.number, partial(react, path))
 
 
 def _on_truncation(actions: Actions, node: SimNode, mishap: Mishap, operations: int, path: str) -> None:
@@ -80,7 +87,7 @@ def _on_truncation(actions: Actions, node: SimNode, mishap: Mishap, operations: 
     chance = SeededChance(mishap.amount)
     end = partial(actions.lose_power_on_slow_disk, node, mishap.lasts_ms)
     if chance.below(2):
-        node.files.close_after(operations, end)
+        actions.end_in_a_write(node, operations, end)
     else:  # what is to be synced comes too late
         node.files.faults.delay_ms = LATE_SYNC_MS
         actions.schedule.after(chance.below(LATE_SYNC_MS), end)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.ids import BrokerId
-from odradek.testing.sim.trial.actions import Actions
+from odradek.testing.sim.trial.actions import Actions, Told
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.counts import Counts
 from odradek.testing.sim.trial.mishap_kinds import KINDS_FOR_ANY, KINDS_FOR_RUNNING
@@ -34,7 +35,7 @@ class Mishaps:
         """When mishaps end."""
         self.losses = self._actions.losses
         self.told = self._actions.told
-        """What happened, each with its time in milliseconds."""
+        """What happened, in order."""
 
     def strike(self, mishap: Mishap) -> None:
         """Let it happen now, to the broker that has the role now."""
@@ -44,7 +45,7 @@ class Mishaps:
         if kind is None and node.is_running:
             kind = KINDS_FOR_RUNNING[mishap.kind]
         if kind is not None:
-            kind(self._actions, node, mishap, chance)
+            self.schedule.run_as(mishap.number, partial(kind, self._actions, node, mishap, chance))
 
     def revive(self) -> None:
         """See `Actions.revive`."""
@@ -76,6 +77,10 @@ class Mishaps:
         return self._plan.broker_ids[chance.below(len(self._plan.broker_ids))]
 
 
-def told_lines(told: Iterable[tuple[int, str]]) -> list[str]:
-    """The mishaps as lines for a person."""
-    return [f"{at_ms:>8,} ms  {words}" for at_ms, words in told]
+def told_lines(told: Iterable[Told]) -> list[str]:
+    """The mishaps as lines for a person: when, the mishap's number, what."""
+    return [f"{one.at_ms:>8,} ms {_numbered(one.mishap):>4}  {one.words}" for one in told]
+
+
+def _numbered(mishap: int | None) -> str:
+    return "" if mishap is None else f"#{mishap}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from odradek.base.clock import Clock
 
@@ -12,12 +13,26 @@ class Schedule:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self.cause: int | None = None
+        """The number of the mishap that happens now, or that what happens now was scheduled by."""
         # The time of each in milliseconds, in the order in which they came.
         self._entries: list[tuple[int, Callable[[], None]]] = []
 
     def after(self, delay_ms: int, action: Callable[[], None]) -> None:
         """Let an action happen so much later."""
-        self._entries.append((self._clock.monotonic_ms() + delay_ms, action))
+        self._entries.append((self._clock.monotonic_ms() + delay_ms, self.caused(action)))
+
+    def caused(self, action: Callable[[], None]) -> Callable[[], None]:
+        """Returns the action with the cause that there is now, whenever it runs."""
+        return partial(self.run_as, self.cause, action)
+
+    def run_as(self, cause: int | None, action: Callable[[], None]) -> None:
+        """Run an action that has this cause."""
+        before, self.cause = self.cause, cause
+        try:
+            action()
+        finally:
+            self.cause = before
 
     def next_ms(self) -> int | None:
         """When the next one is due; None if there is none."""

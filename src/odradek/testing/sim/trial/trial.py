@@ -16,6 +16,7 @@ from typing import Final, Protocol
 from odradek.base.chance import SeededChance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.values import value
+from odradek.testing.sim.trial.actions import Told
 from odradek.testing.sim.trial.checkers import CHECKERS, Scene, Violation
 from odradek.testing.sim.trial.cluster_client import ClusterClient
 from odradek.testing.sim.trial.cluster_view import ClusterView
@@ -58,8 +59,8 @@ class Outcome:
     plan: Plan
     violations: Sequence[Violation]
     counts: Mapping[str, int]
-    told: Sequence[tuple[int, str]]
-    """The mishaps as they happened, each with its time in milliseconds."""
+    told: Sequence[Told]
+    """The mishaps as they happened."""
     requests: int
     steps: int
 
