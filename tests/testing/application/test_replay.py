@@ -1,7 +1,4 @@
-"""A seed is one history of an unmodified aiokafka application, in every process.
-
-Of one with several partitions under the same hash seed, because aiokafka has sets of partitions.
-"""
+"""A seed is one history of an unmodified aiokafka application, in every process, under any hash seed."""
 
 import asyncio
 import hashlib
@@ -65,9 +62,8 @@ def digest_elsewhere(seed: int, partitions: int, hash_seed: str) -> str:
 @pytest.mark.slow
 @pytest.mark.integration
 def test_a_seed_is_one_history_in_every_process() -> None:
-    here = digest(3, 1)
-    assert {digest_elsewhere(3, 1, hash_seed) for hash_seed in ("0", "1", "12345")} == {here}
-    assert digest_elsewhere(3, 3, "7") == digest_elsewhere(3, 3, "7")
+    here = digest(3, 3)
+    assert {digest_elsewhere(3, 3, hash_seed) for hash_seed in ("0", "1", "12345")} == {here}
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -20,7 +21,7 @@ def run(pytester: pytest.Pytester) -> Run:
     """Run one file of tests."""
 
     def run(tests: str, *arguments: str) -> pytest.RunResult:
-        pytester.makepyfile(test_it=f"from odradek.testing import Cluster, simulate\n{tests}")
+        pytester.makepyfile(test_it=f"from odradek.testing import Cluster, simulate\n{dedent(tests)}")
         pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
         return pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", *arguments)
 
@@ -109,6 +110,29 @@ def test_a_test_that_does_not_end_is_out_of_time() -> None:
         OutOfTime, match=r"not at its end after 30 s of virtual time; .*\n  test: test waits in"
     ):
         test()
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_a_test_that_waits_in_vain_fails_at_its_own_line(run: Run) -> None:
+    result = run("""
+        import asyncio
+
+        @simulate(brokers=1, seeds=1)
+        async def test_deadlock(cluster: Cluster) -> None:
+            await asyncio.Event().wait()  # in vain
+
+        @simulate(brokers=1, seeds=1, within=5)
+        async def test_out_of_time(cluster: Cluster) -> None:
+            while True:
+                await asyncio.sleep(1)  # again and again
+    """)
+    result.assert_outcomes(failed=2)
+    said = result.stdout.str()
+    assert "traceback entries are hidden" not in said
+    assert ">       await asyncio.Event().wait()  # in vain" in said
+    assert ">           await asyncio.sleep(1)  # again and again" in said
+    assert "simulation.py" not in said, "no frame of Odradek"
 
 
 def test_time_passes_for_a_test_that_is_never_idle() -> None:

@@ -4,7 +4,7 @@
         time.monotonic(), time.time(), random.random(), uuid.uuid4()    the same for each run of a seed
 
 Only calls of this thread are redirected. Not redirected: `datetime.now()`, functions that a module has
-imported by name (`from time import monotonic`), and the order of sets of texts (PYTHONHASHSEED).
+imported by name (`from time import monotonic`), and the order of an application's sets of texts.
 """
 
 from __future__ import annotations

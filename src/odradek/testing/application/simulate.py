@@ -140,13 +140,13 @@ def _report(simulation: Simulation, name: str, passed: int) -> str:
     ]
     if _hashes_at_random():
         lines.append(
-            "(PYTHONHASHSEED is not set: where the order of a set of texts matters, set it for both runs.)"
+            "(If it passes then: the order of a set of texts matters. Set PYTHONHASHSEED for all runs.)"
         )
     return "\n".join(lines)
 
 
 def _command(seed: int, name: str) -> str:
-    hash_seed = "" if _hashes_at_random() else f"PYTHONHASHSEED={os.environ['PYTHONHASHSEED']} "
+    hash_seed = f"PYTHONHASHSEED={0 if _hashes_at_random() else os.environ['PYTHONHASHSEED']} "
     test, _, _ = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")
     if not test:
         return f"{hash_seed}{SEED_VARIABLE}={seed} {shlex.join([sys.executable, *sys.argv])}"

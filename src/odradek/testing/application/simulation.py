@@ -12,6 +12,7 @@ import gc
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from odradek.base.errors import OdradekError
@@ -20,7 +21,7 @@ from odradek.testing.application.history import History
 from odradek.testing.application.machine import Machine
 from odradek.testing.application.network import HostNetwork
 from odradek.testing.application.process import Process
-from odradek.testing.application.stacks import waiting_tasks
+from odradek.testing.application.stacks import waiting_at, waiting_tasks
 from odradek.testing.application.traffic import Traffic
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.sim.world import World
@@ -70,6 +71,8 @@ class Simulation:
         self._within = within
         self._settings = _kafka_settings(brokers, settings or {})
         self._brokers = brokers
+        # The test's coroutine; before a run there is none.
+        self._test: Coroutine[Any, Any, Any]
         # The number of turns taken when time passed last, and that time.
         self._turns_before = 0
         self._passed_ms = 0
@@ -93,7 +96,8 @@ class Simulation:
             for broker_id in range(1, self._brokers + 1):
                 self.world.node(broker_id, **self._settings)
             self.history.look()
-            process = self.spawn(test(Cluster(self)), "test")
+            self._test = test(Cluster(self))
+            process = self.spawn(self._test, "test")
             try:
                 end_ms = self.world.clock.monotonic_ms() + round(self._within * 1000)
                 while process.is_alive:
@@ -110,10 +114,14 @@ class Simulation:
     def _go_on(self, end_ms: int) -> None:
         """Run a step or, when there is none now, let time pass. Raises OutOfTime, Deadlock."""
         if self.world.clock.monotonic_ms() > end_ms:
-            raise OutOfTime(self._waiting(f"not at its end after {self._within:g} s of virtual time"))
+            raise OutOfTime(
+                self._waiting(f"not at its end after {self._within:g} s of virtual time")
+            ).with_traceback(self._place())
         if not self._step():
             if not self._can_wake():
-                raise Deadlock(self._waiting("nothing can wake the application any more"))
+                raise Deadlock(self._waiting("nothing can wake the application any more")).with_traceback(
+                    self._place()
+                )
             self._wait(end_ms)
 
     def _step(self) -> bool:
@@ -144,6 +152,10 @@ class Simulation:
         living = [process for process in self.processes if process.is_alive]
         lines = [line for process in living for line in waiting_tasks(process.name, process.loop.tasks())]
         return "\n".join([f"{what}; these tasks wait:", *lines])
+
+    def _place(self) -> TracebackType | None:
+        """The line of the test at which it waits, as the innermost entry of a traceback."""
+        return waiting_at(getattr(self._test, "cr_frame", None))
 
     def _raise_unheard(self) -> None:
         """Raise what ended a process that nobody has awaited."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from types import CodeType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, Final
 
 FRAMES_MAX: Final = 6
@@ -14,6 +14,11 @@ FRAMES_MAX: Final = 6
 def waiting_tasks(process: str, tasks: Iterable[asyncio.Task[Any]]) -> list[str]:
     """Returns a line for each task: its name, and where it waits."""
     return [f"  {process}: {task.get_name()} waits in {_place(task)}" for task in tasks]
+
+
+def waiting_at(frame: FrameType | None) -> TracebackType | None:
+    """Returns a traceback that ends at the line at which a coroutine waits; None of one that has ended."""
+    return None if frame is None else TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
 
 
 def _place(task: asyncio.Task[Any]) -> str:
