@@ -272,6 +272,27 @@ def test_the_environment_asks_for_a_page(
         assert "Its history is in" in failed.value.__notes__[0]
 
 
+def test_a_page_that_cannot_be_written_hides_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @simulate(brokers=1, seeds=1)
+    async def test_fails(cluster: Cluster) -> None:
+        raise AssertionError("the test's own")
+
+    @simulate(brokers=1, seeds=1)
+    async def test_passes(cluster: Cluster) -> None:
+        pass
+
+    page = tmp_path / "missing" / "history.html"
+    monkeypatch.setenv("ODRADEK_TRACE", str(page))
+    words = f"ODRADEK_TRACE: cannot write {page}: No such file or directory"
+    with pytest.raises(AssertionError, match="the test's own") as failed:
+        test_fails()
+    assert failed.value.__notes__[0].endswith(f"\n{words}")
+    with pytest.raises(SettingError, match=words):
+        test_passes()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["strict", "auto"])
 def test_fixtures_parameters_and_methods_work_whatever_pytest_asyncio_does(run: Run, mode: str) -> None:

@@ -118,11 +118,20 @@ class _Traced:
         self._recorder = Recorder(simulation.world) if self._path else None
 
     def end(self, error: Exception | None) -> str:
-        """Write the page. Returns a line that says so, or nothing."""
+        """Write the page. Returns a line that says so, or nothing.
+
+        Raises SettingError if that fails after a run that passed; after another, the line says why.
+        """
         if not self._path or self._recorder is None:
             return ""
         outcome = "passed" if error is None else f"failed: {type(error).__name__}: {error}".splitlines()[0]
-        write_page(self._recorder, self._path, title=self._title, outcome=outcome)
+        try:
+            write_page(self._recorder, self._path, title=self._title, outcome=outcome)
+        except OSError as refused:
+            why = f"{TRACE_VARIABLE}: cannot write {self._path}: {refused.strerror}"
+            if error is None:
+                raise SettingError(why) from None
+            return f"\n{why}"
         return f"\nIts history is in {self._path}"
 
 
