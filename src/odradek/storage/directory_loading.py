@@ -154,6 +154,7 @@ class DirectoryLoader:
     def _note_copy(self, directory: LogDirectory) -> None:
         """R15: a clean-stop mark of a run before the last one shows that the directory is an old copy.
 
+        The mark of a run after the last one that the store knows shows that the store is one.
         It is not a copy if the last run did not have the directory, and so wrote nothing to it.
         """
         expected = self._expected
@@ -162,7 +163,9 @@ class DirectoryLoader:
         epoch, last_epoch = directory.clean_epoch, expected.broker_epoch
         if epoch in (None, NO_BROKER_EPOCH, last_epoch) or last_epoch == NO_BROKER_EPOCH:
             return
-        if directory.directory_id not in expected.missing_directory_ids:
+        if epoch > last_epoch:
+            self.report.later_directories[directory.path] = epoch
+        elif directory.directory_id not in expected.missing_directory_ids:
             self.report.copied_directories[directory.path] = epoch
 
     def _note_missing(self, expected: ExpectedLogs) -> None:
@@ -178,6 +181,7 @@ class DirectoryLoader:
             self.report.missing_logs, self.report.missing_directories = missing, gone
             self.report.new_directories = [one.path for one in self._directories if one.is_new]
             return
-        unmade = set() if self.report.damages else set(expected.new) - set(self.reached)
+        is_whole = not (self.report.damages or self.report.copied_directories)
+        unmade = set(expected.new) - set(self.reached) if is_whole else set()
         self.report.unmade_logs = [partition for partition in missing if partition in unmade]
         self.report.vanished_logs = [partition for partition in missing if partition not in unmade]

@@ -12,6 +12,7 @@ class FindingKind(Enum):
     UNCLEAN_STOP = "the last stop was not clean"
     DIRECTORY_OFFLINE = "a log directory cannot be used"
     DIRECTORY_COPIED = "a log directory is an old copy"
+    METADATA_COPIED = "the metadata store is older than a log directory"
     LOGS_MISSING = "logs lie in a directory that is missing"
     LOGS_VANISHED = "logs are missing although no directory is"
     CREATION_INTERRUPTED = "logs were not made before the stop"

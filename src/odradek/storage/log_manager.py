@@ -17,7 +17,7 @@ from odradek.base.chance import Chance
 from odradek.base.clock import Clock
 from odradek.base.errors import StorageFailure
 from odradek.base.execution import Steps, exhaust, stepwise
-from odradek.base.ids import NO_TOPIC_ID, Offset, TopicPartition
+from odradek.base.ids import NO_TOPIC_ID, Offset, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.storage import file_names
 from odradek.storage.clean_stop import close_logs, leave_marks, write_checkpoints
@@ -96,9 +96,10 @@ class LogManager:
     def stopped_cleanly(self) -> bool:
         """Whether the last stop was clean in every online directory (R15).
 
-        False if a directory has the mark of an earlier run: it is an old copy.
+        False if a directory has the mark of an earlier run, or of one that the metadata store does not know:
+        one of the two is an old copy.
         """
-        return not self.report.copied_directories and all(
+        return not (self.report.copied_directories or self.report.later_directories) and all(
             directory.stopped_cleanly for directory in self.directories if directory.failure is None
         )
 
@@ -106,6 +107,10 @@ class LogManager:
     def directory_ids(self) -> tuple[UUID, ...]:
         """The ids of this broker's log directories, except those that cannot be read."""
         return tuple(one.directory_id for one in self.directories if one.directory_id != NO_TOPIC_ID)
+
+    def producer_ids(self) -> set[ProducerId]:
+        """The ids of all producers that the logs know; O(producers)."""
+        return {entry.producer_id for log in self._hosted.all() for entry in log.producers.entries()}
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """The log of a partition hosted here, in a directory that is online."""

@@ -27,6 +27,8 @@ class OpeningReport:
     """Every log that was verified, repaired or cut."""
     copied_directories: dict[str, int] = field(default_factory=dict)
     """The directories with the clean-stop mark of a run before the last, and its broker epoch."""
+    later_directories: dict[str, int] = field(default_factory=dict)
+    """The directories with the mark of a run that the metadata store does not know yet, and its epoch."""
     new_directories: list[str] = field(default_factory=list)
     """The directories that had no id yet."""
     strays: dict[str, list[TopicPartition]] = field(default_factory=dict)
@@ -73,6 +75,15 @@ class OpeningReport:
                 " last one: it looks like an old copy, and records written since are missing in it",
             )
             for path, epoch in self.copied_directories.items()
+        ]
+        found += [
+            Finding(
+                Kind.METADATA_COPIED,
+                f"{path} was stopped cleanly in a later run of this broker (epoch {epoch}) than the metadata"
+                " store knows: the store looks like an old copy, and what was created, deleted or altered"
+                " since is missing in it",
+            )
+            for path, epoch in self.later_directories.items()
         ]
         if self.missing_logs:
             sentence = (

@@ -1,5 +1,6 @@
 """What a node makes of its log directories, life after life (R15)."""
 
+import json
 from typing import TypeVar
 
 import pytest
@@ -225,8 +226,57 @@ def test_an_old_copy_of_a_directory_does_not_pass_for_a_clean_stop(node: SimNode
     file.write_at(mark, 0)
     third = second.started_again()
     assert not third.logs.stopped_cleanly
+    assert len(said(third, "orders-0")) == 0
     assert len(said(third, "it looks like an old copy")) == 1
     assert file_names.CLEAN_SHUTDOWN not in [name for name, _ in third.disk.list_directory("/data")]
+
+
+def test_a_metadata_store_that_is_an_old_copy_is_reported(node: SimNode, batch: BatchOf) -> None:
+    """R15: the clean mark names a run that the store does not know; the logs lack nothing."""
+    make_topic(node, partitions=1)
+    assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
+    node.stop()
+    mark = json.loads(node.disk.read("/data/.kafka_cleanshutdown"))
+    mark["brokerEpoch"] += 50
+    put(node, "/data/.kafka_cleanshutdown", json.dumps(mark).encode())
+    again = node.started_again()
+    assert said(again, "looks like an old copy") == [
+        f"/data was stopped cleanly in a later run of this broker (epoch {mark['brokerEpoch']}) than the"
+        " metadata store knows: the store looks like an old copy, and what was created, deleted or altered"
+        " since is missing in it"
+    ]
+    assert not again.logs.stopped_cleanly
+    assert produce(again, PARTITIONS[0], batch(b"x")) == (OK, 1)
+
+
+def put(node: SimNode, path: str, data: bytes) -> None:
+    """Write a whole file."""
+    file = node.disk.file(path, create=True)
+    file.truncate(0)
+    file.write_at(data, 0)
+
+
+def test_a_log_that_an_old_copy_lacks_was_not_interrupted(node: SimNode, batch: BatchOf) -> None:
+    """R15: its topic was made after the copy."""
+    make_topic(node, partitions=1)
+    assert produce(node, PARTITIONS[0], batch(b"x")) == (OK, 0)
+    node.stop()
+    copied = [f"/data/{name}" for name, size_bytes in node.disk.list_directory("/data") if size_bytes > 0]
+    copy = {path: node.disk.read(path) for path in copied}
+    second = node.started_again()
+    make_topic(second, "new", partitions=1)
+    assert produce(second, TopicPartition("new", 0), batch(b"x")) == (OK, 0)
+    second.stop()
+    second.disk.remove("/data/new-0")
+    for path, data in copy.items():
+        put(second, path, data)
+    third = second.started_again()
+    assert len(said(third, "it looks like an old copy")) == 1
+    assert said(third, "new-0") == [
+        "the metadata store has new-0 and no log directory has a log of it: it is made anew, and no offset"
+        " that a checkpoint names is given out again"
+    ]
+    assert produce(third, PARTITIONS[0], batch(b"x")) == (OK, 1)
 
 
 T = TypeVar("T")

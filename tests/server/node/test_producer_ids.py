@@ -52,6 +52,20 @@ def test_the_first_producers_wait_for_the_first_block() -> None:
     assert taken == [0, 1]
 
 
+def test_a_block_with_an_id_of_a_log_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    controller = Controller()
+    ids = ProducerIds(0, cast(ControllerHost, controller), [17, 1999, 2**63 - 1])
+    taken: Taken = []
+    take(ids, taken)
+    take(ids, taken)
+    controller.give(1000)
+    controller.give(1000)
+    assert taken == []
+    assert "the producer ids 1000 to 1999 are left out" in caplog.text
+    controller.give(1000)
+    assert taken == [2000, 2001]
+
+
 def test_the_next_block_is_asked_for_before_this_one_is_used_up() -> None:
     controller, ids, taken = supply()
     for number in range(2_500):

@@ -146,7 +146,7 @@ class BrokerCore:
         host = ControllerHost(controller, self.broker_id, self.store_session, surroundings, self.slices)
         self.controller = host
         """Decides about topics, settings and leaders."""
-        self.producer_ids = ProducerIds(self.broker_id, self.controller)
+        self.producer_ids = ProducerIds(self.broker_id, self.controller, self.logs.producer_ids())
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
         self.groups = GroupHost(surroundings, making, replicas, lambda: layers.in_force, self.slices)
         self.transactions = TransactionHost(

@@ -121,7 +121,9 @@ class Node:
             log_dir_ids=logs.directory_ids,
             clean_stop=logs.stopped_cleanly,
             missing_dir_ids=logs.report.missing_directories,
-            boot_id="" if logs.report.copied_directories else self._surroundings.boot_id,
+            boot_id=""
+            if logs.report.copied_directories or logs.report.later_directories
+            else self._surroundings.boot_id,
         )
         core.controller.start(registration, core.commanded, joined)
 

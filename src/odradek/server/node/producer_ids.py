@@ -2,16 +2,25 @@
 
 Invariant: an id is given once. Blocks come from the controller; the next block is requested when the current
 one is nearly used up, so that producers wait only for the first block.
+
+A metadata store that was restored from an old copy gives out blocks again. A second producer with the id of
+another would be refused, or its records would be taken for repeated ones. So a block is left out if this
+broker's logs have one of its ids.
 """
 
+import logging
 from collections import deque
+from collections.abc import Iterable
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later
 from odradek.base.ids import BrokerId, ProducerId
+from odradek.metadata.controller.producer_ids import PRODUCER_ID_BLOCK_SIZE
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
 from odradek.server.node.controller_host import ControllerHost
+
+_log = logging.getLogger(__name__)
 
 ASK_AGAIN_FRACTION: Final = 0.1
 WAITING_MAX: Final = 10_000
@@ -20,7 +29,12 @@ WAITING_MAX: Final = 10_000
 class ProducerIds:
     """This broker's supply of producer ids."""
 
-    def __init__(self, broker_id: BrokerId, controller: ControllerHost) -> None:
+    def __init__(
+        self, broker_id: BrokerId, controller: ControllerHost, in_logs: Iterable[ProducerId] = ()
+    ) -> None:
+        """`in_logs` are the ids that producers in this broker's logs have at its start."""
+        self._taken = frozenset(producer_id // PRODUCER_ID_BLOCK_SIZE for producer_id in in_logs)
+        """The blocks of these ids, by number."""
         self._broker_id = broker_id
         self._controller = controller
         # The ids in [next, end) may still be given out; empty before the first block.
@@ -65,8 +79,23 @@ class ProducerIds:
             self._low = int(block.count * ASK_AGAIN_FRACTION)
         return self._next < self._end
 
+    def _is_taken(self, block: ProducerIdBlock) -> bool:
+        first, last = block.first, block.first + block.count - 1
+        numbers = range(first // PRODUCER_ID_BLOCK_SIZE, last // PRODUCER_ID_BLOCK_SIZE + 1)
+        return not self._taken.isdisjoint(numbers)
+
     def _on_answer(self, answer: Answer) -> None:
         self._asked = False
+        if isinstance(answer, ProducerIdBlock) and self._is_taken(answer):
+            last = answer.first + answer.count - 1
+            _log.warning(
+                "the producer ids %d to %d are left out, because a log has one of them: the metadata store"
+                " looks like an old copy",
+                answer.first,
+                last,
+            )
+            self._ask_if_low()
+            return
         if isinstance(answer, ProducerIdBlock):
             self._spare = answer
             while self._waiting and (taken := self._next_id()) is not None:

@@ -76,7 +76,7 @@ def sentence(election: ElectedUncleanly) -> str:
     if not election.log_ends:
         return (
             f"{led}, the last known leader: no replica is left that surely has all acknowledged records, and "
-            "this one may have lost some in a power cut"
+            "this one may lack some (by a power cut, or since it is an old copy)"
         )
     chosen = election.log_ends[after.leader]
     others = ", ".join(
