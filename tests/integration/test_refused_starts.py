@@ -190,3 +190,35 @@ def test_a_first_start_is_not_called_unclean(new_process: NewProcess) -> None:
     broker.start()
     assert broker.stop() == 0
     assert "not stopped cleanly" not in broker.log_path.read_text()
+
+
+def test_log_directories_in_another_order(serve: Serve, used_dir: Path, tmp_path: Path) -> None:
+    """The first of them holds the metadata file."""
+    other = tmp_path / "other"
+    shutil.copytree(used_dir, other)
+    (other / "metadata.db").unlink()
+    (used_dir / "meta.properties").unlink()
+    before = picture(other)
+    found = serve("--port", "0", "--set", f"log.dirs={other},{used_dir}")
+    assert found.returncode == 2
+    assert f"whose metadata file {other}/metadata.db does not exist" in found.stderr
+    assert (
+        f"(there is one in {used_dir}: name that directory first, or set odradek.metadata.file)"
+        in found.stderr
+    )
+    assert picture(other) == before
+
+
+def test_a_log_directory_under_two_names(serve: Serve, used_dir: Path, tmp_path: Path) -> None:
+    link, new, new_link = tmp_path / "link", tmp_path / "new", tmp_path / "new link"
+    link.symlink_to(used_dir)
+    new.mkdir()
+    new_link.symlink_to(new)
+    before = picture(used_dir)
+    found = serve("--port", "0", "--set", f"log.dirs={used_dir},{link}")
+    assert found.returncode == 2
+    assert f"{used_dir} and {link} have the same directory.id" in found.stderr
+    assert "name only one of them in log.dirs" in found.stderr
+    assert picture(used_dir) == before
+    found = serve("--port", "0", "--set", f"log.dirs={new},{new_link}")
+    assert_refused(found, f"{new_link} is in use by another broker, or is the same directory as {new}")

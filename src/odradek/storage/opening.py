@@ -71,10 +71,11 @@ def open_log(
 def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_id: BrokerId) -> str | None:
     """Returns the cluster id in the directories' `meta.properties`, or None; changes nothing.
 
-    Raises DataDirectoryError if two of them disagree, if one belongs to another broker, or if one has logs
-    but no `meta.properties`. Directories that cannot be read are left out.
+    Raises DataDirectoryError if two of them disagree or are one, if one belongs to another broker, or if one
+    has logs but no `meta.properties`. Directories that cannot be read are left out.
     """
     found: dict[str, str] = {}
+    owners: dict[UUID, str] = {}
     for path in directories:
         try:
             properties = read_meta_properties(file_system, path)
@@ -82,6 +83,8 @@ def stored_cluster_id(file_system: FileSystem, directories: Sequence[str], node_
                 _refuse_logs_of_nobody(file_system, path)
         except OSError:
             continue
+        if properties is not None and properties.directory_id is not None:
+            _refuse_twin(owners.setdefault(properties.directory_id, path), path, properties.directory_id)
         if properties is None or properties.cluster_id is None:
             continue
         found[path] = properties.cluster_id
@@ -150,6 +153,15 @@ def _look_at(directory: LogDirectory, cluster_id: str, node_id: BrokerId) -> Met
     return found
 
 
+def _refuse_twin(one: str, other: str, directory_id: UUID) -> None:
+    """Raises DataDirectoryError if two paths lead to one directory, or to a directory and its copy."""
+    if one.rstrip("/") != other.rstrip("/"):
+        raise DataDirectoryError(
+            f"{one} and {other} have the same directory.id {directory_id}: they are one directory, or one is"
+            " a copy of the other; name only one of them in log.dirs"
+        )
+
+
 def _lock_all(directories: Sequence[LogDirectory]) -> None:
     """Lock those that exist, then make and lock the others; all or none."""
     file_system = directories[0].file_system
@@ -165,9 +177,11 @@ def _lock_all(directories: Sequence[LogDirectory]) -> None:
             directory.fail(error)
             continue
         if directory.lock is None:
+            ours = [locked.path for locked in directories if locked.lock is not None]
             for locked in directories:
                 locked.release_lock()
-            raise DataDirectoryError(f"{directory.path} is in use by another broker")
+            or_ours = f", or is the same directory as {' or '.join(ours)}" if ours else ""
+            raise DataDirectoryError(f"{directory.path} is in use by another broker{or_ours}")
 
 
 def _take_over(

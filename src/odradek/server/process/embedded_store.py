@@ -51,7 +51,7 @@ def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
     if not file.exists():
         raise DataDirectoryError(
             f"{directories} belongs to cluster {stored}, whose metadata file {file} does not exist"
-            f" (to take over a directory of Apache Kafka: odradek import {' '.join(settings.log_dirs)})"
+            f" ({_remedy(settings)})"
         )
     named = peek_cluster_id(file)
     if named is not None and named != stored:
@@ -59,3 +59,11 @@ def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
             f"{directories} belongs to cluster {stored}, the metadata file {file} to cluster {named}"
         )
     return stored
+
+
+def _remedy(settings: BrokerSettings) -> str:
+    """Where the missing metadata file may be: the first of `log.dirs` has it, unless their order changed."""
+    for path in settings.log_dirs:
+        if (Path(path) / METADATA_FILE).exists():
+            return f"there is one in {path}: name that directory first, or set odradek.metadata.file"
+    return f"to take over a directory of Apache Kafka: odradek import {' '.join(settings.log_dirs)}"
