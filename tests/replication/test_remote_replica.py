@@ -38,7 +38,8 @@ def test_a_new_epoch_forgets_where_a_follower_was() -> None:
     """R5b: LEO unknown; last caught up = now for members of the ISR, never for others."""
     replica = RemoteReplica(2)
     fetch(replica, 100, 100, 10)
-    replica.high_watermark_sent = 9
+    replica.note_answer(9)
+    assert replica.high_watermark_sent == 9
     replica.start_epoch(50, in_sync=True)
     assert replica == RemoteReplica(2, UNKNOWN_POSITION, noted_caught_up_ms=50)
     replica.start_epoch(60, in_sync=False)

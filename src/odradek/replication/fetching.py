@@ -207,7 +207,7 @@ class Fetching:
         leadership = None if partition is None else partition.leadership
         remote = None if leadership is None else leadership.remotes.get(params.replica_id)
         if remote is not None and outcome.error_code is ErrorCode.NONE:
-            remote.high_watermark_sent = outcome.high_watermark
+            remote.note_answer(outcome.high_watermark)
 
     def _meter_reads(self, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]) -> None:
         for fetch, outcome in zip(fetches, outcomes, strict=True):

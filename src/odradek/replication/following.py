@@ -121,7 +121,7 @@ class Following:
         self._change(topic_partition, lambda log: log.truncate_to(offset))
         cut_off = before.taken()
         if cut_off is not None:
-            partition.cut_off = cut_off
+            partition.note_cut_off(cut_off)
             self._on_cut_off(cut_off)
 
     def start_anew(self, topic_partition: TopicPartition, offset: Offset) -> None:

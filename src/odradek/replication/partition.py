@@ -57,7 +57,7 @@ class Partition:
         self.unclean_epoch: LeaderEpoch = NO_EPOCH
         """See `PartitionImage.unclean_epoch`."""
         self.cut_off: CutRecords | None = None
-        """What this replica lost by an unclean election, since the start; None for nothing."""
+        """What this replica lost by the last unclean election, since the start; None for nothing."""
         self.leadership: Leadership | None = None
         """The leader's state; None exactly while this broker does not lead."""
         self._lag_time_max_ms = lag_time_max_ms
@@ -196,6 +196,11 @@ class Partition:
             log.position_of(reachable)
         )
         return log.advance_log_start(log_start_offset) or moved
+
+    def note_cut_off(self, cut_off: CutRecords) -> None:
+        """R15e: called when a truncation has taken records for an unclean election."""
+        assert self.leadership is None, f"{self.topic_partition} is led here"
+        self.cut_off = cut_off
 
     # --- in either role
 

@@ -108,3 +108,7 @@ class RemoteReplica:
         self.log_start_offset = log_start_offset
         self.noted_fetch_ms = now_ms
         self.leader_end_at_last_fetch = leader_end
+
+    def note_answer(self, high_watermark: Offset) -> None:
+        """F6, case H: called when a fetch without error is answered with this HW."""
+        self.high_watermark_sent = high_watermark
