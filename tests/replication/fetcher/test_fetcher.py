@@ -229,6 +229,22 @@ def test_an_answer_to_an_earlier_epoch_is_dropped_and_told_again(pair: Brokers) 
     assert (pair[2].log().end_offset, pair[2].log().high_watermark.offset) == (1, 1)
 
 
+def test_an_answer_from_an_earlier_offset_is_dropped_and_counted(pair: Brokers) -> None:
+    """X2: between the request and the answer the partition was truncated, and is fetched from elsewhere."""
+    fetcher = pair[2].fetcher
+    next_fetch(fetcher)
+    answered(fetcher, PartitionAnswer(P, ErrorCode.NONE, 0, 0, records(0, 1)))
+    next_fetch(fetcher)
+    pair[2].log().truncate_to(1)
+    pair[2].log().settle(pair[2].log().truncations)
+    followed = fetcher.partitions.get(P)
+    assert followed is not None
+    fetcher.partitions.want(followed, pair[2].log())
+    answered(fetcher, PartitionAnswer(P, ErrorCode.NONE, 0, 0, records(2)))
+    assert (pair[2].log().end_offset, followed.state) == (1, State.FETCHING)
+    assert fetcher.stale_answers == 1
+
+
 def test_an_answer_for_what_is_followed_no_more_is_dropped(pair: Brokers) -> None:
     """X5, R5d."""
     fetcher = pair[2].fetcher

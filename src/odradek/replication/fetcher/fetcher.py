@@ -34,7 +34,14 @@ from odradek.replication.fetcher.asks import (
     PartitionAsk,
 )
 from odradek.replication.fetcher.fetcher_ports import FollowedLog, FollowerLogs, Note, NoteKind, Notes
-from odradek.replication.fetcher.followed_partition import Event, FollowedPartition, State
+from odradek.replication.fetcher.followed_partition import (
+    AGREED,
+    DISAGREED,
+    NO_LOG,
+    Event,
+    FollowedPartition,
+    State,
+)
 from odradek.replication.fetcher.leader_session import SESSION_ERRORS
 from odradek.replication.fetcher.partition_queues import PartitionQueues
 from odradek.replication.fetcher.portions import Portion, portions_of
@@ -173,7 +180,7 @@ class Fetcher:
         for followed in self.partitions.first_in(state, NAMED_MAX):
             log = self._logs.log(followed.topic_partition)
             if log is None:
-                self._delay(followed, _NO_LOG)
+                self._delay(followed, NO_LOG)
             else:
                 yield followed, log
 
@@ -233,7 +240,7 @@ class Fetcher:
             for part in answer.partitions:
                 asked = session.asked(part.topic_partition)
                 followed = self._current(asked, State.FETCHING)
-                if followed is None or asked is None or asked.fetch_offset != followed.fetch_offset:
+                if followed is None or asked is None:
                     session.tell_anew(part.topic_partition)
                 elif part.error_code is not ErrorCode.NONE:
                     self._on_error(followed, part.error_code)
@@ -256,6 +263,7 @@ class Fetcher:
             or asked is None
             or followed.leader_epoch != asked.leader_epoch
             or followed.state is not state
+            or (isinstance(asked, PartitionAsk) and followed.fetch_offset != asked.fetch_offset)
         ):
             self.stale_answers += 1
             return None
@@ -273,7 +281,7 @@ class Fetcher:
         """X4: cut where the leader's log ends `epoch`, or an older epoch that it knows."""
         log = self._logs.log(followed.topic_partition)
         if log is None:
-            self._delay(followed, _NO_LOG)
+            self._delay(followed, NO_LOG)
         else:
             cut = cut_for(log, epoch, end)
             if end.epoch < epoch:
@@ -296,9 +304,9 @@ class Fetcher:
                 words += f", below the high watermark {high_watermark_before}"
             self._note(NoteKind.TRUNCATED, followed, words)
         if is_agreed or log.latest_epoch == NO_EPOCH:
-            self._go_on(followed, log, _AGREED[followed.state])
+            self._go_on(followed, log, AGREED[followed.state])
         else:
-            self._move(followed, _DISAGREED[followed.state])
+            self._move(followed, DISAGREED[followed.state])
 
     def _go_on(self, followed: FollowedPartition, log: FollowedLog, event: Event) -> None:
         """Fetch from LEO on; X6: once the truncation is on disk."""
@@ -316,7 +324,7 @@ class Fetcher:
             return
         log = self._logs.log(topic_partition)
         if log is None:
-            self._delay(followed, _NO_LOG)
+            self._delay(followed, NO_LOG)
         elif log.is_settled:
             self._go_on(followed, log, Event.SETTLED)
 
@@ -326,7 +334,7 @@ class Fetcher:
         if answer.error_code is not ErrorCode.NONE:
             self._on_error(followed, answer.error_code)
         elif answer.offset < 0 or log is None:
-            self._delay(followed, _NO_LOG if log is None else "the leader does not tell its offsets")
+            self._delay(followed, NO_LOG if log is None else "the leader does not tell its offsets")
         elif not followed.asks_earliest:
             self._on_leader_end(followed, log, answer.offset)
         elif answer.offset > log.end_offset:
@@ -362,7 +370,7 @@ class Fetcher:
         key = followed.topic_partition
         log = self._logs.log(key)
         if log is None:
-            self._delay(followed, _NO_LOG)
+            self._delay(followed, NO_LOG)
             return
         if log.end_offset != followed.fetch_offset:
             self._fail(
@@ -486,14 +494,3 @@ class Fetcher:
     ) -> None:
         named = None if followed is None else followed.topic_partition
         self._notes(Note(kind, self.source, named, words, error))
-
-
-_NO_LOG: Final = "no log of it follows here"
-_AGREED: Final = {
-    State.TRUNCATING: Event.AGREED,
-    State.FETCHING: Event.CUT,
-    State.LOCATING: Event.LOCATED,
-}
-"""The event of a truncation after which the log is a prefix of the leader's, by the state before."""
-_DISAGREED: Final = {State.TRUNCATING: Event.ASK_AGAIN, State.FETCHING: Event.DIVERGED}
-"""The event of a truncation after which the epochs must be compared again."""

@@ -93,6 +93,18 @@ TRANSITIONS: Final[dict[tuple[State, Event], State]] = {
     (State.DELAYED, Event.FAILED_BY): State.FAILED,
 }
 
+AGREED: Final = {
+    State.TRUNCATING: Event.AGREED,
+    State.FETCHING: Event.CUT,
+    State.LOCATING: Event.LOCATED,
+}
+"""The event of a truncation after which the log is a prefix of the leader's, by the state before."""
+DISAGREED: Final = {State.TRUNCATING: Event.ASK_AGAIN, State.FETCHING: Event.DIVERGED}
+"""The event of a truncation after which the epochs must be compared again, by the state before."""
+
+NO_LOG: Final = "no log of it follows here"
+"""The reason for the delay of a partition for which `FollowerLogs.log` returns None."""
+
 
 @dataclass(slots=True, eq=False)
 class FollowedPartition:

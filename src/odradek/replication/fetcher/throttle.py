@@ -16,7 +16,7 @@ from typing import Final
 
 from odradek.base.ids import TopicPartition
 from odradek.replication.fetcher.fetcher_ports import FollowedLog, FollowerLogs
-from odradek.replication.fetcher.followed_partition import Event, FollowedPartition, State
+from odradek.replication.fetcher.followed_partition import NO_LOG, Event, FollowedPartition, State
 from odradek.replication.fetcher.partition_queues import PartitionQueues
 from odradek.replication.replication_ports import ReplicationQuota
 
@@ -93,7 +93,7 @@ class Throttle:
             return
         if log is None:  # its directory has failed, and it is about to be followed no more
             followed.delayed_until_ms = now_ms + LISTS_READ_MS
-            self._partitions.move(followed, Event.DELAYED_BY, now_ms, "no log of it follows here")
+            self._partitions.move(followed, Event.DELAYED_BY, now_ms, NO_LOG)
             return
         self._partitions.move(followed, Event.RELEASED, now_ms)
         self._partitions.want(followed, log)
