@@ -96,6 +96,7 @@ def test_what_kafka_does_not_have_is_added_to_a_partition_state(
     found = codec.decode_state(data)
     assert (found.elr, found.last_known_leader) == (state.elr, state.last_known_leader)
     assert found.unclean_epoch == state.unclean_epoch
+    assert codec.encode_state_document(found) == data
 
 
 def test_producer_id_blocks_are_strings_as_kafka_writes_them() -> None:

@@ -192,12 +192,27 @@ def decode_topic(data: bytes) -> TopicDocument:
 
 
 def encode_state(state: PartitionImage, controller_epoch: int) -> bytes:
-    """`/brokers/topics/T/partitions/P/state`, as written by the controller of that epoch.
+    """`/brokers/topics/T/partitions/P/state`, as written by the controller of that epoch."""
+    return encode_state_document(
+        StateDocument(
+            state.leader,
+            state.leader_epoch,
+            state.isr,
+            controller_epoch,
+            state.elr,
+            state.last_known_leader,
+            state.unclean_epoch,
+        )
+    )
+
+
+def encode_state_document(state: StateDocument) -> bytes:
+    """`/brokers/topics/T/partitions/P/state`.
 
     What only Odradek has (R15e) is left out while there is nothing to say.
     """
     document: dict[str, Any] = {
-        "controller_epoch": controller_epoch,
+        "controller_epoch": state.controller_epoch,
         "leader": state.leader,
         "version": 1,
         "leader_epoch": state.leader_epoch,
@@ -213,7 +228,7 @@ def encode_state(state: PartitionImage, controller_epoch: int) -> bytes:
 
 
 def decode_state(data: bytes) -> StateDocument:
-    """The inverse of `encode_state`. Raises MalformedNode."""
+    """The inverse of `encode_state_document`. Raises MalformedNode."""
     return _decode(
         data,
         lambda document: StateDocument(

@@ -18,7 +18,6 @@ from typing import Final, Protocol
 from odradek.base.execution import Defer
 from odradek.base.ids import TopicPartition
 from odradek.metadata import codec, paths
-from odradek.metadata.image import PartitionImage
 from odradek.metadata.store import (
     Create,
     Created,
@@ -78,15 +77,16 @@ class IsrWriter:
     def write(self, change: IsrChange) -> None:
         """Write one change; the outcome is reported to its owner later."""
         self._in_flight[id(change)] = change
-        state = PartitionImage(
-            change.new_isr,
-            change.new_isr,
-            change.leader_id,
-            change.leader_epoch,
-            elr=change.new_elr,
-            unclean_epoch=change.unclean_epoch,
+        data = codec.encode_state_document(
+            codec.StateDocument(
+                change.leader_id,
+                change.leader_epoch,
+                change.new_isr,
+                self._controller_epoch(),
+                change.new_elr,
+                unclean_epoch=change.unclean_epoch,
+            )
         )
-        data = codec.encode_state(state, self._controller_epoch())
         self._writes.submit(
             SetData(paths.partition_state(*change.topic_partition), data, change.state_version),
             lambda result: self._on_result(change, result),
