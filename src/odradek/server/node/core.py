@@ -84,18 +84,23 @@ class BrokerCore:
         """Logs which client altered which settings."""
         self.orphans = Orphans()
         """Batches with acks=0 whose clients have disconnected."""
+        slices = self.slices
+        self._run_steps: RunSteps = lambda steps: slices.run(steps, _not_done)
         effects = ReplicationEffects(len(logs.directories), surroundings.on_failure)
-        self._make_storage(surroundings, effects)
+        self._make_replicas(surroundings, effects)
+        self._make_controller(surroundings)
         self._make_coordinators(surroundings)
+        self._make_fetchers(surroundings)
+        self._make_received_orders()
         self.commanded = CommandedBroker(
             self.broker_id, image, self.received_orders, self.controller, self.topic_purgatory
         )
         """This broker as the controllers see it."""
         effects.connect(self.group_flush, self.isr_writer, (self.fetchers, self.groups, self.transactions))
 
-    def _make_storage(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
-        """Create the replica manager, and the parts that flush logs, write checkpoints and serve fetches."""
-        clock, timer, defer, run_steps = self.clock, self.timer, self.defer, _run_steps(self.slices)
+    def _make_replicas(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
+        """Make the replica manager, and the parts that flush logs, write checkpoints and serve fetches."""
+        clock, timer, defer, run_steps = self.clock, self.timer, self.defer, self._run_steps
         self.replicas = ReplicaManager(
             self.broker_id,
             self.settings,
@@ -119,7 +124,7 @@ class BrokerCore:
         self.checkpoints = Checkpoints(
             self.logs.checkpoints,
             surroundings.background,
-            _run_steps(self.slices),
+            run_steps,
             self.replicas.directory_failed,
         )
         self.fetch_sessions = FetchSessionCache(
@@ -133,20 +138,25 @@ class BrokerCore:
         self.topic_purgatory: Purgatory[str] = Purgatory("Topic", timer, defer=defer)
         """Creations and deletions that wait until this broker sees them done (G3)."""
 
-    def _make_coordinators(self, surroundings: Surroundings) -> None:
-        """Make the controller and the coordinators of groups and transactions."""
-        layers, replicas = self.layers, self.replicas
+    def _make_controller(self, surroundings: Surroundings) -> None:
+        """Make the session with the metadata store and its users."""
+        replicas = self.replicas
         self.store_session = StoreSession(surroundings.store, surroundings.timer)
         """The session with the metadata store; opened when the broker joins."""
         self.isr_writer = IsrWriter(
             self.store_session, replicas.isr_maintenance, lambda: replicas.controller_epoch, self.defer
         )
         """Writes and announces the new ISRs of partitions led here."""
-        controller = Controller(_controller_settings(layers), self.clock, self.chance)
-        host = ControllerHost(controller, self.broker_id, self.store_session, surroundings, self.slices)
-        self.controller = host
+        controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
+        self.controller = ControllerHost(
+            controller, self.broker_id, self.store_session, surroundings, self.slices
+        )
         """Decides about topics, settings and leaders."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller, self.logs.producer_ids())
+
+    def _make_coordinators(self, surroundings: Surroundings) -> None:
+        """Make the coordinators of groups and transactions."""
+        layers, replicas = self.layers, self.replicas
         making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
         self.groups = GroupHost(surroundings, making, replicas, lambda: layers.in_force, self.slices)
         self.transactions = TransactionHost(
@@ -159,27 +169,40 @@ class BrokerCore:
             slices=self.slices,
             log_of=self.logs.get,
         )
+        self.coordinating_topics: Mapping[int, InternalTopic] = {
+            GROUP_KEY_TYPE: self.groups.topic,
+            TRANSACTION_KEY_TYPE: self.transactions.topic,
+        }
+        """The internal topic of each coordinator, by FindCoordinator's key type."""
+
+    def _make_fetchers(self, surroundings: Surroundings) -> None:
+        """Make the fetchers, and the part that brings their truncations to disk."""
+        layers, controller = self.layers, self.controller
         settling = TruncationSettling(
             self.logs,
             self.group_flush,
             self.checkpoints,
-            _run_steps(self.slices),
+            self._run_steps,
             self.defer,
             lambda topic_partition: self.fetchers.on_settled(topic_partition),
         )
         self.fetchers = ReplicaFetchers(
             self.broker_id,
-            Following(replicas, self.logs, settling.want, self.defer, log_cut_records),
+            Following(self.replicas, self.logs, settling.want, self.defer, log_cut_records),
             surroundings.connect_fetchers,
             settings=lambda: layers.in_force,
-            broker_epoch=lambda: host.registered_epoch,
+            broker_epoch=lambda: controller.registered_epoch,
             timer=self.timer,
             slices=self.slices,
             defer=self.defer,
-            on_cut=_checkpoint_writer(self.checkpoints, self.slices),
+            on_cut=_checkpoint_writer(self.checkpoints, self._run_steps),
             quota=self.replication_quotas.follower,
         )
         """Fetches from the leaders of the partitions that this broker follows."""
+
+    def _make_received_orders(self) -> None:
+        """Make the part that obeys the controller's orders, after all parts that the orders change."""
+        layers, controller = self.layers, self.controller
         self.settings_in_force = SettingsInForce(
             self.broker_id, layers, self.image, self.logs, self.slices, self.clock
         )
@@ -187,22 +210,17 @@ class BrokerCore:
         self.received_orders = ReceivedOrders(
             self.broker_id,
             self.image,
-            replicas,
+            self.replicas,
             self.topic_purgatory,
             self.slices,
             self.defer,
-            lambda: host.registered_epoch,
+            lambda: controller.registered_epoch,
             settings=self.settings_in_force,
             groups=self.groups,
             transactions=self.transactions,
             fetchers=self.fetchers,
         )
         """The controller's orders to this broker; obeys them one after another."""
-        self.coordinating_topics: Mapping[int, InternalTopic] = {
-            GROUP_KEY_TYPE: self.groups.topic,
-            TRANSACTION_KEY_TYPE: self.transactions.topic,
-        }
-        """The internal topic of each coordinator, by FindCoordinator's key type."""
 
     def purgatories(self) -> tuple[Purgatory[Any], ...]:
         """Everything in which operations wait, for metrics and listings (D7)."""
@@ -259,21 +277,17 @@ class BrokerCore:
         self.commanded.obey(order, obeyed)
 
 
-def _run_steps(slices: Slices) -> RunSteps:
-    return lambda steps: slices.run(steps, _not_done)
-
-
-def _checkpoint_writer(checkpoints: Checkpoints, slices: Slices) -> Callable[[], None]:
+def _checkpoint_writer(checkpoints: Checkpoints, run_steps: RunSteps) -> Callable[[], None]:
     """X3: returns the callback for logs that were truncated: their start may have changed.
 
     Their recovery points are written before anything is appended (X6, `truncation_settling`).
     """
-    return lambda: slices.run(checkpoints.write_log_start_offsets(), _not_done)
+    return lambda: run_steps(checkpoints.write_log_start_offsets())
 
 
 def _not_done(error: Exception) -> None:
     """A bug of ours."""
-    _log.error("what waited for records was not done", exc_info=error)
+    _log.error("work in slices was not finished", exc_info=error)
 
 
 def _controller_settings(layers: SettingLayers) -> ControllerSettings:
