@@ -359,7 +359,7 @@ class MemorySession:
                 self.lose_answer(lambda operation: True, executed=index < executed)
         elif self._holder is not None and self._store.table.has_session(self.session_id):
             self._store.engine.forget_watches(self.session_id)
-            self._tell(self._holder, Reconnected())
+            self._report(self._holder, Reconnected())
 
     def expire(self) -> None:
         """End as an expired session does."""
@@ -404,7 +404,7 @@ class MemorySession:
         holder, event = self._events.popleft()
         holder.on_event(event)
 
-    def _tell(self, holder: "_Holder", event: StoreEvent) -> None:
+    def _report(self, holder: "_Holder", event: StoreEvent) -> None:
         """Send an event on its way to a holder."""
         if not holder.has_closed:
             self._events.append((holder, event))
@@ -418,10 +418,10 @@ class MemorySession:
         try:
             self.session_id = self._store.engine.open_session()
         except TableFailed:
-            self._tell(holder, SessionEnded())
+            self._report(holder, SessionEnded())
             return
-        self._store.opened(self.session_id, lambda event: self._tell(holder, event))
-        self._tell(holder, SessionOpened(self.session_id))
+        self._store.opened(self.session_id, lambda event: self._report(holder, event))
+        self._report(holder, SessionOpened(self.session_id))
 
     def _execute(self, holder: "_Holder", call_id: int, session_id: int, operation: Operation) -> None:
         loss = self._take_loss(operation)
@@ -429,11 +429,11 @@ class MemorySession:
             applied = self._store.engine.apply(session_id, operation)
             self._store.tell(applied.events)
         if loss is None:
-            self._tell(holder, StoreReplied(call_id, applied.result))
+            self._report(holder, StoreReplied(call_id, applied.result))
         else:
             self._store.engine.forget_watches(session_id)
-            self._tell(holder, StoreReplied(call_id, _connection_loss(operation)))
-            self._tell(holder, Reconnected())
+            self._report(holder, StoreReplied(call_id, _connection_loss(operation)))
+            self._report(holder, Reconnected())
 
     def _take_loss(self, operation: Operation) -> bool | None:
         """Whether this operation, whose answer gets lost, is still executed; None for any other."""

@@ -68,7 +68,7 @@ class Partition:
         """R5b: lead, under a new epoch that begins at LEO."""
         assert state.leader_epoch > self.leader_epoch, f"{self.topic_partition}: an epoch begins once"
         epoch_start_offset = self.log.begin_epoch(state.leader_epoch)
-        self._take(state)
+        self._apply_state(state)
         self.leadership = Leadership(
             self.topic_partition,
             self.broker_id,
@@ -83,10 +83,10 @@ class Partition:
     def make_follower(self, state: PartitionImage) -> None:
         """R5c: follow, or wait for a leader; the fetcher starts the truncation."""
         assert state.leader_epoch > self.leader_epoch, f"{self.topic_partition}: an epoch begins once"
-        self._take(state)
+        self._apply_state(state)
         self.leadership = None
 
-    def _take(self, state: PartitionImage) -> None:
+    def _apply_state(self, state: PartitionImage) -> None:
         self.leader_id = state.leader
         self.leader_epoch = state.leader_epoch
         self.replicas = state.replicas

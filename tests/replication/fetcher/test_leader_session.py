@@ -79,7 +79,7 @@ def test_what_has_left_is_forgotten_before_it_is_asked_for_again() -> None:
 
 def test_what_was_told_and_dropped_is_told_anew() -> None:
     session = opened(a, b)
-    session.tell_anew(b)
+    session.request_anew(b)
     assert [one.topic_partition for one in session.request().forgotten] == [b]
     session.on_answer(7)
     assert named(session.request()) == [b]
@@ -204,7 +204,7 @@ class BothSides(RuleBasedStateMachine):
         for fetch, outcome in answer.partitions:
             key = fetch.topic_partition
             if key in dropped:
-                self.session.tell_anew(key)
+                self.session.request_anew(key)
                 self.changed.add(key)
             elif key in self.wanted:
                 self.known[key] = outcome.high_watermark

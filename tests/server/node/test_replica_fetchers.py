@@ -311,7 +311,9 @@ def test_the_number_of_fetchers_may_change_while_they_run() -> None:
     cluster = Cluster(partitions=6)
     for wanted in (3, 1):
         for node in cluster.alive:
-            node.core.settings_in_force.take(BrokerConfigChanged(None, {"num.replica.fetchers": str(wanted)}))
+            node.core.settings_in_force.apply(
+                BrokerConfigChanged(None, {"num.replica.fetchers": str(wanted)})
+            )
         cluster.world.advance(3_000)
         for broker_id in (2, 3):
             fetchers = list(cluster.fetchers(broker_id).manager.fetchers())

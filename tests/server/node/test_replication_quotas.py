@@ -36,13 +36,13 @@ class Settings:
         if replicas is not None:
             self._of_topic[f"{side}.replication.throttled.replicas"] = replicas
         for node in self._cluster.alive:
-            node.core.settings_in_force.take(TopicConfigChanged("orders", dict(self._of_topic)))
+            node.core.settings_in_force.apply(TopicConfigChanged("orders", dict(self._of_topic)))
 
     def limit(self, side: str, broker_id: BrokerId, rate: int | None) -> None:
         """{side}.replication.throttled.rate of one broker."""
         overrides = {} if rate is None else {f"{side}.replication.throttled.rate": str(rate)}
         for node in self._cluster.alive:
-            node.core.settings_in_force.take(BrokerConfigChanged(broker_id, overrides))
+            node.core.settings_in_force.apply(BrokerConfigChanged(broker_id, overrides))
 
 
 def fall_behind(cluster: Cluster, batches: int = 20) -> int:

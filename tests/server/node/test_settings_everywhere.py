@@ -257,7 +257,7 @@ def test_a_stored_value_that_no_setting_takes_holds_up_nothing(caplog: pytest.Lo
     node = world.node()
     create(world, "flights", 0, retention_ms="5000")
     world.settle()
-    node.core.settings_in_force.take(TopicConfigChanged("flights", {"retention.ms": "soon"}))
+    node.core.settings_in_force.apply(TopicConfigChanged("flights", {"retention.ms": "soon"}))
     assert node.log("flights").config.retention_ms == 5000
     assert "the topic flights keeps the settings that it had" in caplog.text
 

@@ -241,7 +241,7 @@ class Fetcher:
                 asked = session.asked(part.topic_partition)
                 followed = self._current(asked, State.FETCHING)
                 if followed is None or asked is None:
-                    session.tell_anew(part.topic_partition)
+                    session.request_anew(part.topic_partition)
                 elif part.error_code is not ErrorCode.NONE:
                     self._on_error(followed, part.error_code)
                 elif part.diverging is not None:
@@ -389,7 +389,7 @@ class Fetcher:
                 if portion.is_full_after(size_bytes=len(batches)):
                     yield
                     if self._has_changed(followed, log):
-                        self.partitions.session.tell_anew(key)
+                        self.partitions.session.request_anew(key)
                         return
         except Exception as error:
             self._on_raised(followed, error)

@@ -66,9 +66,9 @@ class LeaderSession:
         """Stop fetching a partition."""
         if self._wanted.pop(key, None) is not None:
             self._unsent.pop(key, None)
-            self.tell_anew(key)
+            self.request_anew(key)
 
-    def tell_anew(self, key: TopicPartition) -> None:
+    def request_anew(self, key: TopicPartition) -> None:
         """Make the leader send everything about the partition again, because its last answer was dropped."""
         if key in self._sent:
             self._to_forget[key] = None

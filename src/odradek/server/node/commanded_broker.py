@@ -50,7 +50,7 @@ class CommandedBroker:
 
         self._orders.receive(order, done)
 
-    def take_changes(self, changes: tuple[Change, ...]) -> None:
+    def on_changes(self, changes: tuple[Change, ...]) -> None:
         """Wake the requests that wait for a deletion (G3) after its last step, or after the loss of a broker.
 
         Facts about topics and brokers, and settings, come with UpdateMetadata.

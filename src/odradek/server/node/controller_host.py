@@ -60,7 +60,7 @@ class Obedient(Protocol):
     def obey(self, order: OrderRequest, obeyed: Obeyed) -> None:
         """Obey an order after all earlier orders; `obeyed` is called once, with the outcome."""
 
-    def take_changes(self, changes: tuple[Change, ...]) -> None:
+    def on_changes(self, changes: tuple[Change, ...]) -> None:
         """Changes of the controller's image, of which the broker has no order: deletions that are done."""
 
 
@@ -205,7 +205,7 @@ class ControllerHost:
                 for change in changes:
                     if isinstance(change, BrokerGone):
                         self._orders.forget(change.broker_id)
-                self._commanded.take_changes(changes)
+                self._commanded.on_changes(changes)
             case ElectedUncleanly():
                 self.unclean_elections.note(effect)
             case Elected():

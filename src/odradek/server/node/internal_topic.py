@@ -131,11 +131,11 @@ class InternalTopic:
         if isinstance(answer, TopicOutcomes) and answer.topics[0].error is ErrorCode.NONE:
             making, created = self._making, {self.name: answer.topics[0].topic_id}
             deadline_ms = making.clock.monotonic_ms() + CREATION_TIMEOUT_MS
-            operation = DelayedCreateTopics(deadline_ms, self._image, created, lambda late: self._tell())
+            operation = DelayedCreateTopics(deadline_ms, self._image, created, lambda late: self._answer())
             making.waits.try_complete_else_watch(operation, [self.name])
         else:
             self._log_refusal(answer)
-            self._tell()
+            self._answer()
 
     def _log_refusal(self, answer: Answer) -> None:
         """Log the refusal for operators: clients only learn that there is no coordinator."""
@@ -146,7 +146,7 @@ class InternalTopic:
             _log.error("%s cannot be made: %s", self.name, refusal)
             self._refusal = refusal
 
-    def _tell(self) -> None:
+    def _answer(self) -> None:
         self._is_making = False
         askers, self._askers = self._askers, []
         for key, later in askers:

@@ -48,14 +48,14 @@ Obeyed: TypeAlias = Later[OrderOutcome]
 """Called with the outcome of an order."""
 
 
-class RoleFollower(Protocol):
+class RoleObserver(Protocol):
     """A coordinator or the fetchers, which must know the roles that orders assign."""
 
     def on_roles(self, changes: RoleChanges) -> None:
         """Called when partitions are led here, or are no longer led here."""
 
 
-class TopicFollower(RoleFollower, Protocol):
+class TopicObserver(RoleObserver, Protocol):
     """A coordinator that keeps state by topic."""
 
     def on_topics_gone(self, topics: list[str]) -> None:
@@ -65,17 +65,17 @@ class TopicFollower(RoleFollower, Protocol):
         """Called when topics were created or deleted, or got more partitions."""
 
 
-class ImageFollower(RoleFollower, Protocol):
+class ImageObserver(RoleObserver, Protocol):
     """A coordinator that treats a topic which the image does not have as a deleted topic."""
 
     def on_topics_known(self) -> None:
         """Called when the image has every topic: the controller sends all facts before the first role."""
 
 
-class SettingsFollower(Protocol):
+class SettingsApplier(Protocol):
     """What puts changed settings in force."""
 
-    def take(self, change: SettingsChanged) -> None:
+    def apply(self, change: SettingsChanged) -> None:
         """Apply a change to the image, and put it in force."""
 
 
@@ -92,10 +92,10 @@ class ReceivedOrders:
         defer: Defer,
         registered_epoch: Callable[[], int],
         *,
-        settings: SettingsFollower,
-        groups: TopicFollower,
-        transactions: ImageFollower,
-        fetchers: RoleFollower,
+        settings: SettingsApplier,
+        groups: TopicObserver,
+        transactions: ImageObserver,
+        fetchers: RoleObserver,
     ) -> None:
         """`registered_epoch` returns the epoch of this broker's registration; NO_EPOCH before the first."""
         self._broker_id = broker_id
@@ -178,7 +178,7 @@ class ReceivedOrders:
                 yield
         finally:
             self._log_topics(is_first_news=is_first_news)
-            self._tell_of_topics()
+            self._report_topics()
         self.has_roles |= isinstance(request, LeaderAndIsrRequest)
         self.joining_news.on_obeyed()
         return OrderOutcome(ErrorCode.NONE, errors, log_ends)
@@ -219,7 +219,7 @@ class ReceivedOrders:
             yield
         configured = frozenset(message.all_configured)
         for resource in [one for one in resources_with_overrides(self._image) if one not in configured]:
-            self._settings.take(change_of(resource, {}))
+            self._settings.apply(change_of(resource, {}))
             yield
 
     def _update_metadata(self, message: UpdateMetadata) -> None:
@@ -228,7 +228,7 @@ class ReceivedOrders:
         shapes_before = [self._shape(name) for name in named]
         for change in changes_from(message, self._image):
             if isinstance(change, SettingsChanged):
-                self._settings.take(change)
+                self._settings.apply(change)
             else:
                 self._image.apply(change)
         if self._image.is_live(self._broker_id):
@@ -256,7 +256,7 @@ class ReceivedOrders:
         if gone:
             _log.info("topics deleted: %s", _listed(gone), extra={"topics": gone[:_TOPICS_LOGGED_MAX]})
 
-    def _tell_of_topics(self) -> None:
+    def _report_topics(self) -> None:
         """Called after an order is obeyed: give the names of all its topics to the groups, once."""
         gone, self._gone_topics = self._gone_topics, []
         if gone:

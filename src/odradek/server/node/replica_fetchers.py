@@ -165,7 +165,7 @@ class ReplicaFetchers:
         if self.is_closed or not self.manager.is_current(fetcher):
             return
         ask = fetcher.next_ask()
-        self._tell_of_cuts()
+        self._report_cuts()
         if ask is not None:
             self._slices.run(self._send(fetcher, ask), partial(self._on_broken, fetcher))
             return
@@ -224,7 +224,7 @@ class ReplicaFetchers:
             yield
             if self.is_closed:  # the logs are about to be closed
                 return
-        self._tell_of_cuts()
+        self._report_cuts()
         self._let_ask(fetcher)
 
     def _on_broken(self, fetcher: Fetcher, error: Exception) -> None:
@@ -233,7 +233,7 @@ class ReplicaFetchers:
         fetcher.on_unanswered(f"a mistake of this broker's own: {error!r}")
         self._let_ask(fetcher)
 
-    def _tell_of_cuts(self) -> None:
+    def _report_cuts(self) -> None:
         if self._has_cut:
             self._has_cut = False
             self._on_cut()

@@ -45,10 +45,10 @@ class ReplicationEffects:
         self._on_failure = on_failure
         self._connected: tuple[Flushes, IsrWrites, tuple[Resigning, ...]] | None = None
 
-    def connect(self, flushes: Flushes, isr_writes: IsrWrites, losers: Iterable[Resigning]) -> None:
+    def connect(self, flushes: Flushes, isr_writes: IsrWrites, resigning: Iterable[Resigning]) -> None:
         """Set the parts that carry the effects out."""
         assert self._connected is None, "connected twice"
-        self._connected = flushes, isr_writes, tuple(losers)
+        self._connected = flushes, isr_writes, tuple(resigning)
 
     def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
         """See `replication.replication_ports.Effects.flush`."""
@@ -63,9 +63,9 @@ class ReplicationEffects:
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
         """See `replication.replication_ports.Effects.directory_failed`."""
         sentence = f"the log directory {directory} is offline: {reason}"
-        _, _, losers = self._parts()
-        for loser in losers:
-            loser.resign_lost()
+        _, _, resigning = self._parts()
+        for part in resigning:
+            part.resign_lost()
         if not is_last:
             _log.error("%s", sentence)
         elif self._directory_count == 1:

@@ -35,7 +35,7 @@ class SettingsInForce:
         self._remarks = Complaints(_log, clock, "%d more remarks about changed settings")
         """Log lines about changed settings, limited in number because clients cause them."""
 
-    def take(self, change: SettingsChanged) -> None:
+    def apply(self, change: SettingsChanged) -> None:
         """Apply a change to the image, and put it in force."""
         self._image.apply(change)
         match change:

@@ -103,16 +103,16 @@ class StoreSession:
                     replied(result)
             case SessionOpened():
                 self._is_open = True
-                self._tell(event)
+                self._report(event)
             case SessionEnded():
                 was_open, self._is_open = self._is_open, False
                 self._callers.clear()
-                self._tell(event)
+                self._report(event)
                 self._open_again(at_once=was_open)
             case _:
-                self._tell(event)
+                self._report(event)
 
-    def _tell(self, event: SessionEvent) -> None:
+    def _report(self, event: SessionEvent) -> None:
         for user in list(self._users):
             if user in self._users:  # a user called before may have removed it
                 user.on_session_event(event)
