@@ -11,8 +11,8 @@ end of 4 -> (4, LEO)           end of 5 -> unknown
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
-from odradek.base.ids import LeaderEpoch, Offset
-from odradek.storage.positions import UNKNOWN_EPOCH, UNKNOWN_EPOCH_END, EpochEnd
+from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset
+from odradek.storage.positions import UNKNOWN_EPOCH_END, EpochEnd
 
 
 class EpochCache:
@@ -23,7 +23,7 @@ class EpochCache:
     def __init__(self, entries: Iterable[tuple[LeaderEpoch, Offset]] = ()) -> None:
         self._epochs: list[LeaderEpoch] = []
         self._starts: list[Offset] = []
-        self.latest: LeaderEpoch = UNKNOWN_EPOCH  # the last of `_epochs`; -1 when there is none
+        self.latest: LeaderEpoch = NO_EPOCH  # the last of `_epochs`; -1 when there is none
         for epoch, start_offset in entries:
             self.assign(epoch, start_offset)
 
@@ -59,14 +59,14 @@ class EpochCache:
     def epoch_of(self, offset: Offset) -> LeaderEpoch:
         """The epoch that wrote `offset`, or -1."""
         number = bisect_right(self._starts, offset)
-        return self._epochs[number - 1] if number else UNKNOWN_EPOCH
+        return self._epochs[number - 1] if number else NO_EPOCH
 
     def truncate_from_end(self, end_offset: Offset) -> bool:
         """The log now ends at `end_offset`: drop the epochs that began there or later; True if any did."""
         keep = bisect_left(self._starts, end_offset)
         changed = keep < len(self._starts)
         del self._epochs[keep:], self._starts[keep:]
-        self.latest = self._epochs[-1] if self._epochs else UNKNOWN_EPOCH
+        self.latest = self._epochs[-1] if self._epochs else NO_EPOCH
         return changed
 
     def truncate_from_start(self, start_offset: Offset) -> bool:
@@ -80,4 +80,4 @@ class EpochCache:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._epochs, self._starts, self.latest = [], [], UNKNOWN_EPOCH
+        self._epochs, self._starts, self.latest = [], [], NO_EPOCH

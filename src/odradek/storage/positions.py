@@ -6,10 +6,7 @@ number of bytes, without disk access (F5).
 
 from typing import NamedTuple
 
-from odradek.base.ids import LeaderEpoch, Offset
-
-UNKNOWN_OFFSET = -1
-UNKNOWN_EPOCH = -1
+from odradek.base.ids import NO_EPOCH, NO_OFFSET, LeaderEpoch, Offset
 
 
 class LogPosition(NamedTuple):
@@ -31,7 +28,7 @@ class LogPosition(NamedTuple):
         return self.byte_position - earlier.byte_position
 
 
-UNKNOWN_POSITION = LogPosition(UNKNOWN_OFFSET, UNKNOWN_OFFSET, -1)
+UNKNOWN_POSITION = LogPosition(NO_OFFSET, NO_OFFSET, -1)
 
 
 class TimestampOffset(NamedTuple):
@@ -49,4 +46,4 @@ class EpochEnd(NamedTuple):
     end_offset: Offset
 
 
-UNKNOWN_EPOCH_END = EpochEnd(UNKNOWN_EPOCH, UNKNOWN_OFFSET)
+UNKNOWN_EPOCH_END = EpochEnd(NO_EPOCH, NO_OFFSET)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from odradek.base.errors import CorruptRecord
-from odradek.base.ids import LeaderEpoch, Offset, TopicPartition
+from odradek.base.ids import NO_EPOCH, LeaderEpoch, Offset, TopicPartition
 from odradek.base.settings import TopicConfig
 from odradek.storage import file_names
 from odradek.storage.checkpoint import Damage, read_epochs, write_epochs
@@ -20,7 +20,6 @@ from odradek.storage.loading import LogRecovery, clear_leftovers, load_segments
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.lost_offsets import LOST_OFFSETS_MAX
 from odradek.storage.partition_metadata import read_topic_id
-from odradek.storage.positions import UNKNOWN_EPOCH
 from odradek.storage.producer_replay import (
     aborted_in,
     rebuild_producers,
@@ -237,7 +236,7 @@ class _Loader:
         """Where the log begins. A log start that rose is in two files: the checkpoint of its directory and,
         where the first leader epoch begins, its own; either may be damaged."""
         first = self.segments.first.base_offset
-        if next(self.segments.first.headers())[1].leader_epoch == UNKNOWN_EPOCH:
+        if next(self.segments.first.headers())[1].leader_epoch == NO_EPOCH:
             return checkpointed or 0  # older than leader epochs
         if first_epoch_start < first and stopped_cleanly:
             reason = f"it begins at offset {first}, its leader epochs at {first_epoch_start}"
@@ -266,13 +265,13 @@ class _Loader:
     def _epochs_are_wrong(self) -> bool:
         """Whether the batches contradict the last entries of `leader-epoch-checkpoint`."""
         start, end = self.log_start_offset, self.end_offset
-        last = self._epoch_at(end - 1) if end > start else UNKNOWN_EPOCH
-        if last == UNKNOWN_EPOCH:
+        last = self._epoch_at(end - 1) if end > start else NO_EPOCH
+        if last == NO_EPOCH:
             return False
         reason = ""
         for offset in (start, end - 1):
             known, found = self.epochs.epoch_of(offset), self._epoch_at(offset)
-            if found not in (known, UNKNOWN_EPOCH):
+            if found not in (known, NO_EPOCH):
                 reason = f"it has epoch {known} for offset {offset}, the batch has {found}"
         entries = self.epochs.entries()[-_EPOCHS_CHECKED_MAX:]
         for epoch, epoch_start in entries:
@@ -291,14 +290,14 @@ class _Loader:
         segment = self.segments.floor(offset)
         position = segment.find(offset) if segment is not None else None
         if segment is None or position is None:
-            return UNKNOWN_EPOCH
+            return NO_EPOCH
         _, header = next(segment.headers(position))
-        return header.leader_epoch if header.base_offset <= offset else UNKNOWN_EPOCH
+        return header.leader_epoch if header.base_offset <= offset else NO_EPOCH
 
     def _begins_at(self, epoch: LeaderEpoch, offset: Offset) -> bool:
         """Whether batches before `offset` are of an older epoch and those from there on are not."""
         before, there = self._epoch_at(offset - 1), self._epoch_at(offset)
-        return before < epoch and (there == UNKNOWN_EPOCH or there >= epoch)
+        return before < epoch and (there == NO_EPOCH or there >= epoch)
 
     def _check_transactions(self, trusted: Sequence[Segment]) -> None:
         """Check that no `.txnindex` has lost an abort; rebuild a doubtful one from the batches."""
@@ -370,7 +369,7 @@ class _Loader:
             self.report,
             self._file_system,
             self._wall_ms,
-            epoch_before=UNKNOWN_EPOCH if is_whole else self._epoch_at(base_offset - 1),
+            epoch_before=NO_EPOCH if is_whole else self._epoch_at(base_offset - 1),
             may_have_gaps=self._may_have_gaps,
         )
         self.end_offset = verification.run(unverified)

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from odradek.base.errors import CorruptRecord
-from odradek.base.ids import NO_PRODUCER_ID, LeaderEpoch, Offset
+from odradek.base.ids import NO_EPOCH, NO_PRODUCER_ID, LeaderEpoch, Offset
 from odradek.records.header import BatchHeader, check_crc
 from odradek.storage import file_names
 from odradek.storage.batch_walk import walk_batches
 from odradek.storage.epoch_cache import EpochCache
 from odradek.storage.files import FileSystem
 from odradek.storage.loading import Cut, LogRecovery
-from odradek.storage.positions import UNKNOWN_EPOCH
 from odradek.storage.producer_replay import remember_batch, write_snapshot
 from odradek.storage.producer_state import ProducerStates
 from odradek.storage.segment import Segment
@@ -101,7 +100,7 @@ class Verification:
         check_crc(batch, header)
         if header.base_offset < self._end_offset or header.last_offset < header.base_offset:
             raise CorruptRecord(f"offset {header.base_offset} follows offset {self._end_offset - 1}")
-        if UNKNOWN_EPOCH < header.leader_epoch < self._epoch:
+        if NO_EPOCH < header.leader_epoch < self._epoch:
             raise CorruptRecord(f"leader epoch {header.leader_epoch} follows epoch {self._epoch}")
         if not segment.can_hold(header.last_offset):
             raise CorruptRecord(

@@ -13,6 +13,7 @@ from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.records.compression import Codec
 from odradek.records.framing import DECOMPRESSED_HERE_BYTES_MAX
+from odradek.replication.append import ACKS_ALL, ACKS_LEADER, ACKS_NONE
 from odradek.replication.outcomes import AppendOutcomes
 from odradek.server.edge.context import RequestContext, Response
 from odradek.server.handlers import produce as handler
@@ -26,8 +27,6 @@ from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, 
 from tests.batches import BatchOf
 from tests.server.nodes import NewNode
 from tests.server.recording_client import RecordingClient
-
-ACKS_ALL, ACKS_NONE, ACKS_LEADER = -1, 0, 1
 
 
 class Records(bytearray):

@@ -17,6 +17,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId, Offset, TopicId
 from odradek.base.values import value
 from odradek.net.framing import SCRATCH_BYTES, FrameReader
+from odradek.replication.append import ACKS_ALL
 from odradek.wire.apis import APIS
 from odradek.wire.headers import RequestHeader, decode_request_header, decode_response_header
 from odradek.wire.message import Message
@@ -26,7 +27,6 @@ FRAME_BYTES_MAX: Final = 1 << 30
 KEPT_MAX: Final = 5_000
 KEPT_BYTES_MAX: Final = 16 << 20
 """As many of the last exchanges are kept, of at most so many bytes together."""
-ACKS_ALL: Final = -1
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Exchanges between the application and the cluster as sentences in Kafka's words.
 
-worker: broker 2 acknowledged orders-0 at 17..19
-worker: committed orders-0 at 20 in group billing
+worker: acks=all for orders-0 17..19 at broker 2
+worker: group billing committed orders-0 at 20 at broker 2
 worker: Produce at broker 1: orders-0 NOT_LEADER_OR_FOLLOWER
 worker: Produce at broker 1: no answer, the connection has ended
 """
