@@ -14,6 +14,7 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OffsetOutOfRange
 from odradek.base.ids import LeaderEpoch, Offset, ProducerId, TopicPartition
 from odradek.base.settings import TopicConfig
+from odradek.base.uuids import render_uuid
 from odradek.records.validation import ValidatedRecords, ValidationRules
 from odradek.records.work import RecordSteps
 from odradek.storage import file_names
@@ -22,7 +23,6 @@ from odradek.storage.appending import LogAppender
 from odradek.storage.disk_access import on_disk, reads_disk, reads_disk_in_steps
 from odradek.storage.first_batch import has_room, least_base, make_room
 from odradek.storage.flushing import FlushState, PendingFlush
-from odradek.storage.log_description import describe_log
 from odradek.storage.log_directory import LogDirectory
 from odradek.storage.log_flusher import LogFlusher
 from odradek.storage.log_offsets import LogOffsets
@@ -408,4 +408,18 @@ class Log:
 
     def describe(self) -> Mapping[str, Any]:
         """Returns a description of the log, for tests, the admin listener and the CLI."""
-        return describe_log(self)
+        return {
+            "partition": str(self.topic_partition),
+            "topic_id": None if self.topic_id is None else render_uuid(self.topic_id),
+            "directory": self.directory,
+            "log_start_offset": self.log_start_offset,
+            "last_stable_offset": self.last_stable.offset,
+            "high_watermark": self.high_watermark.offset,
+            "end_offset": self.end_offset,
+            "flushed_offset": self.flushed_offset,
+            "leader_epoch": self.latest_epoch,
+            "segments": sum(1 for _ in self.segments),
+            "size_bytes": self.size_bytes,
+            "producers": len(self.producers),
+            "offline": self.place.failure,
+        }
