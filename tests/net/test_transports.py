@@ -210,7 +210,6 @@ class InWorld(Client):
         node.listeners = Listeners(node)
         node.listeners.admitted.add(CLIENTS)
         self._stream = Stream(self._world.links, self, (CLIENT_HOST, CLIENT_PORT), (CLIENT_HOST, 1), CLIENTS)
-        self._world.links.add(self._stream)
 
     @property
     def has_room(self) -> bool:

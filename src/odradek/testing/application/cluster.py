@@ -257,7 +257,7 @@ class Cluster:
         """
         self.heal()
         for broker, node in self._world.nodes.items():
-            node.is_paused = False
+            self._world.resume(broker)
             if node.is_serving:
                 node.faults.clear()
             elif node.is_over:

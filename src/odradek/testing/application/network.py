@@ -63,7 +63,6 @@ class HostNetwork:
             self._observer(broker_id),
         )
         self.transports.append(transport)
-        self._world.links.add(transport.stream)
         transport.stream.connect()
         try:
             await transport.opened

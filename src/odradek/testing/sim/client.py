@@ -12,20 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, Protocol, cast
+from typing import Final, Generic, Protocol, cast
 
 from odradek.base.clock import Clock
 from odradek.base.ids import BrokerId
 from odradek.net.request_pipeline import Answer, Outcome, RequestPipeline, SentRequest
-from odradek.testing.sim.streams import Place, Stream
+from odradek.testing.sim.streams import Network, Place, Stream
 from odradek.timer import TimedCall, Timer
 from odradek.wire.apis import APIS
 from odradek.wire.headers import decode_response_header
 from odradek.wire.message import Message, Request, ResponseT
 from odradek.wire.messages.produce import ProduceRequest
-
-if TYPE_CHECKING:
-    from odradek.testing.sim.links import Links
 
 CLIENT_HOST: Final = "10.0.0.1"
 """The default host of clients."""
@@ -61,7 +58,7 @@ class SimConnection:
 
     def __init__(
         self,
-        links: Links,
+        network: Network,
         owner: Owner,
         peer: tuple[str, int],
         ways: tuple[Place, BrokerId],
@@ -75,7 +72,7 @@ class SimConnection:
 
         `on_answer` is called with every answer that arrives.
         """
-        self.stream = Stream(links, self, peer, ways, listener)
+        self.stream = Stream(network, self, peer, ways, listener)
         self.reset_because = ""
         """Why it has ended, once its owner knows; "" before."""
         self.client_id = client_id
@@ -86,7 +83,6 @@ class SimConnection:
         self._pipeline = RequestPipeline(f"broker {ways[1]}", owner.clock, client_id=client_id)
         # The callbacks of the pending requests by correlation id, and their timeouts.
         self._waiting: dict[int, tuple[Callable[[Outcome], None], TimedCall | None]] = {}
-        links.add(self.stream)
 
     # --- the owner's side
 

@@ -135,7 +135,7 @@ class Links:
             self._world.observer.on_ended(stream, reason)
 
     def add(self, stream: Stream) -> None:
-        """A connection was made."""
+        """See `Network.add`."""
         self._streams = [one for one in self._streams if not one.is_over]
         self._streams.append(stream)
 

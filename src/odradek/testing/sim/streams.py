@@ -113,6 +113,9 @@ class Network(Protocol):
     def server_at(self, place: Place) -> Server | None:
         """The life that a new connection to that place reaches; None where there is nobody."""
 
+    def add(self, stream: Stream) -> None:
+        """Called once with each connection, when it is made."""
+
     def note_busy(self, stream: Stream) -> None:
         """Called when something of a connection is on its way."""
 
@@ -149,6 +152,7 @@ class Stream:
         # On their way, with the time at which they may arrive.
         self._to_server: deque[tuple[int, bytes | Opened | End]] = deque()
         self._to_opener: deque[tuple[int, bytes | Opened | End]] = deque()
+        network.add(self)
 
     @property
     def bytes_out(self) -> int:
