@@ -19,7 +19,7 @@ from odradek.metadata.controller.requests import (
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.messages import LeaderAndIsr, StopReplica, UpdateMetadata
 from odradek.metadata.startup import load_image
-from odradek.metadata.store import Create, Delete, Multi, WriteOperation
+from odradek.metadata.store import Create, Delete, Multi, StoreLimits, WriteOperation
 from tests.metadata.controllers import Cluster, Member
 
 WIDE = 1_000
@@ -77,6 +77,19 @@ def test_small_topics_share_a_write(three: Cluster) -> None:
     assert set(errors.values()) == {ErrorCode.NONE}
     assert len(writes) == 3
     assert pauses >= 5
+    assert three.image.topics == stored_image(three).topics
+
+
+def test_a_write_that_the_store_finds_too_large_deposes_nobody(three: Cluster) -> None:
+    """Its fault names the first node of the write, which is the controller epoch's."""
+    three.store.engine.limits = StoreLimits(multi_operations_max=20)
+    topics = (NewTopic("wide", WIDE, 1), *(NewTopic(f"t{number}", 1, 1) for number in range(3)))
+    errors, _, _ = ask(three, CreateTopics(topics))
+    assert errors == {
+        "wide": ErrorCode.UNKNOWN_SERVER_ERROR,
+        **{f"t{number}": ErrorCode.NONE for number in range(3)},
+    }
+    assert three.image.controller_id == 1
     assert three.image.topics == stored_image(three).topics
 
 

@@ -51,6 +51,7 @@ ATTEMPTS_MAX = 10
 Successor: TypeAlias = Callable[[TopicPartition, PartitionImage], PartitionImage | None]
 """What a partition must become, or None for no change."""
 
+_CHANGED_BY_ANOTHER = (Fault.BAD_VERSION, Fault.NO_NODE)
 _OUTCOME_UNKNOWN = (Fault.CONNECTION_LOSS, Fault.SESSION_EXPIRED, Fault.STORE_FAILED)
 
 UNCLEAN_ELECTION: Final = "unclean.leader.election.enable"
@@ -248,7 +249,7 @@ class ControlledCluster:
         writes = yield from stepwise(states, _state_write)
         failed = yield from self.commit(writes)
         if failed is not None:
-            if failed.fault not in (Fault.BAD_VERSION, Fault.NO_NODE):
+            if failed.fault not in _CHANGED_BY_ANOTHER:
                 raise StoreRefused(failed)
             return False
         for named, state in states:
@@ -328,7 +329,8 @@ class ControlledCluster:
             return None
         if result.fault in _OUTCOME_UNKNOWN:
             raise StoreRefused(result)
-        if result.path == paths.CONTROLLER_EPOCH:
+        # A write that is too large for the store names its first node, too, and deposes nobody.
+        if result.path == paths.CONTROLLER_EPOCH and result.fault in _CHANGED_BY_ANOTHER:
             raise Deposed(f"the controller epoch is above {self.image.controller_epoch}")
         return replace(result, index=result.index - 1)
 
