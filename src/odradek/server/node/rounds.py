@@ -23,10 +23,13 @@ class Rounds:
         self._wanted[topic_partition] = None
         if not self._busy:
             self._busy = True
-            self._defer(self.end)
+            self._defer(self._begin_next)
 
     def end(self) -> None:
         """Called when a round is over: the next one begins, if anything was wanted meanwhile."""
+        self._begin_next()
+
+    def _begin_next(self) -> None:
         if self._wanted:
             wanted, self._wanted = list(self._wanted), {}
             self._begin(wanted)
