@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from odradek.testing import Cluster, ProcessKilled
-from odradek.testing.application.simulation import Simulation
+from odradek.testing.application.simulation import CLEANUP_S, Simulation
 
 
 def test_a_killed_process_runs_nothing_more_while_the_test_lasts() -> None:
@@ -116,15 +116,20 @@ def test_what_is_left_at_the_end_is_cancelled_and_may_take_its_time() -> None:
 
 
 def test_a_task_that_never_ends_is_given_up() -> None:
+    cancelled: list[float] = []
+
     async def stay() -> None:
         while True:
             try:
                 await asyncio.sleep(1)
             except asyncio.CancelledError:
-                continue
+                cancelled.append(asyncio.get_running_loop().time())
 
     async def test(cluster: Cluster) -> None:
         cluster.spawn(stay())
         await asyncio.sleep(1)
 
-    Simulation(1, brokers=1).run(test)
+    simulation = Simulation(1, brokers=1)
+    simulation.run(test)
+    given_up_ms = simulation.world.clock.monotonic_ms()
+    assert CLEANUP_S <= given_up_ms / 1000 - cancelled[0] < CLEANUP_S + 2

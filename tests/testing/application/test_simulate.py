@@ -10,6 +10,7 @@ from textwrap import dedent
 import pytest
 
 from odradek.testing import Cluster, Deadlock, OutOfTime, SettingError, simulate
+from odradek.testing.application.simulation import TURNS_PER_MS
 
 pytest_plugins = ["pytester"]
 
@@ -136,13 +137,18 @@ def test_a_test_that_waits_in_vain_fails_at_its_own_line(run: Run) -> None:
 
 
 def test_time_passes_for_a_test_that_is_never_idle() -> None:
+    turns = 0
+
     @simulate(brokers=1, seeds=1)
     async def test(cluster: Cluster) -> None:
+        nonlocal turns
         ends = asyncio.get_running_loop().time() + 0.02
         while asyncio.get_running_loop().time() < ends:
             await asyncio.sleep(0)
+            turns += 1
 
     test()
+    assert round(turns / TURNS_PER_MS) == 20
 
 
 def test_only_a_coroutine_function_with_a_cluster_is_simulated() -> None:
