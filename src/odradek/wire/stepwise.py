@@ -10,7 +10,7 @@ only on the levels above. Tests compare the two readers.
 
 import struct as binary
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, Final, TypeAlias
@@ -34,6 +34,8 @@ TAGGED_FIELDS_PER_STEP: Final = 500
 
 Reading: TypeAlias = Steps[tuple[Any, int]]
 """Reads a value; returns it and the position behind it."""
+ReadSome: TypeAlias = Callable[[Buffer, int, int, ElementBudget], tuple[list[Any], int]]
+"""Reads so many elements; returns them and the position behind them."""
 
 
 def decode_steps(
@@ -59,6 +61,8 @@ class _Reader:
         self._flexible = self.message.is_flexible(version)
         # Where the classes and the generated readers are.
         self._module = module
+        # By array, what follows from the schema: a message may hold as many arrays as elements.
+        self._arrays = {id(one): self._array_reader(one) for one in self._array_fields(self.message)}
 
     def structure(self, struct: Struct, buffer: Buffer, at: int, budget: ElementBudget) -> Reading:
         """Read a structure's fields, then its tagged fields."""
@@ -112,15 +116,15 @@ class _Reader:
         return value
 
     def _array(self, one: Field, nullable: bool, buffer: Buffer, at: int, budget: ElementBudget) -> Reading:
-        least = element_bytes_min(one, self._version, self._flexible)
+        least, read_some = self._arrays[id(one)]
         counter = getattr(decoding, f"read_{self._compact}{'nullable_' * nullable}count")
         left, at = counter(buffer, at, least, budget)
         if left < 0:
             return None, at
-        if one.struct is not None and _has_arrays(one.struct, self._version):
+        if read_some is None:
+            assert one.struct is not None, f"{one.name} holds no arrays"
             return (yield from self._elements(one.struct, left, buffer, at, budget))
         items: list[Any] = []
-        read_some = self._bulk_reader(one)
         while left:
             count = min(left, ELEMENTS_PER_STEP)
             left -= count
@@ -150,13 +154,28 @@ class _Reader:
                 yield
         return items, at
 
-    def _bulk_reader(self, one: Field) -> Callable[[Buffer, int, int, ElementBudget], tuple[list[Any], int]]:
+    def _array_fields(self, struct: Struct) -> Iterator[Field]:
+        """The arrays of a structure in this version, at any depth."""
+        for one in struct.fields:
+            if self._version in one.versions:
+                if one.is_array:
+                    yield one
+                if one.struct is not None:
+                    yield from self._array_fields(one.struct)
+
+    def _array_reader(self, one: Field) -> tuple[int, ReadSome | None]:
+        """The least bytes of an element, and the bulk reader; None if the elements hold arrays."""
+        least = element_bytes_min(one, self._version, self._flexible)
+        if one.struct is not None and next(self._array_fields(one.struct), None) is not None:
+            return least, None
+        return least, self._bulk_reader(one)
+
+    def _bulk_reader(self, one: Field) -> ReadSome:
         """Returns the function that reads a number of elements that hold no arrays."""
         if one.struct is not None:
             layout = first_versions(one.struct, self._messages)[self._version]
             name = f"_read_{snake_case(one.struct.name)}_v{layout}_array"
-            generated: Callable[[Buffer, int, int, ElementBudget], tuple[list[Any], int]]
-            generated = getattr(self._module, name)
+            generated: ReadSome = getattr(self._module, name)
             return generated
         compact = self._compact if one.type in LENGTH_BYTES else ""
         read = getattr(decoding, f"read_{compact}{one.type}s")
@@ -165,12 +184,3 @@ class _Reader:
     @property
     def _compact(self) -> str:
         return "compact_" if self._flexible else ""
-
-
-def _has_arrays(struct: Struct, version: int) -> bool:
-    """Whether a structure holds arrays in a version, at any depth."""
-    return any(
-        one.is_array or (one.struct is not None and _has_arrays(one.struct, version))
-        for one in struct.fields
-        if version in one.versions
-    )
