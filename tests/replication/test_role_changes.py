@@ -63,6 +63,32 @@ def test_a_broker_that_holds_no_replica_refuses(bench: ReplicaBench) -> None:
     assert bench.logs.get(p1) is None
 
 
+@pytest.mark.parametrize(
+    "named",
+    [
+        TopicPartition("../../flights", 1),
+        TopicPartition("..", 1),
+        TopicPartition("", 1),
+        TopicPartition("a\0b", 1),
+        TopicPartition("x" * 250, 1),
+        TopicPartition("flights", -1),
+    ],
+)
+def test_what_names_no_directory_for_a_log_is_refused(bench: ReplicaBench, named: TopicPartition) -> None:
+    """A log was made outside of the log directory for a name with a slash."""
+    changes = bench.order(named)
+    assert changes.partition_errors == {named: ErrorCode.INVALID_TOPIC_EXCEPTION}
+    assert bench.manager.partition(named) is None
+    assert bench.logs.get(named) is None
+
+
+def test_a_leader_outside_of_its_isr_is_refused(bench: ReplicaBench) -> None:
+    """Each round of ISR maintenance failed at it, so the ISRs of the partitions behind it stayed, too."""
+    changes = bench.order(p1, isr=(2,), replicas=(1, 2))
+    assert changes.partition_errors == {p1: ErrorCode.INVALID_REQUEST}
+    assert bench.manager.partition(p1) is None
+
+
 def test_the_first_order_begins_the_checkpoints(bench: ReplicaBench) -> None:
     """R5a."""
     assert [bench.order(partition).is_first for partition in (p1, p2)] == [True, False]

@@ -5,6 +5,8 @@ partition's new role depends on its present role on this broker and on the messa
 
     here          message                      becomes
     anything      leader epoch not above ours  unchanged: STALE_CONTROLLER_EPOCH for it
+    anything      not a topic's name           unchanged: INVALID_TOPIC_EXCEPTION for it
+    anything      leads, is not in the ISR     unchanged: INVALID_REQUEST for it
     absent        leader is this broker        leading, HW from the checkpoint
     absent        leader is another, or none   following, HW from the checkpoint
     leading       leader is this broker        leading, under the new epoch, followers forgotten (R5b)
@@ -20,6 +22,7 @@ from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
 from odradek.base.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, LeaderEpoch, TopicPartition
+from odradek.base.topic_names import fault_in_name
 from odradek.metadata.messages import (
     LeaderAndIsr,
     LeaderAndIsrPartition,
@@ -138,6 +141,10 @@ class RoleChanger:
                 return ErrorCode.STALE_CONTROLLER_EPOCH
         if self._broker_id not in state.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if fault_in_name(topic_partition.topic) is not None or topic_partition.partition < 0:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION  # it names the log's directory
+        if state.leader == self._broker_id and state.leader not in state.isr:
+            return ErrorCode.INVALID_REQUEST
         if self._logs.is_offline(topic_partition):
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:
