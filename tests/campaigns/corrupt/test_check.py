@@ -51,7 +51,12 @@ def test_a_start_that_forgets_lost_offsets_is_found_out(monkeypatch: pytest.Monk
     damage = removed(world, "orders-0", ".log", -1)
 
     def nothing_lost(
-        self: recovery._Loader, recovery_point: int, high_watermark: int, *, stopped_cleanly: bool
+        self: recovery._Loader,
+        recovery_point: int,
+        high_watermark: int,
+        log_start_offset: int,
+        *,
+        stopped_cleanly: bool,
     ) -> None:
         self.reached_offset = self.end_offset
 
