@@ -54,6 +54,8 @@ def test_what_the_source_cannot_do_is_said_in_a_sentence() -> None:
         source.writer(StructType(), overwrite=False)
     with pytest.raises(OdradekError, match="has no readStream"):
         source.streamReader(StructType()).initialOffset()
+    with pytest.raises(OdradekError, match="has no readStream"):
+        source.streamReader(StructType()).latestOffset()  # a query asks for it first
     with pytest.raises(OdradekError, match="has no writeStream"):
         source.streamWriter(StructType(), overwrite=False)
 

@@ -104,6 +104,10 @@ class NoStream(DataSourceStreamReader):
         """Raises OdradekError."""
         raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
 
+    def latestOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
+        """Raises OdradekError; Spark 4.1 asks for it first."""
+        raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
+
     def read(self, partition: InputPartition) -> NoReturn:
         """Raises OdradekError; never called, since no stream begins."""
         raise OdradekError(f"the source odradek has no readStream: {_INSTEAD}")
