@@ -1,9 +1,11 @@
 """What the SQLite engine adds to the conformance suite: files, locks, restarts, threads, a failing disk."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -110,6 +112,16 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(file: Path) -> Non
     with pytest.raises(DataDirectoryError, match="cannot be used"):
         EmbeddedEngine(file)
     assert file.read_bytes() == before
+
+
+def test_an_error_on_a_full_disk_says_that_it_is_full(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_bytes(b"not a database at all, but long enough to be looked at" * 20)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=2, f_frsize=256))
+    with pytest.raises(DataDirectoryError, match=r"cannot be used: .* \(the disk has 512 bytes left\)"):
+        EmbeddedEngine(file)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1 << 20, f_frsize=4096))
+    with pytest.raises(DataDirectoryError, match=r"cannot be used: file is not a database$"):
+        EmbeddedEngine(file)
 
 
 def test_a_newer_schema_is_refused(file: Path) -> None:

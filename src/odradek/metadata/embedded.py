@@ -24,6 +24,9 @@ from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, 
 METADATA_FILE = "metadata.db"
 """Its name, in the first log directory unless a setting says otherwise."""
 
+SPACE_LEAST_BYTES = 1 << 20
+"""With less free space than this, an error of SQLite may come from a full disk."""
+
 SCHEMA_VERSION = 1
 # Marks the file as Odradek's for file(1) and for `open`: the letters "odra".
 APPLICATION_ID = 0x6F647261
@@ -63,7 +66,9 @@ class EmbeddedEngine(TreeEngine):
             self._end_stale_sessions(table)
         except TableFailed as failed:
             table.close()
-            raise DataDirectoryError(f"the metadata file {file} cannot be used: {failed}") from None
+            raise DataDirectoryError(
+                f"the metadata file {file} cannot be used: {failed}{_space_left(file)}"
+            ) from None
 
     def cluster_id(self) -> str | None:
         """The cluster that the store is of; None for a new one, and for one that cannot be read."""
@@ -93,7 +98,8 @@ class SqliteTable:
             os.close(self._lock)
             if isinstance(error, DataDirectoryError):
                 raise
-            raise DataDirectoryError(f"the metadata file {file} cannot be used: {error}") from None
+            why = f"{error}{_space_left(file)}"
+            raise DataDirectoryError(f"the metadata file {file} cannot be used: {why}") from None
 
     def begin(self) -> None:
         """See `NodeTable.begin`; takes SQLite's write lock at once."""
@@ -210,6 +216,16 @@ def peek_cluster_id(file: Path) -> str | None:
         return None if row is None else codec.decode_cluster_id(row[0])
     except (sqlite3.Error, codec.MalformedNode):
         return None  # what is wrong with the file is said when it is opened
+
+
+def _space_left(file: Path) -> str:
+    """A hint for an error that a full disk may have caused: SQLite then says "disk I/O error", too."""
+    try:
+        space = os.statvfs(file.parent)
+    except OSError:
+        return ""
+    free_bytes = space.f_bavail * space.f_frsize
+    return f" (the disk has {free_bytes} bytes left)" if free_bytes < SPACE_LEAST_BYTES else ""
 
 
 def _take_lock(file: Path) -> int:
