@@ -293,3 +293,33 @@ def test_of_what_was_done_to_a_directory_a_prefix_survives_a_power_cut() -> None
         disk.crash(SeededChance(seed))
         kept.add(tuple(name for name, _ in disk.list_directory("/d")))
     assert kept == {("a.tmp", "b.tmp"), ("a", "b.tmp"), ("a", "b"), ("b",)}
+
+
+def test_a_disk_in_memory_says_what_a_power_cut_may_take() -> None:
+    disk = MemoryFileSystem()
+    disk.make_directory("/d")
+    file = disk.file("/d/a", create=True)
+    file.write_at(b"one", 0)
+    file.sync()
+    assert disk.at_risk_from("/d/a") == 0, "its name may go"
+    disk.sync_directory("/d")
+    disk.sync_directory("/")
+    assert disk.at_risk_from("/d/a") is None
+    file.write_at(b"two", 3)
+    assert disk.at_risk_from("/d/a") == 3
+    assert disk.content("/d/a") == b"onetwo"
+    disk.remove("/d/a")
+    assert disk.lingering("/d") == ["a"]
+    assert disk.content("/d/a") is None
+
+
+def test_a_cut_that_is_written_over_before_it_is_synced_may_be_undone() -> None:
+    disk = MemoryFileSystem()
+    file = disk.file("/a", create=True)
+    file.write_at(b"onetwo", 0)
+    file.truncate(3)
+    assert not disk.may_undo_cut("/a")
+    file.write_at(b"three", 3)
+    assert disk.may_undo_cut("/a")
+    file.sync()
+    assert not disk.may_undo_cut("/a")

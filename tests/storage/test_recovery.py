@@ -56,6 +56,18 @@ def test_a_killed_broker_loses_nothing(bench: LogBench) -> None:
     assert bench.append(log) == 30
 
 
+def test_what_a_killed_broker_had_cut_off_does_not_come_back_below_what_is_appended(bench: LogBench) -> None:
+    """X6: the process died before it had synced the cut."""
+    log = filled(bench)
+    log.flush()
+    log.truncate_to(25)
+    bench.disk.kill()
+    bench.append(bench.open(SMALL, clean=False), leader_epoch=1)
+    path = bench.path("00000000000000000024.log")
+    assert (bench.disk.may_undo_cut(path), bench.disk.at_risk_from(path)) == (False, 0)
+    assert bench.disk.lingering(f"{bench.path('')}") == []
+
+
 def test_a_clean_stop_skips_it(bench: LogBench) -> None:
     """L4"""
     filled(bench).close()

@@ -342,6 +342,40 @@ class MemoryFileSystem:
         self.kill()
         self._crash_directory(self._root, chance)
 
+    def content(self, path: str) -> bytes | None:
+        """What programs see of a file, without an operation of the disk; None where there is none."""
+        node = self._find(path)
+        return bytes(node.content) if isinstance(node, _FileNode) else None
+
+    def at_risk_from(self, path: str) -> int | None:
+        """The first byte of a file that a power cut may change; 0 if its name may go, None where none may."""
+        directory: _FileNode | _DirectoryNode = self._root
+        for name in self._parts(path):
+            assert isinstance(directory, _DirectoryNode), path
+            child = directory.children[name]
+            if directory.durable.get(name) is not child:
+                return 0
+            directory = child
+        assert isinstance(directory, _FileNode), path
+        return min((position for position, _ in directory.unsynced), default=None)
+
+    def may_undo_cut(self, path: str) -> bool:
+        """Whether a power cut may bring back what was truncated, below what was written since."""
+        node = self._find(path)
+        assert isinstance(node, _FileNode), path
+        is_cut = False
+        for _, data in node.unsynced:
+            if data is None:
+                is_cut = True
+            elif is_cut:
+                return True
+        return False
+
+    def lingering(self, path: str) -> list[str]:
+        """The names of a directory that are gone, and that a power cut may bring back."""
+        directory = self._directory(path)
+        return sorted(directory.durable.keys() - directory.children.keys())
+
     def used_bytes(self) -> int:
         """Bytes of all files that have a name."""
         return sum(len(node.content) for node in self._files(self._root))

@@ -373,6 +373,13 @@ class _Loader:
             may_have_gaps=self._may_have_gaps,
         )
         self.end_offset = verification.run(unverified)
+        self._settle_earlier_cut()
+
+    def _settle_earlier_cut(self) -> None:
+        """X6: a process that was killed may have cut off the log's end, and the disk may not know it yet."""
+        active = self.segments.active
+        active.file.sync()
+        self._file_system.sync_directory(self.segments.directory)
 
     def _begin_again_at(self, offset: Offset) -> None:
         for segment in list(self.segments):
