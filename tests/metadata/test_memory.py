@@ -184,3 +184,27 @@ def test_a_session_that_a_holder_died_while_opening_does_not_stay() -> None:
         session.lose_holder(SeededChance(seed))
         store.deliver()
         assert store.table.sessions() == []
+
+
+def test_with_a_connection_go_the_answers_and_the_news_of_watches_that_were_on_their_way() -> None:
+    store = MemoryStore()
+    heard: list[StoreEvent] = []
+    session, other = store.connect(heard.append), store.connect()
+    session.submit(Exists("/a", watch=True))
+    session.execute_next()
+    session.report_next()
+    other.submit(Create("/a"))
+    other.execute_next()
+    session.submit(GetData("/a"))
+    session.execute_next()
+    session.submit(Exists("/b", watch=True))
+    del heard[:]
+    session.reconnect(SeededChance(1))
+    store.deliver()
+    other.submit(Create("/b"))
+    store.deliver()
+    assert heard == [
+        StoreReplied(1, Failed(Fault.CONNECTION_LOSS, "/")),
+        StoreReplied(2, Failed(Fault.CONNECTION_LOSS, "/b")),
+        Reconnected(),
+    ]

@@ -35,6 +35,7 @@ from odradek.metadata.store import (
     StoreEvent,
     StoreLimits,
     StoreReplied,
+    WatchFired,
 )
 from odradek.metadata.tree import StoredNode, TableFailed, TreeEngine, name_of, parent_of
 
@@ -351,14 +352,21 @@ class MemorySession:
     def reconnect(self, chance: Chance) -> None:
         """The connection broke, and is back: of the operations on their way some, by chance, are executed.
 
-        None of them is answered, and the watches are forgotten (`Reconnected`).
+        None of them is answered. The watches are forgotten, with what they had to tell (`Reconnected`).
         """
+        self._events = deque(
+            (holder, _lost_on_its_way(event))
+            for holder, event in self._events
+            if not isinstance(event, WatchFired)
+        )
+        is_alive = self._store.table.has_session(self.session_id)
+        if is_alive:
+            self._store.engine.forget_watches(self.session_id)
         if self._requests:
             executed = chance.below(len(self._requests) + 1)
             for index in range(len(self._requests)):
                 self.lose_answer(lambda operation: True, executed=index < executed)
-        elif self._holder is not None and self._store.table.has_session(self.session_id):
-            self._store.engine.forget_watches(self.session_id)
+        elif self._holder is not None and is_alive:
             self._report(self._holder, Reconnected())
 
     def expire(self) -> None:
@@ -442,6 +450,13 @@ class MemorySession:
                 self._losses.remove(loss)
                 return loss[1]
         return None
+
+
+def _lost_on_its_way(event: StoreEvent) -> StoreEvent:
+    """What the holder gets of an event whose connection broke: of an answer only that there is none."""
+    if isinstance(event, StoreReplied):
+        return StoreReplied(event.call_id, Failed(Fault.CONNECTION_LOSS, ROOT))
+    return event
 
 
 def _connection_loss(operation: Operation) -> Failed:
