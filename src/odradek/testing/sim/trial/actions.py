@@ -48,6 +48,10 @@ class Actions:
         self.losses = DiskLosses(view)
         self.told: list[Told] = []
         """What happened, in order."""
+        self.session_timeout_ms = plan.session_timeout_ms
+        """How long the store waits for a broker that it does not hear from."""
+        self.is_ending = False
+        """Whether mishaps are over: nothing is waited for any more."""
         self._plan = plan
         # The brokers that have ended and are scheduled to start again (the values mean nothing).
         self._starting: dict[BrokerId, None] = {}

@@ -49,10 +49,6 @@ class SentBatch:
     """The base offset in its acknowledgement; None without one, and -1 where the broker no longer knew it."""
     acknowledged_ms: int | None = None
 
-    def acknowledge(self, base_offset: Offset, now_ms: int) -> None:
-        """Called with the acknowledgement of all of its records."""
-        self.acknowledged_at, self.acknowledged_ms = base_offset, now_ms
-
     @property
     def numbers(self) -> range:
         """The numbers of its records."""
@@ -75,6 +71,8 @@ class History:
     """Grows while the trial runs."""
 
     batches: list[SentBatch] = field(default_factory=list)
+    acknowledged: list[SentBatch] = field(default_factory=list)
+    """Those of them that were acknowledged, in that order."""
     read: dict[Place, dict[Offset, ReadRecord]] = field(default_factory=dict)
     """What was read first at each offset."""
     contradictions: list[tuple[Place | None, str]] = field(default_factory=list)
@@ -97,6 +95,11 @@ class History:
         self._numbers += count
         self.batches.append(batch)
         return batch
+
+    def note_acknowledged(self, batch: SentBatch, base_offset: Offset, now_ms: int) -> None:
+        """Called with the acknowledgement of all records of a batch."""
+        batch.acknowledged_at, batch.acknowledged_ms = base_offset, now_ms
+        self.acknowledged.append(batch)
 
     def note_error(self, code: ErrorCode) -> None:
         """Called with the error of each answer, NONE included."""

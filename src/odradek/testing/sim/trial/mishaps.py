@@ -12,12 +12,18 @@ from odradek.testing.sim.trial.actions import Actions, Told
 from odradek.testing.sim.trial.cluster_view import ClusterView
 from odradek.testing.sim.trial.counts import Counts
 from odradek.testing.sim.trial.mishap_kinds import KINDS_FOR_ANY, KINDS_FOR_RUNNING
+from odradek.testing.sim.trial.mishap_windows import WINDOWS
 from odradek.testing.sim.trial.plan import Mishap, Plan
 
 if TYPE_CHECKING:
     from odradek.testing.sim.trial.load import Load
 
-STORE_KINDS: Final = ("cut from the store", "expire", "lose an answer of the store")
+STORE_KINDS: Final = (
+    "cut from the store",
+    "expire",
+    "lose an answer of the store",
+    "change while cut from the store",
+)
 """Half of these happen to the controller: it sends the store more operations than any other broker."""
 NEVER: Final = 1 << 40
 """More operations of a disk than a trial has."""
@@ -43,7 +49,7 @@ class Mishaps:
         node = self._world.nodes[self._victim(mishap, chance)]
         kind = KINDS_FOR_ANY.get(mishap.kind)
         if kind is None and node.is_running:
-            kind = KINDS_FOR_RUNNING[mishap.kind]
+            kind = KINDS_FOR_RUNNING.get(mishap.kind) or WINDOWS[mishap.kind]
         if kind is not None:
             self.schedule.run_as(mishap.number, partial(kind, self._actions, node, mishap, chance))
 
@@ -57,6 +63,7 @@ class Mishaps:
 
     def end_all(self) -> None:
         """Undo everything now: the trial's faults are over."""
+        self._actions.is_ending = True
         self.schedule.run_all()
         self._world.heal()
         self.settle_links()

@@ -45,6 +45,10 @@ HEEDING: Final = ("careful", "patient")
 """The clients that heed leader epochs: a deposed leader rightly refuses sequences that it missed."""
 
 
+class _Violated(Exception):
+    """Ends a trial that is to stop at its first violation."""
+
+
 class Workload(Protocol):
     """What a client does."""
 
@@ -69,9 +73,17 @@ class Trial:
     """One history; `run` once."""
 
     def __init__(
-        self, plan: Plan, mishaps: Collection[int] | None = None, *, is_traced: bool = False
+        self,
+        plan: Plan,
+        mishaps: Collection[int] | None = None,
+        *,
+        is_traced: bool = False,
+        stops_early: bool = False,
     ) -> None:
-        """`mishaps` are the numbers of those that happen; None for all."""
+        """`mishaps` are the numbers of those that happen; None for all.
+
+        With `stops_early` the trial ends soon after its first violation.
+        """
         self.plan = plan
         self.world = World(plan.seed, is_traced=is_traced)
         self.view = ClusterView(self.world)
@@ -87,6 +99,9 @@ class Trial:
         self.checkers = [checker(self.scene) for checker in CHECKERS]
         self.steps = 0
         self._mistakes: list[Violation] = []
+        self._stops_early = stops_early
+        # The version of the store at which the checkers have looked at it.
+        self._store_version = -1
         self._happening = [mishap for mishap in plan.mishaps if mishaps is None or mishap.number in mishaps]
 
     def run(self) -> Outcome:
@@ -96,6 +111,8 @@ class Trial:
                 self._start()
                 self._run_load()
                 self._settle()
+            except _Violated:
+                pass
             except Exception as error:
                 self._on_mistake(sentence_of(error))
         violations = [*self._mistakes, *(one for checker in self.checkers for one in checker.found.values())]
@@ -203,6 +220,10 @@ class Trial:
         if not self.world.step():
             return False
         self.steps += 1
+        if self.view.version != self._store_version:
+            self._store_version = self.view.version
+            for checker in self.checkers:
+                checker.on_store()
         if self.steps % LOOK_EVERY_STEPS == 0:
             self._look()
         return True
@@ -211,8 +232,12 @@ class Trial:
         self.counts.look()
         for checker in self.checkers:
             checker.look()
+        if self._stops_early and (self._mistakes or any(checker.found for checker in self.checkers)):
+            raise _Violated
 
 
-def run_trial(seed: int, *, brokers: int = 3, mishaps: Collection[int] | None = None) -> Outcome:
-    """Run the trial of a seed; with `mishaps`, only those happen."""
-    return Trial(draw_plan(seed, brokers), mishaps).run()
+def run_trial(
+    seed: int, *, brokers: int = 3, mishaps: Collection[int] | None = None, stops_early: bool = False
+) -> Outcome:
+    """Run the trial of a seed; with `mishaps`, only those happen; see `Trial`."""
+    return Trial(draw_plan(seed, brokers), mishaps, stops_early=stops_early).run()

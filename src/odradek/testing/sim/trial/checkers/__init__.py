@@ -1,5 +1,8 @@
 """The named checkers of a trial: what must be true of a cluster, seen from outside.
 
+- `controllers`: one controller decides; brokers obey orders in their order.
+- `disks`: disks hold what brokers rely on.
+- `in_sync`: members of the ISR are in sync, and what is acknowledged is on enough brokers.
 - `leaders`: one leader in each epoch; what is committed is in every in-sync replica.
 - `records`: nothing acknowledged is lost or comes twice; logs are equal; answers agree.
 - `liveness`: the cluster gets into order when mishaps are over; every request is answered.
@@ -8,6 +11,9 @@
 from typing import Final
 
 from odradek.testing.sim.trial.checkers.checker import Checker, Scene, Violation
+from odradek.testing.sim.trial.checkers.controllers import OneControllerDecides, OrdersAreInOrder
+from odradek.testing.sim.trial.checkers.disks import DisksKeepTheirPromises
+from odradek.testing.sim.trial.checkers.in_sync import MembersAreInSync
 from odradek.testing.sim.trial.checkers.leaders import CommittedIsKept, OneLeaderPerEpoch
 from odradek.testing.sim.trial.checkers.liveness import ClusterIsInOrder, RequestsAreAnswered
 from odradek.testing.sim.trial.checkers.records import (
@@ -19,6 +25,10 @@ from odradek.testing.sim.trial.checkers.records import (
 CHECKERS: Final[tuple[type[Checker], ...]] = (
     OneLeaderPerEpoch,
     CommittedIsKept,
+    OneControllerDecides,
+    OrdersAreInOrder,
+    MembersAreInSync,
+    DisksKeepTheirPromises,
     AnswersAgree,
     ReplicasAreEqual,
     NothingAcknowledgedIsLost,

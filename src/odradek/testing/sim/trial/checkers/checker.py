@@ -42,6 +42,7 @@ class Scene:
         self.history = history
         self.losses = losses
         self._topics = {topic.name: topic for topic in plan.topics}
+        self._usual_min_isr = plan.topics[0].min_isr
         self._flushes_before_ack = plan.flushes_before_ack
 
     @property
@@ -67,9 +68,18 @@ class Scene:
         is_on_disk = self._flushes_before_ack and topic is not None and topic.replicas == 1
         return is_on_disk or self.is_promised(place)
 
+    def min_isr(self, topic: str) -> int:
+        """The `min.insync.replicas` of a topic; topics that come and go have that of the plan's first one."""
+        planned = self._topics.get(topic)
+        return self._usual_min_isr if planned is None else planned.min_isr
+
 
 class Checker:
-    """One named property. `look` is called again and again, `conclude` once, when the cluster has settled."""
+    """One named property.
+
+    `look` is called again and again, `on_store` after each step that has changed the store, `conclude` once,
+    when the cluster has settled.
+    """
 
     NAME: str
     """What is true where the checker finds nothing."""
@@ -82,13 +92,18 @@ class Checker:
     def look(self) -> None:
         """Compare what is there now."""
 
+    def on_store(self) -> None:
+        """Compare the store with what it was before."""
+
     def conclude(self) -> None:
         """Compare what is there at the end."""
 
     def violated(self, about: object, words: str) -> None:
         """Note a violation; of those about the same thing only the first one is kept."""
         first = about[0] if isinstance(about, tuple) else about
-        named = TopicPartition(first.topic, first.partition) if isinstance(first, Place) else None
+        named = first if isinstance(first, TopicPartition) else None
+        if isinstance(first, Place):
+            named = TopicPartition(first.topic, first.partition)
         self.found.setdefault(str(about), Violation(self.NAME, self.scene.now_ms, words, named))
 
 

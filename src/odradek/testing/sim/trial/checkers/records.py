@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from odradek.base.ids import BrokerId, Offset
 from odradek.records.header import iter_headers
 from odradek.replication import Partition
 from odradek.testing.sim.stored import content_of
-from odradek.testing.sim.trial.checkers.checker import Checker
+from odradek.testing.sim.trial.checkers.checker import Checker, Scene
 from odradek.testing.sim.trial.history import ACKS_ALL, Place, numbers_in
+
+LOOK_EVERY: Final = 5
+"""Epochs are compared in one look of so many."""
 
 
 class ReplicasAreEqual(Checker):
     """R2, X4: below the smallest HW all replicas are equal, byte for byte; offsets have no gaps."""
 
     NAME = "logs are equal below the high watermark"
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene)
+        self._looks = 0
+
+    def look(self) -> None:
+        """See `Checker.look`: compare the leader epochs of the last record that all say is committed."""
+        self._looks += 1
+        if self._looks % LOOK_EVERY:
+            return
+        replicas: dict[Place, list[tuple[BrokerId, Partition]]] = {}
+        for node, partition in self.scene.view.hosted():
+            topic, number = partition.topic_partition
+            place = Place(topic, partition.topic_id, number)
+            replicas.setdefault(place, []).append((node.broker_id, partition))
+        for place, found in replicas.items():
+            last = min(partition.log.high_watermark.offset for _, partition in found) - 1
+            if last < 0 or not self.scene.is_promised(place):
+                continue
+            epochs = {broker_id: partition.log.epoch_of(last) for broker_id, partition in found}
+            if len(set(epochs.values())) > 1:
+                self.violated(
+                    (place, "last epoch"),
+                    f"offset {last} of {place} is below the high watermark of brokers {sorted(epochs)}, and"
+                    f" was written in the epochs {[epochs[broker_id] for broker_id in sorted(epochs)]}",
+                )
 
     def conclude(self) -> None:
         """See `Checker.conclude`."""

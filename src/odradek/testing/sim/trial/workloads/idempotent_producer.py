@@ -144,7 +144,7 @@ class IdempotentProducer:
         if head is None:  # one before it has to be sent again, and so has this
             return False, is_usable
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            head.acknowledge(base_offset if code is ErrorCode.NONE else -1, load.now_ms)
+            load.history.note_acknowledged(head, base_offset if code is ErrorCode.NONE else -1, load.now_ms)
             self._window.popleft()
             self._is_known = True
             return True, is_usable

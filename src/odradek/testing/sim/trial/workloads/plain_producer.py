@@ -66,7 +66,7 @@ class PlainProducer:
             if response is not None:
                 load.history.note_error(code)
             if code is ErrorCode.NONE:
-                batch.acknowledge(base_offset, load.now_ms)
+                load.history.note_acknowledged(batch, base_offset, load.now_ms)
         return all(batch.acknowledged_ms is not None for batch in batches)
 
 

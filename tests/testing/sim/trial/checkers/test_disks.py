@@ -1,0 +1,97 @@
+"""What the checker of disks finds: files that promise more than a power cut would leave."""
+
+import pytest
+
+from odradek.base.ids import TopicPartition
+from odradek.records.builder import BatchBuilder
+from odradek.storage import Log
+from odradek.storage.checkpoint import write_epochs, write_offsets
+from odradek.testing.sim import World
+from odradek.testing.sim.node import SimNode
+from odradek.testing.sim.trial.checkers import Scene
+from odradek.testing.sim.trial.checkers.disks import DisksKeepTheirPromises
+from odradek.testing.sim.trial.cluster_view import ClusterView
+from odradek.testing.sim.trial.disk_losses import DiskLosses
+from odradek.testing.sim.trial.history import History
+from odradek.testing.sim.trial.plan import draw_plan
+from odradek.testing.sim.trial.workloads.topics import creation
+
+PLACE = TopicPartition("t", 0)
+
+
+class Found:
+    """A broker with one log of three records, of which the first two are flushed."""
+
+    def __init__(self) -> None:
+        self.node: SimNode = World(brokers=1).nodes[1]
+        self.node.ask(creation("t", 1, 1))
+        self.log: Log = self.node.log("t")
+        self.append(2)
+        self.log.flush()
+        self.append(1)
+        view = ClusterView(self.node.world)
+        self.checker = DisksKeepTheirPromises(Scene(view, History(), DiskLosses(view), draw_plan(0)))
+
+    def append(self, count: int) -> None:
+        """Append records of one producer."""
+        for _ in range(count):
+            builder = BatchBuilder(producer_id=7, producer_epoch=0, base_sequence=self.log.end_offset)
+            builder.append(0, None, b"value")
+            self.log.append_as_leader(bytes(builder.build()), 0, now_ms=0)
+
+    def violations(self) -> list[str]:
+        """What the checker finds now."""
+        self.checker.look()
+        self.checker.conclude()
+        return [violation.words for violation in self.checker.found.values()]
+
+
+def test_a_disk_in_order() -> None:
+    found = Found()
+    write_offsets(found.node.disk, "/data/recovery-point-offset-checkpoint", {PLACE: 2})
+    assert found.violations() == []
+
+
+def test_a_recovery_point_above_what_is_flushed() -> None:
+    """L4."""
+    found = Found()
+    write_offsets(found.node.disk, "/data/recovery-point-offset-checkpoint", {PLACE: 3})
+    (words,) = found.violations()
+    assert words.endswith("a power cut may change its records from offset 2 on")
+
+
+@pytest.mark.parametrize("is_settled", [False, True])
+def test_a_cut_that_is_not_on_the_disk_before_more_is_written(is_settled: bool) -> None:
+    """X6."""
+    found = Found()
+    found.log.truncate_to(1)
+    if not is_settled:
+        found.log.settle(found.log.truncations)
+    found.append(1)
+    assert [words.split(", and ")[1] for words in found.violations()] == (
+        [] if is_settled else ["a power cut may bring back what it has cut off"]
+    )
+
+
+def test_epochs_on_the_disk_that_are_not_those_of_the_batches() -> None:
+    """X4."""
+    found = Found()
+    write_epochs(found.node.disk, f"{found.log.path}/leader-epoch-checkpoint", [(0, 0), (1, 2)])
+    (words,) = found.violations()
+    assert words == "offset 2 of t-0 is of epoch 0; broker 1 takes it for epoch 0, and has 1 on its disk"
+
+
+def test_producers_that_are_not_those_of_the_batches() -> None:
+    found = Found()
+    found.log.producers.clear()
+    (words,) = found.violations()
+    assert words == "producer 7 has written sequence 2 to t-0; broker 1 knows None as its last one"
+
+
+def test_a_high_watermark_that_is_forgotten_at_a_start() -> None:
+    """R12."""
+    found = Found()
+    write_offsets(found.node.disk, "/data/replication-offset-checkpoint", {PLACE: 3})
+    found.log.restore_high_watermark(1)
+    (words,) = found.violations()
+    assert words == "broker 1 begins with the high watermark 1 of t-0; its disk had 3, and its log ends at 3"
