@@ -9,8 +9,9 @@ SEEDS_MAX = 20
 """So many seeds may be needed to find a bug."""
 
 
-def test_the_bugs_with_a_seed_are_bugs() -> None:
-    assert set(FOUND_BY) <= set(PLANTED)
+def test_every_bug_has_a_seed() -> None:
+    assert set(FOUND_BY) == set(PLANTED)
+    assert max(FOUND_BY.values()) < SEEDS_MAX
 
 
 @pytest.mark.slow
@@ -18,7 +19,8 @@ def test_the_bugs_with_a_seed_are_bugs() -> None:
 def test_some_of_twenty_seeds_finds_the_bug(bug: str) -> None:
     """The recorded seed is tried first; a change of the brokers gives it another history."""
     with PLANTED[bug]():
-        assert any(run_trial(seed).violations for seed in (FOUND_BY[bug], *range(SEEDS_MAX)))
+        seeds = (FOUND_BY[bug], *range(SEEDS_MAX))
+        assert any(run_trial(seed, stops_early=True).violations for seed in seeds)
 
 
 @pytest.mark.slow

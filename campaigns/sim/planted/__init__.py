@@ -1,0 +1,58 @@
+"""Bugs of replication, planted one at a time: a campaign that does not find each of them soon finds nothing.
+
+    with PLANTED["truncation skipped"]():
+        run_trial(0)
+
+Each is a small change to one or two methods, of the kind that a person makes; the files hold them by room.
+`docs/testing.md` lists the seeds that find them.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from campaigns.sim.planted.controllers import CONTROLLERS
+from campaigns.sim.planted.disks import DISKS
+from campaigns.sim.planted.orders import ORDERS
+from campaigns.sim.planted.planting import Plant
+from campaigns.sim.planted.replicas import REPLICAS
+
+PLANTED: Final[Mapping[str, Plant]] = {**REPLICAS, **DISKS, **CONTROLLERS, **ORDERS}
+"""The bugs by what a person would call them."""
+
+FOUND_BY: Final[Mapping[str, int]] = {
+    "HW at append": 0,
+    "HW before the whole ISR replied": 0,
+    "shrink in memory before the store": 0,
+    "truncation skipped": 0,
+    "truncation to HW instead of the epoch's end": 0,
+    "follower's HW above its LEO": 0,
+    "a session misses news": 0,
+    "HW and acks=all below min ISR": 0,
+    "anyone who fetches joins the ISR": 0,
+    "consumers read up to LEO": 0,
+    "truncation without barrier": 0,
+    "epoch cache not cut at LEO": 3,
+    "directory not synced": 0,
+    "checkpoint before the data": 0,
+    "recovery point kept at a truncation": 0,
+    "leader epochs not saved": 0,
+    "producers kept after a truncation": 0,
+    "producers forgotten at a start": 0,
+    "HW forgotten at a start": 0,
+    "batches not verified after a crash": 0,
+    "an unclean log taken for clean": 0,
+    "ELR off": 0,
+    "stale broker epoch joins": 19,
+    "LeaderAndIsr before the image": 0,
+    "no UpdateMetadata for a broker that joins": 0,
+    "claim not recognised": 8,
+    "unclean election though disabled": 2,
+    "a deposed controller decides on": 1,
+    "ISR written over a newer state": 0,
+    "controller epoch unchecked": 3,
+    "ISR changes not announced": 0,
+    "watches lost on reconnection": 2,
+}
+"""A seed of the default mix that finds the bug."""
+
+__all__ = ["FOUND_BY", "PLANTED", "Plant"]
