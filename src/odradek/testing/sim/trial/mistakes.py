@@ -1,8 +1,7 @@
 """Mistakes of brokers' own code: what they log with a traceback that names neither a peer, a disk nor a user.
 
-with Mistakes() as mistakes:
-    ...                         a trial
-mistakes.found                  one sentence each
+with Mistakes(found.append):
+    ...                             a trial; `found` has one sentence for each
 """
 
 from __future__ import annotations

@@ -59,6 +59,10 @@ class Scene:
         topic = self._topics.get(place.topic)
         return topic is None or topic.min_isr > 1 or not self.losses.has_lost
 
+    def is_lasting(self, place: Place) -> bool:
+        """Whether nobody deletes this partition's topic: it exists from the beginning to the end."""
+        return place.topic in self._topics
+
     def keeps_acknowledged(self, place: Place) -> bool:
         """Whether nothing that acks=all has acknowledged in this partition may be lost.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from odradek.base.ids import BrokerId, LeaderEpoch, Offset
+from odradek.testing.sim.node import SimNode
 from odradek.testing.sim.trial.checkers.checker import Checker, Scene, brokers_text
 from odradek.testing.sim.trial.history import Place
 
@@ -43,7 +44,7 @@ class CommittedIsKept(Checker):
         super().__init__(scene)
         self.committed: dict[Place, tuple[Offset, BrokerId, LeaderEpoch]] = {}
         """The highest HW of any leader, and whose it was."""
-        self._high_watermarks: dict[tuple[int, Place, LeaderEpoch], Offset] = {}
+        self._high_watermarks: dict[tuple[SimNode, Place, LeaderEpoch], Offset] = {}
 
     def look(self) -> None:
         """See `Checker.look`."""
@@ -71,7 +72,7 @@ class CommittedIsKept(Checker):
             if not self.scene.is_promised(place):
                 self.committed.pop(place, None)
                 continue
-            self._compare_epoch(id(node), place, partition.leader_epoch, high_watermark)
+            self._compare_epoch(node, place, partition.leader_epoch, high_watermark)
             committed, whose, epoch = self.committed.get(place, (0, node.broker_id, 0))
             if end < committed:
                 self.violated(
@@ -90,7 +91,7 @@ class CommittedIsKept(Checker):
                         f" broker {member} of the ISR {brokers_text(state.isr)} has its log up to {has}",
                     )
 
-    def _compare_epoch(self, life: int, place: Place, epoch: LeaderEpoch, high_watermark: Offset) -> None:
+    def _compare_epoch(self, life: SimNode, place: Place, epoch: LeaderEpoch, high_watermark: Offset) -> None:
         before = self._high_watermarks.get((life, place, epoch), 0)
         if high_watermark < before:
             self.violated(

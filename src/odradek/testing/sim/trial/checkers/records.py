@@ -100,9 +100,12 @@ class NothingAcknowledgedIsLost(Checker):
         kept = self._kept()
         for batch in self.scene.history.batches:
             place = batch.place
-            if batch.acks != ACKS_ALL or batch.acknowledged_at is None or place not in kept:
+            if batch.acks != ACKS_ALL or batch.acknowledged_at is None:
                 continue
-            if self.scene.keeps_acknowledged(place):
+            if place not in kept:
+                if self.scene.is_lasting(place):
+                    self.violated((place, "gone"), f"no broker leads {place}, which has acknowledged records")
+            elif self.scene.keeps_acknowledged(place):
                 for index, number in enumerate(batch.numbers):
                     offsets = kept[place].get(number, [])
                     if not offsets:
