@@ -28,6 +28,8 @@ class StoredCluster:
         self.world = world
         # What was decoded last, by path, with the node that it was decoded from.
         self._decoded: dict[str, tuple[StoredNode, Any]] = {}
+        # All topics, and the version of the store in which they are these.
+        self._topics: tuple[int, dict[str, TopicDocument]] = (-1, {})
 
     @property
     def version(self) -> int:
@@ -44,12 +46,16 @@ class StoredCluster:
         return sorted(map(int, self.world.store.table.child_names(paths.BROKER_IDS)))
 
     def all_topics(self) -> dict[str, TopicDocument]:
-        """Every topic by name, those under deletion included."""
+        """Every topic by name, those under deletion included; to be read only."""
+        version, found = self._topics
+        if version == self.version:
+            return found
         found = {}
         for name in self.world.store.table.child_names(paths.TOPICS):
             document = self._read(paths.topic(name), codec.decode_topic)
             assert document is not None, "a child exists"
             found[name] = document
+        self._topics = self.version, found
         return found
 
     def under_deletion(self) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ No broker sees all of this. Mishaps choose their victims by it, and checkers com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from odradek.base.ids import NO_BROKER, BrokerId, TopicPartition
 from odradek.metadata.codec import StateDocument
@@ -15,6 +16,8 @@ from odradek.testing.sim.stored import StoredCluster
 from odradek.testing.sim.trial.history import Place
 from odradek.testing.sim.world import World
 
+StatedPartition: TypeAlias = tuple[Place, tuple[BrokerId, ...], StateDocument]
+
 
 class ClusterView(StoredCluster):
     """Reads a world: its store, and its nodes."""
@@ -23,9 +26,18 @@ class ClusterView(StoredCluster):
         super().__init__(world)
         # Looked up again and again; each by the partition of one life of a broker.
         self._places: dict[Partition, Place] = {}
+        # What `states` returns, and the version of the store in which it is that.
+        self._states: tuple[int, Sequence[StatedPartition]] = (-1, ())
 
-    def states(self) -> Iterator[tuple[Place, tuple[BrokerId, ...], StateDocument]]:
+    def states(self) -> Sequence[StatedPartition]:
         """Every partition that has a state, under deletion or not: its replicas, and the state."""
+        version, found = self._states
+        if version != self.version:
+            found = tuple(self._read_states())
+            self._states = self.version, found
+        return found
+
+    def _read_states(self) -> Iterator[StatedPartition]:
         for name, document in self.all_topics().items():
             for number, replicas in document.assignment.items():
                 state = self.state(TopicPartition(name, number))

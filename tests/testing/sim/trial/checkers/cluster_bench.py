@@ -26,7 +26,7 @@ class ClusterBench:
         self.world.advance(1_000)
         self.history = History()
         self.scene = Scene(view, self.history, DiskLosses(view), draw_plan(0))
-        self.place, _, self.state = next(view.states())
+        ((self.place, _, self.state),) = view.states()
 
     def append(self, broker_id: BrokerId) -> None:
         """Put one record into the log of one broker, below its HW."""
