@@ -16,10 +16,20 @@ def entry() -> ProducerEntry:
     return known
 
 
+def known_by(*batches: RememberedBatch, timestamp_ms: int = 99, epoch: int = 2) -> ProducerEntry:
+    known = ProducerEntry(7, epoch, coordinator_epoch=3, last_timestamp_ms=timestamp_ms)
+    known.batches.extend(batches)
+    return known
+
+
+def snapshot_of(*rows: tuple[int, ...]) -> bytes:
+    body = pack(">i", len(rows)) + b"".join(pack(">qhiqiqiq", *row) for row in rows)
+    return pack(">hI", 1, crc32c(body)) + body
+
+
 def test_is_kafkas_format() -> None:
     """L1"""
-    body = pack(">i", 1) + pack(">qhiqiqiq", 7, 2, 9, 44, 4, 99, 3, 40)
-    assert render_snapshot([entry()]) == pack(">hI", 1, crc32c(body)) + body
+    assert render_snapshot([entry()]) == snapshot_of((7, 2, 9, 44, 4, 99, 3, 40))
 
 
 def test_comes_back_with_the_last_batch() -> None:
@@ -27,6 +37,39 @@ def test_comes_back_with_the_last_batch() -> None:
     (first, second) = parse_snapshot(render_snapshot([entry(), bare]))
     assert first == entry()
     assert (second.producer_id, second.last_sequence, second.transaction_first_offset) == (8, -1, None)
+
+
+def test_earlier_batches_are_rows_before_the_last_one() -> None:
+    """Kafka, which keeps one row of a producer, keeps the last."""
+    known = entry()
+    known.batches.clear()
+    known.batches.extend(
+        [
+            RememberedBatch(0, 0, 20, 20, 97),
+            RememberedBatch(1, 4, 30, 33, 98),
+            RememberedBatch(5, 9, 40, 44, 99),
+        ]
+    )
+    data = render_snapshot([known, ProducerEntry(8, epoch=0)])
+    assert data == snapshot_of(
+        (7, 2, 0, 20, 0, 97, 3, -1),
+        (7, 2, 4, 33, 3, 98, 3, -1),
+        (7, 2, 9, 44, 4, 99, 3, 40),
+        (8, 0, -1, -1, 0, -1, -1, -1),
+    )
+    assert parse_snapshot(data) == [known, ProducerEntry(8, epoch=0)]
+
+
+def test_no_earlier_row_outlives_the_last_one() -> None:
+    """Kafka compares each row with the time of expiry, and a producer's timestamps may fall."""
+    known = known_by(RememberedBatch(0, 0, 20, 20, 500), RememberedBatch(1, 1, 21, 21, 99))
+    assert render_snapshot([known]) == snapshot_of((7, 2, 0, 20, 0, 99, 3, -1), (7, 2, 1, 21, 0, 99, 3, -1))
+
+
+def test_rows_of_an_older_epoch_are_forgotten() -> None:
+    """All remembered batches are of one epoch, whoever wrote the snapshot."""
+    data = snapshot_of((7, 1, 0, 20, 0, 98, 3, -1), (7, 2, 0, 21, 0, 99, 3, -1))
+    assert parse_snapshot(data) == [known_by(RememberedBatch(0, 0, 21, 21, 99))]
 
 
 @pytest.mark.parametrize("cut", range(0, 56, 7))

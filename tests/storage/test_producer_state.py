@@ -120,14 +120,43 @@ def test_two_producers_do_not_meddle(bench: LogBench) -> None:
     assert send(bench, log, 0, pid=2).first_offset == 1
 
 
-def test_producers_survive_a_clean_stop_with_their_last_batch(bench: LogBench) -> None:
+def test_producers_survive_a_clean_stop_with_their_last_five_batches(bench: LogBench) -> None:
+    """As many may be in flight, and each of them may have got no answer."""
     log = bench.open()
-    for sequence in range(0, 9, 3):
+    for sequence in range(0, 18, 3):
         send(bench, log, sequence, 3)
     again = reopened(bench, log)
-    info = send(bench, again, 6, 3)
-    assert (info.duplicate, info.first_offset) == (True, 6)
-    assert send(bench, again, 9).first_offset == 9
+    for sequence in range(3, 18, 3):
+        info = send(bench, again, sequence, 3)
+        assert (info.duplicate, info.first_offset, info.last_offset) == (True, sequence, sequence + 2)
+    with pytest.raises(OutOfOrderSequence):
+        send(bench, again, 0, 3)
+    assert send(bench, again, 18).first_offset == 18
+
+
+def test_batches_before_a_roll_are_known_after_a_crash(bench: LogBench) -> None:
+    """Recovery reads only what lies behind the snapshot; the producer's batches may all lie before it."""
+    config = TopicConfig(segment_bytes=300)
+    log = bench.open(config)
+    send(bench, log, 0, 3)
+    send(bench, log, 3, 2)
+    for _ in range(8):
+        bench.append(log)  # of no producer: they fill the segment, and more
+    log.flush()
+    again = bench.open(config, clean=False, recovery_point=log.end_offset)
+    assert max(segment.base_offset for segment in again.segments) > 5
+    for sequence, records in ((0, 3), (3, 2)):
+        assert send(bench, again, sequence, records).duplicate
+    assert send(bench, again, 5).first_offset == 13
+
+
+def test_batches_before_a_snapshot_are_known_after_a_truncation(bench: LogBench) -> None:
+    log = bench.open(TopicConfig(segment_bytes=300))
+    for sequence in range(20):
+        send(bench, log, sequence)
+    log.truncate_to(9)
+    for sequence in range(4, 9):
+        assert send(bench, log, sequence).first_offset == sequence
 
 
 def test_producers_survive_rolls_and_truncation(bench: LogBench) -> None:
