@@ -118,6 +118,7 @@ def test_the_small_documents_are_kafkas_too() -> None:
         "version": 1,
         "partitions": [{"topic": "a", "partition": 3}],
     }
+    assert json.loads(codec.encode_log_dir_event(4)) == {"version": 1, "broker": 4, "event": 1}
 
 
 def test_the_small_documents_are_read_back() -> None:
@@ -126,6 +127,7 @@ def test_the_small_documents_are_read_back() -> None:
     assert codec.decode_controller_epoch(b"12") == 12
     assert codec.decode_config(codec.encode_config({"a": "1"})) == {"a": "1"}
     assert codec.decode_isr_change(codec.encode_isr_change([TopicPartition("a", 3)])) == [("a", 3)]
+    assert codec.decode_log_dir_event(codec.encode_log_dir_event(4)) == 4
     known = codec.LogDirsDocument(4, (UUID(int=1), UUID(int=2)), "b1", (UUID(int=3),))
     assert codec.decode_log_dirs(codec.encode_log_dirs(known)) == known
 
@@ -140,6 +142,7 @@ DECODERS = [
     codec.decode_topic,
     codec.decode_state,
     codec.decode_isr_change,
+    codec.decode_log_dir_event,
     codec.decode_config,
     codec.decode_cluster_id,
     codec.decode_controller,

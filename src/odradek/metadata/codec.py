@@ -23,6 +23,9 @@ from odradek.metadata.image import BrokerImage, Endpoint, PartitionImage
 
 T = TypeVar("T")
 
+# The one kind of event that Kafka has for log directories.
+_LOG_DIR_FAILED = 1
+
 
 class MalformedNode(OdradekError):
     """A node of the metadata store whose content does not fit its path."""
@@ -257,6 +260,16 @@ def decode_isr_change(data: bytes) -> list[TopicPartition]:
             TopicPartition(str(named["topic"]), int(named["partition"])) for named in document["partitions"]
         ],
     )
+
+
+def encode_log_dir_event(broker_id: BrokerId) -> bytes:
+    """`/log_dir_event_notification/log_dir_event_N`: a log directory of that broker has failed (R6)."""
+    return _encode({"version": 1, "broker": broker_id, "event": _LOG_DIR_FAILED})
+
+
+def decode_log_dir_event(data: bytes) -> BrokerId:
+    """The inverse of `encode_log_dir_event`. Raises MalformedNode."""
+    return _decode(data, lambda document: int(document["broker"]))
 
 
 # --- settings

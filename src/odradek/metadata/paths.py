@@ -25,6 +25,7 @@ CLUSTER_ID = "/cluster/id"
 ADMIN = "/admin"
 DELETE_TOPICS = "/admin/delete_topics"
 ISR_CHANGES = "/isr_change_notification"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 ODRADEK = "/odradek"
 # Per broker, the log directories that the controller has seen it with (R15).
@@ -47,8 +48,12 @@ ROOTS = (
     ODRADEK_BROKERS,
 )
 
-# The prefix of sequential nodes.
+# Made with a cluster, too; in a store of an earlier version a controller makes them when it looks for them.
+LATER_ROOTS = (LOG_DIR_EVENTS,)
+
+# The prefixes of sequential nodes.
 ISR_CHANGE_PREFIX = "/isr_change_notification/isr_change_"
+LOG_DIR_EVENT_PREFIX = "/log_dir_event_notification/log_dir_event_"
 
 _DEFAULT_ENTITY = "<default>"
 

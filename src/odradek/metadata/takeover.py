@@ -383,7 +383,7 @@ def _write(engine: EmbeddedEngine, plan: Takeover) -> None:
 
 def _operations(plan: Takeover) -> Iterator[Create]:
     """The nodes of the whole store, parents first."""
-    for root in paths.ROOTS:
+    for root in (*paths.ROOTS, *paths.LATER_ROOTS):
         yield Create(root)
     yield Create(paths.CLUSTER_ID, codec.encode_cluster_id(plan.cluster_id))
     last = plan.next_producer_id - 1

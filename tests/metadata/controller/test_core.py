@@ -569,6 +569,69 @@ def test_a_malformed_notice_is_dropped(three: Cluster) -> None:
     assert not [effect for effect in three.controller.effects if isinstance(effect, EventFailed)]
 
 
+# --- log directories
+
+
+def announce_failed_directory(cluster: Cluster, data: bytes) -> None:
+    notice = Create(paths.LOG_DIR_EVENT_PREFIX, data, sequential=True)
+    cluster.store.tell(cluster.store.engine.apply(cluster.store.engine.open_session(), notice).events)
+    cluster.store.deliver()
+
+
+def test_a_broker_that_announces_a_failed_directory_is_asked_for_its_partitions(three: Cluster) -> None:
+    """R6: it alone is ordered the roles that it has; the notice is deleted."""
+    create(three, assignments=((1, 2), (2, 1), (2, 3)))
+    before = {broker_id: len(member.received) for broker_id, member in three.members.items()}
+    announce_failed_directory(three, codec.encode_log_dir_event(1))
+    new = {broker_id: member.received[before[broker_id] :] for broker_id, member in three.members.items()}
+    assert (new[2], new[3]) == ([], [])
+    (order,) = new[1]
+    assert isinstance(order, LeaderAndIsr)
+    assert [each.topic_partition for each in order.partitions] == [FLIGHTS, TopicPartition("flights", 1)]
+    assert [each.state for each in order.partitions] == [
+        three.partition("flights"),
+        three.partition("flights", 1),
+    ]
+    assert three.store.table.child_names(paths.LOG_DIR_EVENTS) == ()
+
+
+def test_a_store_of_an_earlier_version_has_the_node_for_such_notices_made(cluster: Cluster) -> None:
+    """R6: by the first controller that looks for them."""
+    session = cluster.store.engine.open_session()
+    for path in paths.ROOTS:
+        cluster.store.engine.apply(session, Create(path))
+    cluster.start(1)
+    create(cluster, assignments=((1,),))
+    before = len(cluster.members[1].received)
+    announce_failed_directory(cluster, codec.encode_log_dir_event(1))
+    (order,) = cluster.members[1].received[before:]
+    assert isinstance(order, LeaderAndIsr)
+
+
+def test_a_notice_of_a_broker_that_is_gone_or_that_cannot_be_read_is_dropped(three: Cluster) -> None:
+    """R6: a broker that comes back is ordered its roles anyway."""
+    create(three)
+    three.kill(1)
+    before = [len(member.received) for member in three.members.values()]
+    for data in (codec.encode_log_dir_event(1), codec.encode_log_dir_event(77), b"nonsense", b"{}", b"[]"):
+        announce_failed_directory(three, data)
+    assert [len(member.received) for member in three.members.values()] == before
+    assert three.store.table.child_names(paths.LOG_DIR_EVENTS) == ()
+    assert not [effect for effect in three.controller.effects if isinstance(effect, EventFailed)]
+
+
+def test_the_answer_of_a_broker_that_is_gone_says_nothing_of_its_next_life(three: Cluster) -> None:
+    """R6: its directory may have been repaired when it comes back."""
+    create(three, assignments=((1,),))
+    three.kill(1)
+    three.controller.event(BrokerAnswered(10_000, 1, {FLIGHTS: ErrorCode.KAFKA_STORAGE_ERROR}))
+    three.start(1)
+    assert three.partition("flights").leader == 1
+
+
+# --- races
+
+
 def test_an_election_that_races_with_a_leaders_isr_write_decides_again(three: Cluster) -> None:
     """R2 the state is written on the condition of its version; the loser reads it again."""
     create(three)

@@ -17,20 +17,12 @@ from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.decision import Put
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.events import BrokerAnswered
+from odradek.metadata.controller.notices import delete_notices, list_notices, read_notices
 from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import Answer, ControllerRequest
 from odradek.metadata.image import BrokerImage, BrokerRegistered, PartitionImage
-from odradek.metadata.startup import document_in, load_brokers, read_document
-from odradek.metadata.store import (
-    Delete,
-    Fault,
-    GetData,
-    ReadResult,
-    StoreRefused,
-    StoreSteps,
-    read_children,
-    read_many,
-)
+from odradek.metadata.startup import load_brokers, read_document
+from odradek.metadata.store import StoreRefused, StoreSteps
 
 
 class ActiveController:
@@ -93,22 +85,45 @@ class ActiveController:
             self._cluster.messages.brokers_changed()
         yield from self._cluster.flush()
 
+    def notices(self) -> StoreSteps[None]:
+        """R4, R6: take all notices that brokers left for the controller, and watch for more."""
+        isr_changes, log_dir_events = yield from list_notices(paths.ISR_CHANGES, paths.LOG_DIR_EVENTS)
+        yield from self._take_isr_changes(isr_changes)
+        yield from self._take_log_dir_events(log_dir_events)
+
     def isr_changes(self) -> StoreSteps[None]:
-        """R4: leaders announced ISR changes: read the states, update all brokers, delete the notices."""
-        names = yield from read_children(paths.ISR_CHANGES, watch=True)
-        notices = [f"{paths.ISR_CHANGES}/{name}" for name in names]
-        found = yield from read_many(GetData(path) for path in notices)
-        changed: dict[TopicPartition, None] = {}
-        for path, result in zip(notices, found, strict=True):
-            changed |= dict.fromkeys(_named_in(path, result))
+        """R4: leaders announced ISR changes."""
+        (notices,) = yield from list_notices(paths.ISR_CHANGES)
+        yield from self._take_isr_changes(notices)
+
+    def log_dir_events(self) -> StoreSteps[None]:
+        """R6: brokers announced that a log directory failed."""
+        (notices,) = yield from list_notices(paths.LOG_DIR_EVENTS)
+        yield from self._take_log_dir_events(notices)
+
+    def _take_isr_changes(self, notices: Sequence[str]) -> StoreSteps[None]:
+        """R4: read the states of the partitions, update all brokers, delete the notices."""
+        named = yield from read_notices(notices, codec.decode_isr_change)
+        changed = dict.fromkeys(topic_partition for notice in named for topic_partition in notice)
         yield from self._cluster.refresh(changed)
         for topic_partition in changed:
             if self._cluster.image.partition(topic_partition) is not None:
                 self._cluster.messages.isr_known(self._cluster.image, topic_partition)
-        for path in notices:
-            failed = yield from self._cluster.commit((Delete(path),))
-            if failed is not None and failed.fault is not Fault.NO_NODE:
-                raise StoreRefused(failed)
+        yield from delete_notices(self._cluster, notices)
+        yield from self._cluster.flush()
+
+    def _take_log_dir_events(self, notices: Sequence[str]) -> StoreSteps[None]:
+        """R6: ask the brokers about their partitions, delete the notices.
+
+        A notice does not say which partitions were in the directory. The broker is ordered its present roles
+        again; it answers KAFKA_STORAGE_ERROR for those whose logs have failed, and for the others
+        STALE_CONTROLLER_EPOCH, which changes nothing.
+        """
+        named = yield from read_notices(notices, codec.decode_log_dir_event)
+        for broker_id in dict.fromkeys(named):
+            if self._cluster.image.is_live(broker_id):
+                yield from self._cluster.order_again(broker_id)
+        yield from delete_notices(self._cluster, notices)
         yield from self._cluster.flush()
 
     def broker_answered(self, answered: BrokerAnswered) -> StoreSteps[None]:
@@ -116,9 +131,9 @@ class ActiveController:
         broker_id, errors = answered.broker_id, answered.errors
         yield from self._deletions.answered(answered)
         failed = [named for named, error in errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR]
-        for topic_partition in failed:
-            self._cluster.failed[Replica(topic_partition, broker_id)] = None
         if self._cluster.image.is_live(broker_id):
+            for topic_partition in failed:
+                self._cluster.failed[Replica(topic_partition, broker_id)] = None
             yield from self._cluster.rewrite(failed, self._cluster.distrusted(broker_id))
             leaderless = self._cluster.note_log_ends(broker_id, answered.log_ends)
             yield from self._cluster.rewrite(leaderless, self._cluster.settled)
@@ -166,12 +181,3 @@ class ActiveController:
         failed = yield from self._cluster.commit((Put(paths.known_log_dirs(broker.broker_id), document),))
         if failed is not None:
             raise StoreRefused(failed)
-
-
-def _named_in(path: str, result: ReadResult) -> list[TopicPartition]:
-    """The partitions that a notice names; none where it cannot be read."""
-    try:
-        notice = document_in(path, result, codec.decode_isr_change)
-    except codec.MalformedNode:
-        return []
-    return notice.value if notice is not None else []

@@ -95,6 +95,10 @@ class BrokerMessages:
         if broker_id in partition.replicas:
             self._leader_and_isr.setdefault(broker_id, {}).setdefault(topic_partition, False)
 
+    def role_again(self, broker_id: BrokerId, topic_partition: TopicPartition) -> None:
+        """Note LeaderAndIsr for one replica, of a state that has not changed."""
+        self._leader_and_isr.setdefault(broker_id, {}).setdefault(topic_partition, False)
+
     def brokers_changed(self) -> None:
         """Note the list of live brokers for every broker."""
         self._updates_everyone = True

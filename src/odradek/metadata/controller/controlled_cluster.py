@@ -351,6 +351,13 @@ class ControlledCluster:
                     yield None
         self.messages.brokers_changed()
 
+    def order_again(self, broker_id: BrokerId) -> StoreSteps[None]:
+        """Note the present roles of a live broker for it, also those that it has."""
+        for named in (yield from self.partitions(lambda state: broker_id in state.replicas)):
+            partition = self.image.partition(named)
+            if partition is not None and partition.state_version >= 0:
+                self.messages.role_again(broker_id, named)
+
     def flush(self) -> StoreSteps[None]:
         """End a process: send the messages to brokers."""
         pace = Pace()

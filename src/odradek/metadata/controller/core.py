@@ -184,6 +184,8 @@ class Controller:
                 yield from self._active.brokers_changed()
             case WatchFired(paths.ISR_CHANGES) if self._active is not None:
                 yield from self._active.isr_changes()
+            case WatchFired(paths.LOG_DIR_EVENTS) if self._active is not None:
+                yield from self._active.log_dir_events()
             case Reconnected():
                 yield from self._reconnected()
             case BrokerAnswered() if self._active is not None:
@@ -242,7 +244,7 @@ class Controller:
         if self._active is not None:
             yield from self._active.brokers_changed()
         if self._active is not None:
-            yield from self._active.isr_changes()
+            yield from self._active.notices()
 
     def _compete(self, broker_id: BrokerId) -> StoreSteps[None]:
         epoch_version = yield from membership.compete(broker_id, self._session, self._clock.wall_ms())
@@ -268,7 +270,7 @@ class Controller:
         self._is_stale = False
         self._effects.append(Elected())
         yield from self._active.take_over()
-        yield from self._active.isr_changes()
+        yield from self._active.notices()
 
     def _read_again(self) -> StoreSteps[None]:
         """After a write of unknown outcome: the same controller, with what the store has now."""

@@ -29,6 +29,7 @@ from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.internal_topic import InternalTopic, TopicMaking
 from odradek.server.node.isr_writer import IsrWriter
+from odradek.server.node.log_dir_events import LogDirEvents
 from odradek.server.node.orphans import Orphans
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
@@ -96,7 +97,12 @@ class BrokerCore:
             self.broker_id, image, self.received_orders, self.controller, self.topic_purgatory
         )
         """This broker as the controllers see it."""
-        effects.connect(self.group_flush, self.isr_writer, (self.fetchers, self.groups, self.transactions))
+        effects.connect(
+            self.group_flush,
+            self.isr_writer,
+            self.log_dir_events,
+            (self.fetchers, self.groups, self.transactions),
+        )
 
     def _make_replicas(self, surroundings: Surroundings, effects: ReplicationEffects) -> None:
         """Make the replica manager, and the parts that flush logs, write checkpoints and serve fetches."""
@@ -147,6 +153,8 @@ class BrokerCore:
             self.store_session, replicas.isr_maintenance, lambda: replicas.controller_epoch, self.defer
         )
         """Writes and announces the new ISRs of partitions led here."""
+        self.log_dir_events = LogDirEvents(self.broker_id, self.store_session)
+        """Tells the controller of log directories that failed."""
         controller = Controller(_controller_settings(self.layers), self.clock, self.chance)
         self.controller = ControllerHost(
             controller, self.broker_id, self.store_session, surroundings, self.slices

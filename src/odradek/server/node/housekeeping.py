@@ -18,8 +18,8 @@ from odradek.storage.retention import Retired
 
 REMOVAL_INTERVAL_MS: Final = 5_000
 REPAIR_REPORT_INTERVAL_MS: Final = 5_000
-ISR_ANNOUNCEMENT_INTERVAL_MS: Final = 2_500
-"""R4."""
+ANNOUNCEMENT_INTERVAL_MS: Final = 2_500
+"""R4; an announcement of a failed log directory that could not be written is tried again as often."""
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +33,11 @@ def schedule_housekeeping(
 ) -> None:
     """Schedule every periodic task of a node."""
     every, settings, transactions = schedule.every, core.settings, core.transactions
+
+    def announce_to_controller() -> None:
+        core.isr_writer.announce()
+        core.log_dir_events.announce()
+
     _schedule_log_tasks(core, schedule, background, on_finding)
     _schedule_checkpoints(core, schedule)
     every(lambda: core.settings.log_cleaner_backoff_ms, "log-cleaner", look_for_cleaning)
@@ -56,7 +61,7 @@ def schedule_housekeeping(
         "isr-expiration",
         lambda: core.slices.run(core.replicas.isr_maintenance.expire(), _not_done),
     )
-    every(ISR_ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", core.isr_writer.announce)
+    every(ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", announce_to_controller)
 
 
 def _schedule_log_tasks(

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from odradek.base.ids import TopicPartition
 from odradek.replication.isr import IsrChange
@@ -25,11 +25,25 @@ class IsrWrites(Protocol):
         """Write one change; the outcome is reported to its owner later."""
 
 
+class FailureAnnouncements(Protocol):
+    """Tells the controller that log directories failed."""
+
+    def announce_failure(self) -> None:
+        """A log directory has failed, and its partitions are hosted no more."""
+
+
 class Resigning(Protocol):
     """A coordinator or the fetchers, whose partitions may be in a directory that fails."""
 
     def resign_lost(self) -> None:
         """A log directory went offline: resign the partitions that were in it."""
+
+
+class _Parts(NamedTuple):
+    flushes: Flushes
+    isr_writes: IsrWrites
+    announcements: FailureAnnouncements
+    resigning: tuple[Resigning, ...]
 
 
 class ReplicationEffects:
@@ -43,36 +57,41 @@ class ReplicationEffects:
         """`on_failure` is called with the reason when the last of the directories has failed."""
         self._directory_count = directory_count
         self._on_failure = on_failure
-        self._connected: tuple[Flushes, IsrWrites, tuple[Resigning, ...]] | None = None
+        self._connected: _Parts | None = None
 
-    def connect(self, flushes: Flushes, isr_writes: IsrWrites, resigning: Iterable[Resigning]) -> None:
+    def connect(
+        self,
+        flushes: Flushes,
+        isr_writes: IsrWrites,
+        announcements: FailureAnnouncements,
+        resigning: Iterable[Resigning],
+    ) -> None:
         """Set the parts that carry the effects out."""
         assert self._connected is None, "connected twice"
-        self._connected = flushes, isr_writes, tuple(resigning)
+        self._connected = _Parts(flushes, isr_writes, announcements, tuple(resigning))
 
     def flush(self, topic_partition: TopicPartition, log: ReplicatedLog) -> None:
         """See `replication.replication_ports.Effects.flush`."""
-        flushes, _, _ = self._parts()
-        flushes.want(topic_partition)
+        self._parts().flushes.want(topic_partition)
 
     def write_isr(self, change: IsrChange) -> None:
         """See `replication.replication_ports.Effects.write_isr`."""
-        _, isr_writes, _ = self._parts()
-        isr_writes.write(change)
+        self._parts().isr_writes.write(change)
 
     def directory_failed(self, directory: str, reason: str, *, is_last: bool) -> None:
         """See `replication.replication_ports.Effects.directory_failed`."""
         sentence = f"the log directory {directory} is offline: {reason}"
-        _, _, resigning = self._parts()
-        for part in resigning:
+        parts = self._parts()
+        for part in parts.resigning:
             part.resign_lost()
         if not is_last:
             _log.error("%s", sentence)
+            parts.announcements.announce_failure()
         elif self._directory_count == 1:
             self._on_failure(sentence)
         else:
             self._on_failure(f"no log directory is left: {sentence}")
 
-    def _parts(self) -> tuple[Flushes, IsrWrites, tuple[Resigning, ...]]:
+    def _parts(self) -> _Parts:
         assert self._connected is not None, "nothing happens to a partition before its broker is complete"
         return self._connected
