@@ -83,6 +83,23 @@ _FIRST_WITH_LEADERS: Final = 16
 _Fetches: TypeAlias = dict[SessionKey, PartitionFetch]
 
 
+def handle_client(
+    core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond
+) -> Steps[None] | None:
+    """`handle` off the brokers' listener: a client is no follower, whatever replica id it gives (R9, R10).
+
+    What a follower fetches tells the leader which records it has, and so moves HW and the ISR.
+    """
+    replica_id, _ = _replica(context, request)
+    if replica_id < 0:
+        return handle(core, context, request, respond)
+    # Without an authorizer Kafka looks whether there is such a replica, with one it refuses all of them.
+    is_broker = core.image.is_live(replica_id)
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED if is_broker else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    respond(refuse(request, code))
+    return None
+
+
 def handle(
     core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond
 ) -> Steps[None] | None:
@@ -211,12 +228,16 @@ def refuse(request: FetchRequest, code: ErrorCode) -> FetchResponse:
     )
 
 
+def _replica(context: RequestContext, request: FetchRequest) -> tuple[BrokerId, int]:
+    """The replica that fetches, or what kind of consumer, and the epoch of its registration."""
+    if context.api_version < _FIRST_WITH_REPLICA_STATE:
+        return request.replica_id, NO_BROKER_EPOCH
+    state = request.replica_state
+    return (CONSUMER_ID, NO_BROKER_EPOCH) if state is None else (state.replica_id, state.replica_epoch)
+
+
 def _params(core: BrokerCore, context: RequestContext, request: FetchRequest) -> FetchParams:
-    replica_id, replica_epoch = request.replica_id, NO_BROKER_EPOCH
-    if context.api_version >= _FIRST_WITH_REPLICA_STATE:
-        replica_id, state = CONSUMER_ID, request.replica_state
-        if state is not None:
-            replica_id, replica_epoch = state.replica_id, state.replica_epoch
+    replica_id, replica_epoch = _replica(context, request)
     is_follower = replica_id >= 0
     if is_follower:
         isolation = Isolation.LOG_END

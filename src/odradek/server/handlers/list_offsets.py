@@ -6,7 +6,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import TopicPartition
 from odradek.records.work import RecordSteps
-from odradek.replication.fetch_request import DEBUGGING_CONSUMER_ID, Isolation
+from odradek.replication.fetch_request import CONSUMER_ID, DEBUGGING_CONSUMER_ID, Isolation
 from odradek.server.edge.context import RequestContext, Respond
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
@@ -28,6 +28,15 @@ _PARTITIONS_PER_STEP: Final = 20
 # The first version that supports each negative timestamp: latest, earliest, maximum timestamp, earliest
 # local, latest tiered.
 _NAMED_SINCE: Final = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11}
+
+
+def handle_client(
+    core: BrokerCore, context: RequestContext, request: ListOffsetsRequest, respond: Respond
+) -> None:
+    """`handle` off the brokers' listener: a client sees what a consumer sees, with any replica id."""
+    if request.replica_id >= 0:
+        request.replica_id = CONSUMER_ID
+    handle(core, context, request, respond)
 
 
 def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsRequest, respond: Respond) -> None:

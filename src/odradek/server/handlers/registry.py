@@ -30,7 +30,8 @@ def _now(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever the call re
 class Handlers:
     """The handlers by API key: for clients, or, with `for_brokers`, for the other brokers.
 
-    Clients that send a request which only brokers may send get CLUSTER_AUTHORIZATION_FAILED.
+    Clients that send a request which only brokers may send get CLUSTER_AUTHORIZATION_FAILED. A module whose
+    API serves followers, too, has a `handle_client`, which serves no client as a follower.
     """
 
     def __init__(self, *, for_brokers: bool = False, load_code: LoadCode = _now) -> None:
@@ -46,7 +47,7 @@ class Handlers:
         handler = self._loaded.get(api_key)
         if handler is None and api_key in self._unloaded:
             row = self._unloaded.pop(api_key)
-            handler = self._load_code(lambda: _load(row))
+            handler = self._load_code(lambda: _load(row, for_brokers=self._for_brokers))
             if APIS[api_key].inter_broker_only and not self._for_brokers:
                 handler = replace(handler, handle=_refused_to_clients(handler.refuse))
             self._loaded[api_key] = handler
@@ -75,7 +76,7 @@ class Handlers:
             yield
 
 
-def _load(row: Row) -> Handler[BrokerCore]:
+def _load(row: Row, *, for_brokers: bool) -> Handler[BrokerCore]:
     module = import_module(f"odradek.server.handlers.{row.module}")
     api = APIS[row.key]
     response_class = api.response_class
@@ -84,7 +85,7 @@ def _load(row: Row) -> Handler[BrokerCore]:
         row.lowest,
         row.highest,
         api.request_class,
-        module.handle,
+        module.handle if for_brokers else getattr(module, "handle_client", module.handle),
         getattr(module, "refuse", None) or _refusal_of(response_class),
     )
 
