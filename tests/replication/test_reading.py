@@ -7,6 +7,7 @@ import pytest
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import NO_TOPIC_ID, TopicPartition
 from odradek.base.stored_bytes import StoredBytes
+from odradek.metadata.image import BrokerImage, BrokerRegistered
 from odradek.replication import DEBUGGING_CONSUMER_ID, FetchParams, Isolation, PartitionFetch
 from odradek.replication.reading import HELD_BYTES_MAX
 from tests.replication.replica_bench import ConsumeOptions, FetchAnswers, ReplicaBench
@@ -170,3 +171,25 @@ def test_an_answer_holds_a_megabyte_of_records_and_leaves_the_rest_in_the_files(
     assert isinstance(last, StoredBytes)
     assert isinstance(held[0], bytes | memoryview)
     assert last.read_at(len(last), 0)[61:] == bytes(held[0])[61:], "the batches are alike"
+
+
+@pytest.mark.parametrize(
+    ("fetched", "expected"),
+    [(6, ErrorCode.NOT_LEADER_OR_FOLLOWER), (7, ErrorCode.NONE), (8, ErrorCode.NONE), (-1, ErrorCode.NONE)],
+)
+def test_a_fetch_of_an_earlier_registration_moves_nothing(
+    bench: ReplicaBench, fetched: int, expected: ErrorCode
+) -> None:
+    """R16, R10, KIP-903: it is late; one of a registration that is not known here yet is served."""
+    bench.order(p1, isr=(1, 2))
+    bench.image.apply(BrokerRegistered(BrokerImage(2, (), epoch=7)))
+    waiting = bench.produce(p1)
+    remote = bench.leadership(p1).remotes[2]
+    before = remote.log_end.offset
+    params = FetchParams(replica_id=2, replica_epoch=fetched, isolation=Isolation.LOG_END)
+    answers = bench.fetch(params, PartitionFetch(p1, 1, BIG))
+    assert answers.only[0].error_code is expected
+    is_served = expected is ErrorCode.NONE
+    assert remote.log_end.offset == (1 if is_served else before)
+    assert bench.log(p1).high_watermark.offset == (1 if is_served else 0)
+    assert waiting.is_answered is is_served

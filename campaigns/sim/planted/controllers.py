@@ -6,6 +6,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from campaigns.sim.planted.planting import Plant, replaced, together
+from odradek.base.ids import NO_BROKER_EPOCH
 from odradek.metadata.controller import election, membership
 from odradek.metadata.controller.broker_messages import BrokerMessages
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
@@ -28,6 +29,10 @@ def _any_broker_epoch(original: Any) -> Any:
         return original(self, broker_id, high_watermark, min_isr)
 
     return propose_expansion
+
+
+def _follower_of_any_broker_epoch(original: Any) -> Any:
+    return lambda self, broker_id, broker_epoch: original(self, broker_id, NO_BROKER_EPOCH)
 
 
 def _readmitted_without_an_epoch(original: Any) -> Any:
@@ -114,6 +119,7 @@ CONTROLLERS: Final[Mapping[str, Plant]] = {
     ),
     "stale broker epoch joins": together(
         replaced(Leadership, "propose_expansion", _any_broker_epoch),
+        replaced(Leadership, "has_follower", _follower_of_any_broker_epoch),
         replaced(election, "readmit", _readmitted_without_an_epoch),
     ),
     "LeaderAndIsr before the image": replaced(BrokerMessages, "take", _roles_first),

@@ -139,7 +139,7 @@ class Fetching:
                 continue
             partition = self._hosted.get(fetch.topic_partition)
             # The partition is gone if its directory failed while a later partition was read.
-            if partition is None or not partition.has_follower(params.replica_id):
+            if partition is None or not partition.has_follower(params.replica_id, params.replica_epoch):
                 continue
             low_watermark_rose = partition.note_fetch(
                 params.replica_id, outcome.position, fetch.log_start_offset, now_ms

@@ -82,6 +82,15 @@ class Leadership:
         self._cluster = cluster
         self._lag_time_max_ms = lag_time_max_ms
 
+    def has_follower(self, broker_id: BrokerId, broker_epoch: int) -> bool:
+        """Whether a fetch with this broker epoch, -1 for none, is of an assigned follower's present life.
+
+        An epoch above the registered one is of a registration that is not known here yet.
+        """
+        if broker_id not in self.remotes:
+            return False
+        return broker_epoch == NO_BROKER_EPOCH or broker_epoch >= self._cluster.broker_epoch(broker_id)
+
     # --- high watermark
 
     @property

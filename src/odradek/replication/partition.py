@@ -143,9 +143,12 @@ class Partition:
         except StorageFailure:
             return False
 
-    def has_follower(self, replica_id: BrokerId) -> bool:
-        """Whether this broker leads and the replica is assigned; no other replica changes state (R10)."""
-        return self.leadership is not None and replica_id in self.leadership.remotes
+    def has_follower(self, replica_id: BrokerId, broker_epoch: int) -> bool:
+        """Whether this broker leads and the replica is assigned; no other replica changes state (R10, R16).
+
+        `broker_epoch` is the one in its fetch, -1 for none; one of an earlier registration is no follower's.
+        """
+        return self.leadership is not None and self.leadership.has_follower(replica_id, broker_epoch)
 
     def note_fetch(
         self, replica_id: BrokerId, fetched: LogPosition, log_start_offset: Offset, now_ms: int

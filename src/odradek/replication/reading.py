@@ -156,7 +156,7 @@ def find_replica(
         if found is ErrorCode.NOT_LEADER_OR_FOLLOWER and params.replica_id == DEBUGGING_CONSUMER_ID:
             return ErrorCode.REPLICA_NOT_AVAILABLE
         return found
-    if params.replica_id >= 0 and not found.has_follower(params.replica_id):
+    if params.replica_id >= 0 and not found.has_follower(params.replica_id, params.replica_epoch):
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if topic_id != NO_TOPIC_ID and found.topic_id not in (topic_id, NO_TOPIC_ID):
         return ErrorCode.INCONSISTENT_TOPIC_ID
