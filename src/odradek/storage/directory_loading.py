@@ -115,6 +115,7 @@ class DirectoryLoader:
             log.mark_cleaned(cleaned.get(partition, 0))
             if not (loaded.report.clean and loaded.report.is_uneventful()):
                 self.report.logs.append(loaded.report)
+        self._checkpoints.lower_recovery_points(directory)
 
     def _read_checkpoint(self, directory: LogDirectory, name: str) -> dict[TopicPartition, Offset]:
         offsets, damage = self._checkpoints.read(directory, name)

@@ -1,7 +1,8 @@
 """The checkpoint files of the log directories: reads them at startup, and prepares their writes (R12).
 
     replication-offset-checkpoint        HW of each log, every 5 s
-    recovery-point-offset-checkpoint     the flushed offset, every 60 s and after a truncation (X6)
+    recovery-point-offset-checkpoint     the flushed offset, every 60 s, and after a truncation, also one
+                                         that a killed process had made (X6)
     log-start-offset-checkpoint          of logs that start inside a segment, every 60 s
     cleaner-offset-checkpoint            the offset cleaned up to, after each cleaning
 
@@ -120,6 +121,28 @@ class LogCheckpoints:
         self._take_precedence(path, offsets)
         write_offsets(directory.file_system, path, offsets)
         self._written[path] = offsets
+
+    def lower_recovery_points(self, directory: LogDirectory) -> None:
+        """X6: at startup, write recovery points that are above the ends of their logs anew. Raises OSError.
+
+        A process was killed after it had truncated a log, and before it wrote its recovery point. The log
+        would grow past it, and after a power cut batches below it would count as flushed that are not. The
+        lines of logs that are gone stay. Nothing is written where no line is too high.
+        """
+        path = f"{directory.path}/{file_names.RECOVERY_POINTS}"
+        written = self._written.get(path, {})
+        lowered = {
+            one: min(offset, self._flushed_in(directory, one, offset)) for one, offset in written.items()
+        }
+        if lowered != written:
+            write_offsets(directory.file_system, path, lowered)
+            self._written[path] = lowered
+
+    def _flushed_in(
+        self, directory: LogDirectory, topic_partition: TopicPartition, otherwise: Offset
+    ) -> Offset:
+        log = self._hosted.get(topic_partition)
+        return log.flushed_offset if log is not None and log.place is directory else otherwise
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """Remove the lines of an earlier log, so that they do not apply to a new log of that name.
