@@ -303,13 +303,20 @@ class Broker:
         """Every session's quiet partitions are what `session_news` says of them."""
         listed = 0
         for session in self.cache._sessions.values():
-            listed += sum(bool(one.fetch.topic_partition.topic) for one in session.partitions.values())
+            listed += sum(one.is_entered for one in session.partitions.values())
             for partition in session.partitions.values():
+                self._check_listens(session, partition)
                 if partition not in session.news.unread:
                     self._check_quiet(session, partition)
         standing = self.bench.manager.purgatories.fetch.standing
         assert sum(len(entries) for entries in standing.values()) == listed
         assert self.cache.partitions == sum(len(one.partitions) for one in self.cache._sessions.values())
+
+    def _check_listens(self, session: FetchSession, partition: SessionPartition) -> None:
+        news = session.news
+        if not partition.is_entered:
+            assert partition in news.unread
+            assert not news.has_open_operation or not partition.fetch.topic_partition.topic
 
     def _check_quiet(self, session: FetchSession, partition: SessionPartition) -> None:
         params = next(one.asked for one in self.clients if isinstance(one, ByNews) and one.session is session)

@@ -152,6 +152,8 @@ def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes() -> None:
     assert early.fetch.topic_partition == p3
     assert never.fetch.topic_partition == TopicPartition("", 4)
     assert [key_of(one.fetch) for one in (early, never)] == keys
+    for one in (early, never):
+        one.listen()
     assert watchers.standing == {p3: [early]}
     change(session, [], keys)
     assert watchers.standing == {}
@@ -162,7 +164,9 @@ def test_a_topic_known_by_another_name_has_events_under_that_name() -> None:
     watchers: Watchers[TopicPartition] = Watchers()
     session = FetchSession(77, watchers, 0, is_follower=False, uses_topic_ids=True)
     partition = session.add(PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7)))
+    partition.listen()
     change(session, [PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=UUID(int=7))], ())
     assert watchers.standing == {}
     change(session, [PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7))], ())
+    partition.listen()
     assert watchers.standing == {p1: [partition]}

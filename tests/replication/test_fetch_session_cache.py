@@ -85,6 +85,11 @@ class Sessions:
         assert not isinstance(found, ErrorCode), found.name
         return found
 
+    def listen(self, session_id: int) -> None:
+        """What a fetch does that reads all partitions of the session."""
+        for partition in self.cache._sessions[session_id].partitions.values():
+            partition.listen()
+
     def open(self, partitions: int = 1, *, session_id: int = 0, is_follower: bool = False) -> int:
         context = self.context(session_id, 0, asks(partitions), is_follower=is_follower)
         assert isinstance(context, FullFetch)
@@ -179,6 +184,8 @@ def test_a_topic_that_becomes_known_is_fetched_by_its_name(sessions: Sessions) -
     sessions.names[TOPIC_ID] = "flights"
     context = sessions.context(session_id, 1, uses_topic_ids=True)
     assert [fetch.topic_partition for fetch in fetches_of(context)] == [p1]
+    assert isinstance(context, IncrementalFetch)
+    sessions.listen(session_id)
     assert list(sessions.watchers.standing) == [p1], "its events are passed on from now on"
 
 
@@ -249,6 +256,11 @@ def test_all_sessions_together_hold_a_bounded_number_of_partitions() -> None:
 
 def test_a_session_that_ends_leaves_no_entry_behind(sessions: Sessions) -> None:
     """F10: closed, replaced or evicted, it receives no events any more."""
-    sessions.open(3)
-    sessions.open(2, session_id=sessions.open(3))
+    ended = [sessions.open(3) for _ in range(2)]
+    kept = [sessions.open(3)]
+    for session_id in (*ended, *kept):
+        sessions.listen(session_id)
+    kept.append(sessions.open(2, session_id=ended[0]))
+    sessions.listen(kept[1])
+    sessions.fetch(ended[1], -1)
     assert sorted(len(entries) for entries in sessions.watchers.standing.values()) == [1, 2, 2]

@@ -2,10 +2,13 @@
 
 import pytest
 
+from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata.image import BrokerGone
 from odradek.replication import FetchParams, StoredState, params_for_follower
-from tests.replication.replica_bench import HERE, ReplicaBench
+from odradek.replication.delayed_session_fetch import DelayedSessionFetch
+from odradek.replication.fetch_session import SessionOutcomes
+from tests.replication.replica_bench import BATCH_BYTES, HERE, ReplicaBench
 from tests.replication.session_clients import ByNews, fetches_of, new_cache
 
 P = TopicPartition("orders", 0)
@@ -18,6 +21,14 @@ def follower(bench: ReplicaBench, broker_id: int) -> ByNews:
     params = params_for_follower(broker_id, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20)
     client = ByNews(bench, params, new_cache(bench), uses_topic_ids=False)
     client.fetch(fetches_of(bench, [P]), ())
+    client.fetch((), ())
+    return client
+
+
+def consumer(bench: ReplicaBench, *partitions: TopicPartition) -> ByNews:
+    """A consumer with a session of these partitions, by default of P, at whose ends it stands."""
+    client = ByNews(bench, FetchParams(), new_cache(bench), uses_topic_ids=False)
+    client.fetch(fetches_of(bench, partitions or [P]), ())
     client.fetch((), ())
     return client
 
@@ -102,3 +113,75 @@ def test_an_offset_above_hw_in_a_newer_segment_is_answered_at_once(bench: Replic
         client.fetch((), ())
         assert client.waiting is None
     assert client.answers[1:] == [[], []]
+
+
+# --- who receives events
+
+
+def sessions_told_of(bench: ReplicaBench, partition: TopicPartition = P) -> int:
+    """How many sessions the next event of the partition costs something."""
+    return len(bench.manager.purgatories.fetch.standing.get(partition, ()))
+
+
+def test_sessions_of_clients_that_are_gone_are_told_of_one_event(bench: ReplicaBench) -> None:
+    """F10: or else each append would cost what all sessions cost that there ever were."""
+    bench.order(P)
+    clients = [consumer(bench) for _ in range(9)]
+    told = [sessions_told_of(bench)]
+    for _ in range(3):
+        bench.produce(P)
+        told.append(sessions_told_of(bench))
+    assert told == [9, 0, 0, 0]
+    clients[0].answers.clear()
+    clients[0].fetch((), ())
+    ((answered,),) = clients[0].answers
+    assert (answered[0], sessions_told_of(bench)) == (P.partition, 1)
+
+
+def test_a_session_that_was_opened_and_never_used_is_told_of_nothing(bench: ReplicaBench) -> None:
+    """F10: its next fetch reads all its partitions in any case."""
+    bench.order(P)
+    client = ByNews(bench, FetchParams(), new_cache(bench), uses_topic_ids=False)
+    client.fetch(fetches_of(bench, [P]), ())
+    assert (client.has_session, sessions_told_of(bench)) == (True, 0)
+
+
+def test_a_fetch_that_is_abandoned_is_told_of_one_event_more(bench: ReplicaBench) -> None:
+    """F10: its client has closed its connection."""
+    bench.order(P)
+    client = consumer(bench)
+    client.params.max_wait_ms = 500
+    client.fetch((), ())
+    client.params.min_bytes = 1 << 20
+    client.fetch((), ())
+    for _ in range(3):
+        bench.produce(P)
+        assert sessions_told_of(bench) == 1
+    client.lose_connection()
+    bench.produce(P)
+    assert sessions_told_of(bench) == 0
+
+
+@pytest.mark.parametrize("steps_before", range(7))
+def test_an_event_between_two_steps_does_not_hide_the_next_one(
+    bench: ReplicaBench, steps_before: int
+) -> None:
+    """F10: no fetch waits at the first one, so the session is told once. The second completes the fetch."""
+    many = [TopicPartition("orders", number) for number in range(2 * ITEMS_PER_STEP)]
+    for one in many:
+        bench.order(one)
+    client = consumer(bench, *many)
+    assert client.session is not None
+    params = FetchParams(max_wait_ms=500, min_bytes=2 * BATCH_BYTES)
+    answers: list[SessionOutcomes] = []
+    for partition in client.session.partitions.values():
+        partition.on_event()
+    steps = bench.manager.fetch_news_in_steps(params, client.session, answers.append)
+    for _ in range(steps_before):
+        next(steps)
+    bench.produce(many[0])
+    operation = exhaust(steps)
+    assert isinstance(operation, DelayedSessionFetch)
+    bench.produce(many[0])
+    (answer,) = answers
+    assert sum(len(outcome.records) for _, outcome in answer) == 2 * BATCH_BYTES

@@ -88,6 +88,7 @@ def test_a_session_that_is_closed_while_it_opens_leaves_nothing(
     """F10: its client learns it with the next fetch."""
     steps = opening(sessions)
     take(steps, steps_before)
+    sessions.listen(only_session(sessions))
     sessions.fetch(only_session(sessions), -1)
     answer = exhaust(steps)
     assert len(answer.partitions) == WIDE
@@ -118,6 +119,7 @@ def test_a_change_in_steps_has_the_outcome_of_one_at_once(sessions: Sessions) ->
     assert isinstance(context, IncrementalFetch)
     assert list(fetches_of(context)) == [*moved, *more]
     assert sessions.cache.partitions == WIDE // 2 + WIDE
+    sessions.listen(session_id)
     assert len(sessions.watchers.standing) == WIDE // 2 + WIDE
 
 
@@ -127,6 +129,7 @@ def test_a_change_stops_when_the_session_is_closed(sessions: Sessions, steps_bef
     session_id = sessions.open(2)
     steps = incremental(sessions, session_id, 1, asks(WIDE))
     take(steps, steps_before)
+    sessions.listen(session_id)
     sessions.fetch(session_id, -1)
     assert exhaust(steps) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert sessions.watchers.standing == {}

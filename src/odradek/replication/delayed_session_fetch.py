@@ -89,6 +89,7 @@ class DelayedSessionFetch(DelayedResult[SessionOutcomes]):
             return True
         for _ in range(min(len(self._unseen), at_most)):
             partition, _ = self._unseen.popitem()
+            partition.listen()
             count = self._readable.count(self._params, partition.fetch, partition.start)
             if count is COMPLETES_AT_ONCE:
                 self._unseen[partition] = None

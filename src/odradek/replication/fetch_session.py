@@ -21,14 +21,14 @@ partitions come first next time.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Pace, Steps, exhaust, stepwise
 from odradek.base.ids import NO_BROKER, NO_OFFSET, NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.outcomes import FetchOutcome
-from odradek.replication.session_news import SessionNews, SessionPartition
+from odradek.replication.session_news import PartitionEvents, SessionNews, SessionPartition
 
 NO_SESSION_ID: Final = 0
 INITIAL_EPOCH: Final = 0
@@ -73,21 +73,10 @@ def note_sent(partition: SessionPartition, outcome: FetchOutcome) -> None:
     partition.log_start_offset = outcome.log_start_offset
 
 
-class PartitionEvents(Protocol):
-    """Passes on the events of partitions; the purgatory of fetches does."""
-
-    def add_entry(self, key: TopicPartition, entry: SessionPartition) -> None:
-        """Call the partition's `on_event` on each event from now on."""
-
-    def remove_entry(self, key: TopicPartition, entry: SessionPartition) -> None:
-        """Do so no longer."""
-
-
 class FetchSession:
     """What one client fetches, over many requests. Times are on the monotonic clock."""
 
     __slots__ = (
-        "_events",
         "_nameless",
         "_turn",
         "counted",
@@ -126,8 +115,7 @@ class FetchSession:
         self.is_closed = False
         """Whether it has left the cache."""
         self.partitions: dict[SessionKey, SessionPartition] = {}
-        self.news = SessionNews()
-        self._events = events
+        self.news = SessionNews(events)
         self._turn = 0
         """The largest turn of its partitions."""
         self._nameless: dict[SessionPartition, None] = {}
@@ -138,7 +126,7 @@ class FetchSession:
         partition = SessionPartition(fetch, self.news)
         self.partitions[key_of(fetch)] = partition
         self.move_to_end(partition)
-        self._listen(partition)
+        self._note_name(partition)
         return partition
 
     def change(
@@ -180,19 +168,17 @@ class FetchSession:
             self.add(fetch)
             return
         known.on_event()
-        is_renamed = known.fetch.topic_partition != fetch.topic_partition
-        if is_renamed:
-            self._stop_listening(known)
+        if known.fetch.topic_partition != fetch.topic_partition:
+            known.stop_listening()
         known.fetch = fetch
-        if is_renamed:
-            self._listen(known)
+        self._note_name(known)
 
     def forget(self, key: SessionKey) -> None:
         """Drop a partition, if the session has it."""
         gone = self.partitions.pop(key, None)
         if gone is not None:
-            self._stop_listening(gone)
             gone.leave()
+            self._nameless.pop(gone, None)
 
     def move_to_end(self, partition: SessionPartition) -> None:
         """Read the partition after all others."""
@@ -209,7 +195,6 @@ class FetchSession:
         if name is not None:
             del self._nameless[partition]
             fetch.topic_partition = TopicPartition(name, fetch.topic_partition.partition)
-            self._listen(partition)
 
     def end(self) -> Steps[None]:
         """Called when it leaves the cache: answer the fetch that waits, then forget all, in steps."""
@@ -218,19 +203,11 @@ class FetchSession:
             waiting.force_complete()
         yield from stepwise(list(self.partitions), self.forget)
 
-    def _listen(self, partition: SessionPartition) -> None:
-        topic_partition = partition.fetch.topic_partition
-        if topic_partition.topic:
-            self._events.add_entry(topic_partition, partition)
+    def _note_name(self, partition: SessionPartition) -> None:
+        if partition.fetch.topic_partition.topic:
+            self._nameless.pop(partition, None)
         else:
             self._nameless[partition] = None
-
-    def _stop_listening(self, partition: SessionPartition) -> None:
-        topic_partition = partition.fetch.topic_partition
-        if topic_partition.topic:
-            self._events.remove_entry(topic_partition, partition)
-        else:
-            del self._nameless[partition]
 
 
 @dataclass(slots=True)

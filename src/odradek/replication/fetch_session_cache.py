@@ -28,11 +28,11 @@ from odradek.replication.fetch_session import (
     FetchSession,
     FullFetch,
     IncrementalFetch,
-    PartitionEvents,
     SessionKey,
     SessionlessFetch,
     epoch_after,
 )
+from odradek.replication.session_news import PartitionEvents
 
 EVICTION_MS: Final = 120_000
 SESSION_ID_MAX: Final = 0x7FFFFFFF

@@ -7,8 +7,8 @@ the stack.
     append to p1, append to p1, append to p2     p1 and p2 are marked as changed
     the next turn                                operations of p1 are woken, then those of p2
 
-Fetch sessions receive each change at once, whether or not a fetch of theirs waits (F10): their next fetch
-looks only at partitions that have changed.
+Fetch sessions receive the next change of a partition at once, whether or not a fetch of theirs waits (F10):
+their next fetch looks only at partitions that have changed.
 """
 
 from itertools import islice
@@ -60,7 +60,7 @@ class Purgatories:
         self._produced = self.produce.watched_keys
         self._deleted = self.delete_records.watched_keys
         self._sessions = self.fetch.standing
-        """The partitions of fetch sessions."""
+        """The partitions whose next events fetch sessions are to know."""
         self._defer = defer
         self._run_steps = run_steps
         self._changed: dict[TopicPartition, bool] = {}
@@ -79,7 +79,7 @@ class Purgatories:
         in a later turn; an operation that starts to wait after this call checks its condition.
         """
         changed = self._changed
-        in_sessions = topic_partition in self._sessions and self._note_event(topic_partition)
+        in_sessions = topic_partition in self._sessions and self.fetch.note_event(topic_partition)
         if changed and topic_partition in changed:
             changed[topic_partition] |= not readers_only
         elif (
@@ -94,14 +94,6 @@ class Purgatories:
         """Tell fetch sessions of a change that completes no operation: their next answers hold it."""
         for entry in self._sessions.get(topic_partition, ()):
             entry.on_change()
-
-    def _note_event(self, topic_partition: TopicPartition) -> bool:
-        """Tell fetch sessions of an event; returns whether a fetch of theirs waits for it."""
-        is_awaited = False
-        for entry in self._sessions.get(topic_partition, ()):
-            entry.on_event()
-            is_awaited |= entry.watch.has_open_operation
-        return is_awaited
 
     def complete_soon(self, operation: DelayedOperation) -> None:
         """Complete an operation in a later turn, whatever its condition."""

@@ -14,10 +14,10 @@ So the cost of a fetch is in what it names and in what has changed since the one
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps
+from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps, stepwise
 from odradek.base.ids import NO_BROKER
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
-from odradek.replication.fetch_request import FetchParams
+from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.fetch_session import FetchSession, SessionOutcomes
 from odradek.replication.fetching import Fetching, may_wait
 from odradek.replication.hosted_partitions import HostedPartitions
@@ -57,6 +57,8 @@ class SessionFetching:
         news = session.news
         unseen = self._begin(params, session)
         partitions = news.in_order()
+        for partition in partitions:
+            partition.listen()
         fetches = [partition.fetch for partition in partitions]
         outcomes = self._fetching.reader.read(params, fetches)
         self._fetching.note_reads(params, fetches, outcomes)
@@ -75,7 +77,7 @@ class SessionFetching:
         news = session.news
         unseen = self._begin(params, session)
         partitions = news.in_order()
-        fetches = [partition.fetch for partition in partitions]
+        fetches = yield from stepwise(partitions, _to_read)
         outcomes = yield from self._fetching.reader.read_in_steps(params, fetches)
         read = list(zip(partitions, outcomes, strict=True))
         for begin in range(0, len(read), ITEMS_PER_STEP):
@@ -192,6 +194,11 @@ class SessionFetching:
         outcomes = yield from self._fetching.reader.read_in_steps(params, fetches)
         yield from self._fetching.note_answer_in_steps(params, fetches, outcomes)
         return list(zip(partitions, outcomes, strict=True))
+
+
+def _to_read(partition: SessionPartition) -> PartitionFetch:
+    partition.listen()
+    return partition.fetch
 
 
 def _follower(params: FetchParams, hosted: Partition) -> RemoteReplica | None:

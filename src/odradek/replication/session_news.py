@@ -2,9 +2,13 @@
 
 Invariant: a partition that is not among the `unread` is *quiet*: its fetch offset is where its reader's
 records end, and a fetch of it now would find no error and no offset other than those last sent. Every
-partition begins as unread. A fetch that has read it settles it, if it is quiet by then; each later event of
+partition begins as unread. A fetch that has read it settles it, if it is quiet by then; the next event of
 the partition makes it unread again. `Purgatories` is called with each event: an append, a rise of HW, LSO or
 log start, a truncation, another role, epoch or ISR, a failed directory.
+
+Invariant: a partition that does not *listen* to events is unread, and the fetch in hand, if there is one, has
+yet to read it or has yet to look at it (`unseen`). So the sessions of clients that are gone cost an event of
+a partition nothing: each was told of one event.
 
     p1 p2 p3 unread    a fetch reads all; p1 answers 2 records          p2 and p3 are quiet
     p1 unread          the next fetch names p1, which stands at the end   all are quiet: it waits
@@ -18,7 +22,7 @@ at its end: all of them share one stamp (`remote_replica`).
 
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from odradek.base.ids import NO_OFFSET, BrokerId, TopicPartition
 from odradek.replication.fetch_request import CONSUMER_ID, FetchParams, Isolation, PartitionFetch
@@ -30,13 +34,24 @@ Unseen: TypeAlias = "dict[SessionPartition, None]"
 _BY_TURN: Final = attrgetter("turn")
 
 
+class PartitionEvents(Protocol):
+    """Passes on the events of partitions; the purgatory of fetches does."""
+
+    def add_entry(self, key: TopicPartition, entry: "SessionPartition") -> None:
+        """Call the partition's `on_event` on the next event, and on each while a fetch waits."""
+
+    def remove_entry(self, key: TopicPartition, entry: "SessionPartition") -> None:
+        """Do so no longer."""
+
+
 class SessionNews(StandingWatch):
     """What has changed for the client of one session; the watch of its waiting fetches."""
 
-    __slots__ = ("_leader_only", "_reads_as", "_reads_to", "stamp", "unread", "unseen")
+    __slots__ = ("_leader_only", "_reads_as", "_reads_to", "events", "stamp", "unread", "unseen")
 
-    def __init__(self) -> None:
+    def __init__(self, events: PartitionEvents) -> None:
         super().__init__()
+        self.events = events
         self.unread: dict[SessionPartition, None] = {}
         """The partitions that the next fetch reads."""
         self.unseen: Unseen = {}
@@ -81,12 +96,25 @@ class SessionPartition(StandingEntry[TopicPartition]):
 
     def __post_init__(self) -> None:
         StandingEntry.__init__(self)
-        self.news.unread[self] = None
+        self.news.unread[self] = self.news.unseen[self] = None
 
     @property
     def watch(self) -> StandingWatch:
         """See `StandingEntry.watch`."""
         return self.news
+
+    def listen(self) -> None:
+        """Receive events from now on: called before it is read or looked at.
+
+        One that is not unread listens already, or has left the session between two steps of a fetch.
+        """
+        if not self.is_entered and self in self.news.unread and self.fetch.topic_partition.topic:
+            self.news.events.add_entry(self.fetch.topic_partition, self)
+
+    def stop_listening(self) -> None:
+        """Called before it gets another name or leaves the session; it is unread then."""
+        if self.is_entered:
+            self.news.events.remove_entry(self.fetch.topic_partition, self)
 
     def on_event(self) -> None:
         """The partition, or what the client requests of it, has changed; a waiting fetch may be complete."""
@@ -109,6 +137,7 @@ class SessionPartition(StandingEntry[TopicPartition]):
 
     def leave(self) -> None:
         """It leaves the session."""
+        self.stop_listening()
         self.on_event()
         self.news.unread.pop(self, None)
         self.news.unseen.pop(self, None)

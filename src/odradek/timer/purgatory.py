@@ -119,7 +119,7 @@ class Purgatory(Generic[K]):
         self._timer.add(operation)
 
     def add_entry(self, key: K, entry: StandingEntry[K]) -> None:
-        """Let a standing watch receive the events of `key`, and watch its next operations under it."""
+        """Let a standing watch receive the next event of `key`, and watch its next operations under it."""
         self._watchers.add_entry(key, entry)
 
     def remove_entry(self, key: K, entry: StandingEntry[K]) -> None:
@@ -128,8 +128,15 @@ class Purgatory(Generic[K]):
 
     @property
     def standing(self) -> Mapping[K, Sequence[StandingEntry[K]]]:
-        """A live view of the standing watches' entries; who makes an event calls their `on_event`."""
+        """A live view of the standing watches' entries."""
         return self._watchers.standing
+
+    def note_event(self, key: K) -> bool:
+        """Pass an event on to the entries of `key`; returns whether an operation of theirs is to be woken.
+
+        Called by who makes the event. An entry without an open operation is not in the list afterwards.
+        """
+        return self._watchers.note_event(key)
 
     @property
     def watched_keys(self) -> KeysView[K]:

@@ -12,8 +12,10 @@ next operation is to put it into the watch: one assignment, whatever the number 
 So the lists are those of D3 to D6, but for one thing: when the next operation takes the place of a completed
 one, the completed one leaves all lists at once, without a sweep.
 
-An entry also receives every event of its key at once (`on_event`, `on_change`), whether or not an operation
-waits then; so the client's next operation knows which of its keys have had events, and looks at no others.
+An entry also receives the next event of its key at once (`on_event`, `on_change`), whether or not an
+operation waits then; so the client's next operation knows which of its keys have had events, and looks at no
+others. After an event while no operation waits, the entry leaves the list: its client may be gone. Who looks
+at the key again enters it again.
 """
 
 from abc import ABC, abstractmethod
@@ -48,11 +50,13 @@ class StandingWatch:
 class StandingEntry(ABC, Generic[K]):
     """The place of a standing watch in the list of one key; changed by the purgatory's lists only."""
 
-    __slots__ = ("dropped",)
+    __slots__ = ("dropped", "is_entered")
 
     def __init__(self) -> None:
         self.dropped = 0
         """The number of the operation that the key's list does not have, or has dropped; 0: of none."""
+        self.is_entered = False
+        """Whether it is in the list of its key, and so receives events."""
 
     @property
     @abstractmethod
@@ -61,7 +65,7 @@ class StandingEntry(ABC, Generic[K]):
 
     @abstractmethod
     def on_event(self) -> None:
-        """Called at once on each event for which operations are woken; it only notes the event for later."""
+        """Called at once on an event for which operations are woken; it only notes the event for later."""
 
     @abstractmethod
     def on_change(self) -> None:

@@ -101,16 +101,43 @@ class Watchers(Generic[K]):
     def add_entry(self, key: K, entry: StandingEntry[K]) -> None:
         """Add an entry, which does not list the present operation of its watch."""
         self.standing.setdefault(key, []).append(entry)
+        entry.is_entered = True
         entry.watch.entries += 1
         entry.dropped = entry.watch.number
 
     def remove_entry(self, key: K, entry: StandingEntry[K]) -> None:
         """Remove an entry; an operation that it lists is watched under one key less."""
-        self._drop_listed(entry)
-        entries, watch = self.standing[key], entry.watch
+        entries = self.standing[key]
         entries.remove(entry)
         if not entries:
             del self.standing[key]
+        self._leave(entry)
+
+    def note_event(self, key: K) -> bool:
+        """Pass an event on to the entries of `key`; returns whether an operation of theirs is open.
+
+        Those whose watch has no open operation leave the list, so that the next event costs nothing for them.
+        """
+        entries = self.standing.get(key)
+        if entries is None:
+            return False
+        for entry in entries:
+            entry.on_event()
+        waiting = [entry for entry in entries if entry.watch.has_open_operation]
+        if len(waiting) < len(entries):
+            if waiting:
+                self.standing[key] = waiting
+            else:
+                del self.standing[key]
+            for entry in entries:
+                if not entry.watch.has_open_operation:
+                    self._leave(entry)
+        return bool(waiting)
+
+    def _leave(self, entry: StandingEntry[K]) -> None:
+        self._drop_listed(entry)
+        entry.is_entered = False
+        watch = entry.watch
         watch.entries -= 1
         if not watch.entries:
             self._vacate(watch)
