@@ -226,7 +226,7 @@ class Broker:
         if self.clients and isinstance(self.clients[0], ByNews):
             named = self.fetches(0, PARTITIONS[:partitions], 0, NO_EPOCH)
             context = self.cache.context(
-                NO_SESSION_ID, INITIAL_EPOCH, named, is_follower=False, uses_topic_ids=False
+                NO_SESSION_ID, INITIAL_EPOCH, named, follower=None, uses_topic_ids=False
             )
             assert isinstance(context, FullFetch)
             context.answer(self._reader.read(FetchParams(), named))
@@ -235,7 +235,7 @@ class Broker:
     def close_all(self) -> None:
         """End all sessions that the broker has."""
         for session_id in list(self.cache._sessions):
-            self.cache.context(session_id, FINAL_EPOCH, (), is_follower=False, uses_topic_ids=False)
+            self.cache.context(session_id, FINAL_EPOCH, (), follower=None, uses_topic_ids=False)
         self.bench.run_turns()
 
     # --- what is compared

@@ -22,6 +22,7 @@ from odradek.replication.fetch_session import (
     NO_SESSION_ID,
     FetchAnswer,
     FetchSession,
+    FollowerLife,
     IncrementalFetch,
     SessionKey,
     SessionlessFetch,
@@ -169,9 +170,10 @@ class ByNews(Client):
     def _request(
         self, session_id: int, epoch: int, named: Sequence[PartitionFetch], forgotten: Sequence[SessionKey]
     ) -> None:
-        is_follower = self.params.is_from_follower
+        params = self.params
+        follower = FollowerLife(params.replica_id, params.replica_epoch) if params.is_from_follower else None
         context = self._cache.context(
-            session_id, epoch, named, forgotten, is_follower=is_follower, uses_topic_ids=self.uses_topic_ids
+            session_id, epoch, named, forgotten, follower=follower, uses_topic_ids=self.uses_topic_ids
         )
         if isinstance(context, ErrorCode):
             self.answers.append(context)

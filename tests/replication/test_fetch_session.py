@@ -29,7 +29,7 @@ KNOWN = FetchOutcome(high_watermark=5, last_stable_offset=4, log_start_offset=1)
 
 
 def session_of(*partitions: TopicPartition) -> FetchSession:
-    session = FetchSession(77, Watchers(), 0, is_follower=False, uses_topic_ids=False)
+    session = FetchSession(77, Watchers(), 0, follower=None, uses_topic_ids=False)
     for partition in partitions:
         note_sent(session.add(PartitionFetch(partition, 0, 1000)), KNOWN)
     return session
@@ -144,7 +144,7 @@ def test_epochs_wrap_to_one() -> None:
 def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes() -> None:
     """F10: Fetch >= 13 may ask for a topic before this broker has heard of it."""
     watchers: Watchers[TopicPartition] = Watchers()
-    session = FetchSession(77, watchers, 0, is_follower=False, uses_topic_ids=True)
+    session = FetchSession(77, watchers, 0, follower=None, uses_topic_ids=True)
     early = session.add(PartitionFetch(TopicPartition("", 3), 0, 1000, topic_id=UUID(int=7)))
     never = session.add(PartitionFetch(TopicPartition("", 4), 0, 1000, topic_id=UUID(int=8)))
     keys = list(session.partitions)
@@ -162,7 +162,7 @@ def test_a_topic_known_by_its_id_alone_gets_its_name_when_it_comes() -> None:
 def test_a_topic_known_by_another_name_has_events_under_that_name() -> None:
     """F10: an id that this broker no longer knows, and knows again later."""
     watchers: Watchers[TopicPartition] = Watchers()
-    session = FetchSession(77, watchers, 0, is_follower=False, uses_topic_ids=True)
+    session = FetchSession(77, watchers, 0, follower=None, uses_topic_ids=True)
     partition = session.add(PartitionFetch(p1, 0, 1000, topic_id=UUID(int=7)))
     partition.listen()
     change(session, [PartitionFetch(TopicPartition("", 1), 0, 1000, topic_id=UUID(int=7))], ())

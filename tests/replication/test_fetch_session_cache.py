@@ -9,10 +9,11 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
-from odradek.base.ids import TopicId, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, TopicId, TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
 from odradek.replication.fetch_session import (
     FetchContext,
+    FollowerLife,
     FullFetch,
     IncrementalFetch,
     SessionKey,
@@ -23,6 +24,7 @@ from odradek.timer.watchers import Watchers
 
 p1, p2, p3 = (TopicPartition("flights", number) for number in (1, 2, 3))
 TOPIC_ID = UUID(int=7)
+FOLLOWER = FollowerLife(2, 10)
 
 
 def asks(count: int) -> list[PartitionFetch]:
@@ -60,12 +62,12 @@ class Sessions:
         fetches: Sequence[PartitionFetch] = (),
         forgotten: Sequence[SessionKey] = (),
         *,
-        is_follower: bool = False,
+        follower: FollowerLife | None = None,
         uses_topic_ids: bool = False,
     ) -> ErrorCode | int:
         """The error of the whole, or how many partitions were read."""
         found = self.cache.context(
-            session_id, epoch, fetches, forgotten, is_follower=is_follower, uses_topic_ids=uses_topic_ids
+            session_id, epoch, fetches, forgotten, follower=follower, uses_topic_ids=uses_topic_ids
         )
         return found if isinstance(found, ErrorCode) else len(fetches_of(found))
 
@@ -76,11 +78,11 @@ class Sessions:
         fetches: Sequence[PartitionFetch] = (),
         forgotten: Sequence[SessionKey] = (),
         *,
-        is_follower: bool = False,
+        follower: FollowerLife | None = None,
         uses_topic_ids: bool = False,
     ) -> FetchContext:
         found = self.cache.context(
-            session_id, epoch, fetches, forgotten, is_follower=is_follower, uses_topic_ids=uses_topic_ids
+            session_id, epoch, fetches, forgotten, follower=follower, uses_topic_ids=uses_topic_ids
         )
         assert not isinstance(found, ErrorCode), found.name
         return found
@@ -90,8 +92,8 @@ class Sessions:
         for partition in self.cache._sessions[session_id].partitions.values():
             partition.listen()
 
-    def open(self, partitions: int = 1, *, session_id: int = 0, is_follower: bool = False) -> int:
-        context = self.context(session_id, 0, asks(partitions), is_follower=is_follower)
+    def open(self, partitions: int = 1, *, session_id: int = 0, follower: FollowerLife | None = None) -> int:
+        context = self.context(session_id, 0, asks(partitions), follower=follower)
         assert isinstance(context, FullFetch)
         return context.answer([FetchOutcome() for _ in context.fetches]).session_id
 
@@ -204,7 +206,7 @@ def test_a_full_cache_answers_without_a_session() -> None:
 def test_a_session_unused_for_two_minutes_makes_room_for_anybody() -> None:
     """F10: the least recently used one, a follower's too."""
     sessions = Sessions(slots=2)
-    first, second = sessions.open(9, is_follower=True), sessions.open(9, is_follower=True)
+    first, second = sessions.open(9, follower=FOLLOWER), sessions.open(9, follower=FOLLOWER)
     sessions.clock.advance(EVICTION_MS)
     sessions.fetch(first, 1)
     assert sessions.open(1) == 0
@@ -218,12 +220,12 @@ def test_a_session_unused_for_two_minutes_makes_room_for_anybody() -> None:
 def test_a_follower_takes_the_place_of_a_consumer_at_once() -> None:
     """F10: of the one with the fewest partitions; never of another follower."""
     sessions = Sessions(slots=3)
-    big, small, follower = sessions.open(5), sessions.open(2), sessions.open(1, is_follower=True)
-    assert sessions.open(1, is_follower=True) > 0
+    big, small, follower = sessions.open(5), sessions.open(2), sessions.open(1, follower=FOLLOWER)
+    assert sessions.open(1, follower=FOLLOWER) > 0
     assert sessions.fetch(small, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert sessions.open(1, is_follower=True) > 0
+    assert sessions.open(1, follower=FOLLOWER) > 0
     assert sessions.fetch(big, 1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert sessions.open(99, is_follower=True) == 0
+    assert sessions.open(99, follower=FOLLOWER) == 0
     assert sessions.fetch(follower, 1) == 1
 
 
@@ -239,6 +241,22 @@ def test_a_consumer_takes_the_place_of_a_smaller_one_that_has_had_its_time() -> 
     assert sessions.open(2) == 0
     assert sessions.open(3) > 0
     assert sessions.fetch(holder, 3) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_broker_that_was_registered_anew_ends_the_sessions_of_its_earlier_life() -> None:
+    """F10, R16: or else its old ones would keep their slots for two minutes."""
+    sessions = Sessions(slots=7)
+    consumer, other = sessions.open(1), sessions.open(1, follower=FollowerLife(3, 9))
+    silent = sessions.open(1, follower=FollowerLife(2, NO_BROKER_EPOCH))
+    earlier = [sessions.open(1, follower=FOLLOWER) for _ in range(2)]
+    anew = FollowerLife(2, 11)
+    first, second = sessions.open(9, follower=anew), sessions.open(9, follower=anew)
+    assert [sessions.fetch(session_id, 1) for session_id in (consumer, other, silent)] == [1] * 3
+    assert [sessions.fetch(session_id, 1) for session_id in (first, second)] == [9] * 2
+    assert [sessions.fetch(session_id, 1) for session_id in earlier] == [
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    ] * 2
+    assert sessions.cache.evictions == 0
 
 
 def test_all_sessions_together_hold_a_bounded_number_of_partitions() -> None:

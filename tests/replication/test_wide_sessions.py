@@ -41,7 +41,7 @@ def incremental(
     forgotten: Sequence[SessionKey] = (),
 ) -> Steps[FetchContext | ErrorCode]:
     return sessions.cache.context_in_steps(
-        session_id, epoch, fetches, forgotten, is_follower=False, uses_topic_ids=False
+        session_id, epoch, fetches, forgotten, follower=None, uses_topic_ids=False
     )
 
 
@@ -160,7 +160,7 @@ def test_names_that_become_known_are_filled_in_in_steps(sessions: Sessions) -> N
     session_id = full.answer([FetchOutcome() for _ in early]).session_id
     assert sessions.cache.nameless(session_id) == WIDE
     sessions.names[topic_id] = "flights"
-    steps = sessions.cache.context_in_steps(session_id, 1, (), is_follower=False, uses_topic_ids=True)
+    steps = sessions.cache.context_in_steps(session_id, 1, (), follower=None, uses_topic_ids=True)
     take(steps, WIDE // ITEMS_PER_STEP)
     context = exhaust(steps)
     assert isinstance(context, IncrementalFetch)

@@ -21,11 +21,19 @@ partitions come first next time.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Pace, Steps, exhaust, stepwise
-from odradek.base.ids import NO_BROKER, NO_OFFSET, NO_TOPIC_ID, TopicId, TopicPartition
+from odradek.base.ids import (
+    NO_BROKER,
+    NO_BROKER_EPOCH,
+    NO_OFFSET,
+    NO_TOPIC_ID,
+    BrokerId,
+    TopicId,
+    TopicPartition,
+)
 from odradek.replication.fetch_request import PartitionFetch
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.session_news import PartitionEvents, SessionNews, SessionPartition
@@ -73,6 +81,22 @@ def note_sent(partition: SessionPartition, outcome: FetchOutcome) -> None:
     partition.log_start_offset = outcome.log_start_offset
 
 
+class FollowerLife(NamedTuple):
+    """A broker between two registrations, which fetches as a follower; it may have several sessions."""
+
+    broker_id: BrokerId
+    epoch: int
+    """Of the registration (R16); -1 if its requests do not say."""
+
+    def ends(self, other: "FollowerLife | None") -> bool:
+        """Whether the other one is an earlier life of the same broker, which will not fetch again."""
+        return (
+            other is not None
+            and self.broker_id == other.broker_id
+            and NO_BROKER_EPOCH < other.epoch < self.epoch
+        )
+
+
 class FetchSession:
     """What one client fetches, over many requests. Times are on the monotonic clock."""
 
@@ -82,8 +106,8 @@ class FetchSession:
         "counted",
         "created_ms",
         "expected_epoch",
+        "follower",
         "is_closed",
-        "is_follower",
         "last_used_ms",
         "news",
         "partitions",
@@ -97,13 +121,13 @@ class FetchSession:
         events: PartitionEvents,
         now_ms: int,
         *,
-        is_follower: bool,
+        follower: FollowerLife | None,
         uses_topic_ids: bool,
     ) -> None:
         self.session_id = session_id
         """Random, in [1, 2^31), so that a client cannot guess another client's session id by counting."""
-        self.is_follower = is_follower
-        """When the cache is full, a follower's session may evict a consumer's."""
+        self.follower = follower
+        """Whose it is; None: a consumer's. When the cache is full, a follower's may evict a consumer's."""
         self.uses_topic_ids = uses_topic_ids
         self.created_ms = now_ms
         self.last_used_ms = now_ms

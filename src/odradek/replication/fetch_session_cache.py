@@ -8,6 +8,8 @@ use, a new session may evict an existing one, the first of these that exists:
     a consumer's older than 2 minutes, with the fewest   for a consumer that fetches more than it
     otherwise                                            no session is made
 
+A broker that was registered anew, and opens a session, ends those of its earlier life.
+
 Without the two minutes, clients that outnumber the slots would evict each other with every request. A session
 that would exceed the limit on all sessions' partitions is closed: its client continues with a full fetch.
 """
@@ -26,6 +28,7 @@ from odradek.replication.fetch_session import (
     INITIAL_EPOCH,
     FetchContext,
     FetchSession,
+    FollowerLife,
     FullFetch,
     IncrementalFetch,
     SessionKey,
@@ -97,7 +100,7 @@ class FetchSessionCache:
         fetches: Sequence[PartitionFetch],
         forgotten: Sequence[SessionKey] = (),
         *,
-        is_follower: bool,
+        follower: FollowerLife | None,
         uses_topic_ids: bool,
     ) -> FetchContext | ErrorCode:
         """Returns how to handle a fetch that carries this session id and epoch."""
@@ -107,7 +110,7 @@ class FetchSessionCache:
                 epoch,
                 fetches,
                 forgotten,
-                is_follower=is_follower,
+                follower=follower,
                 uses_topic_ids=uses_topic_ids,
             )
         )
@@ -119,7 +122,7 @@ class FetchSessionCache:
         fetches: Sequence[PartitionFetch],
         forgotten: Sequence[SessionKey] = (),
         *,
-        is_follower: bool,
+        follower: FollowerLife | None,
         uses_topic_ids: bool,
     ) -> Steps[FetchContext | ErrorCode]:
         """`context` for a fetch that names very many partitions, a few in each step.
@@ -132,7 +135,7 @@ class FetchSessionCache:
                 return SessionlessFetch(fetches)
 
             def open_session(size: int) -> FetchSession | None:
-                return self._open(size, is_follower=is_follower, uses_topic_ids=uses_topic_ids)
+                return self._open(size, follower=follower, uses_topic_ids=uses_topic_ids)
 
             return FullFetch(fetches, open_session)
         session = self._sessions.get(session_id)
@@ -174,8 +177,10 @@ class FetchSessionCache:
         del self._sessions[session.session_id]
         self._sessions[session.session_id] = session
 
-    def _open(self, size: int, *, is_follower: bool, uses_topic_ids: bool) -> FetchSession | None:
-        if not self._has_room_for(is_follower, size):
+    def _open(self, size: int, *, follower: FollowerLife | None, uses_topic_ids: bool) -> FetchSession | None:
+        if follower is not None:
+            self._end_sessions_before(follower)
+        if not self._has_room_for(follower is not None, size):
             return None
         session_id = 1 + self._chance.below(SESSION_ID_MAX)
         while session_id in self._sessions:
@@ -184,11 +189,16 @@ class FetchSessionCache:
             session_id,
             self._events,
             self._clock.monotonic_ms(),
-            is_follower=is_follower,
+            follower=follower,
             uses_topic_ids=uses_topic_ids,
         )
         self._count(session, size)
         return session
+
+    def _end_sessions_before(self, follower: FollowerLife) -> None:
+        """Close those that the broker had before it was registered anew, so that they keep no slots."""
+        for session in [one for one in self._sessions.values() if follower.ends(one.follower)]:
+            self._close(session.session_id)
 
     def _has_room_for(self, is_follower: bool, size: int) -> bool:
         if self.partitions + size > self._partitions_max:
@@ -210,7 +220,7 @@ class FetchSessionCache:
         candidates = [
             session
             for session in self._sessions.values()
-            if not session.is_follower and (is_follower or now_ms - session.created_ms > EVICTION_MS)
+            if session.follower is None and (is_follower or now_ms - session.created_ms > EVICTION_MS)
         ]
         smallest = min(candidates, key=lambda session: session.counted, default=None)
         if smallest is None or (not is_follower and smallest.counted >= size):

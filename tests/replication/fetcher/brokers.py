@@ -17,7 +17,7 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
-from odradek.base.ids import NO_EPOCH, TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, NO_EPOCH, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
 from odradek.base.stored_bytes import StoredBytes
 from odradek.metadata.image import (
@@ -34,7 +34,7 @@ from odradek.records.work import finish
 from odradek.replication import Isolation, PartitionFetch, ReplicaManager, params_for_follower
 from odradek.replication.cut_records import CutRecords
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
-from odradek.replication.fetch_session import IncrementalFetch, SessionOutcomes
+from odradek.replication.fetch_session import FollowerLife, IncrementalFetch, SessionOutcomes
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.fetcher import (
     Ask,
@@ -360,7 +360,7 @@ class Broker:
             ask.session_epoch,
             fetches,
             [(one.topic_id, one.topic_partition.partition) for one in ask.forgotten],
-            is_follower=True,
+            follower=FollowerLife(replica_id, NO_BROKER_EPOCH),
             uses_topic_ids=True,
         )
         if isinstance(context, ErrorCode):

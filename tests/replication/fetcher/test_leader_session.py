@@ -8,9 +8,9 @@ from odradek.base.chance import SeededChance
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import exhaust
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import NO_BROKER_EPOCH, TopicPartition
 from odradek.replication import FetchOutcome, PartitionFetch
-from odradek.replication.fetch_session import FetchAnswer, SessionKey, SessionlessFetch
+from odradek.replication.fetch_session import FetchAnswer, FollowerLife, SessionKey, SessionlessFetch
 from odradek.replication.fetch_session_cache import FetchSessionCache
 from odradek.replication.fetcher.asks import FetchAsk, PartitionAsk
 from odradek.replication.fetcher.leader_session import LeaderSession
@@ -216,7 +216,12 @@ class BothSides(RuleBasedStateMachine):
         ]
         forgotten: list[SessionKey] = [(one.topic_id, one.topic_partition.partition) for one in ask.forgotten]
         context = self.cache.context(
-            ask.session_id, ask.session_epoch, fetches, forgotten, is_follower=True, uses_topic_ids=True
+            ask.session_id,
+            ask.session_epoch,
+            fetches,
+            forgotten,
+            follower=FollowerLife(1, NO_BROKER_EPOCH),
+            uses_topic_ids=True,
         )
         if isinstance(context, ErrorCode):
             return FetchAnswer(error_code=context)

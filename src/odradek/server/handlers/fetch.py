@@ -21,6 +21,7 @@ from odradek.replication.fetch_request import (
 from odradek.replication.fetch_session import (
     FetchAnswer,
     FetchContext,
+    FollowerLife,
     IncrementalFetch,
     SessionKey,
     SessionlessFetch,
@@ -141,9 +142,13 @@ def _session(
         request.session_epoch,
         list(fetches.values()),
         _forgotten(request, has_ids),
-        is_follower=params.is_from_follower,
+        follower=_follower(params),
         uses_topic_ids=has_ids,
     )
+
+
+def _follower(params: FetchParams) -> FollowerLife | None:
+    return FollowerLife(params.replica_id, params.replica_epoch) if params.is_from_follower else None
 
 
 def _serve(
