@@ -41,7 +41,9 @@ def fetches_of(context: FetchContext) -> Sequence[PartitionFetch]:
 class Sessions:
     """A cache, and clients that fetch through it."""
 
-    def __init__(self, slots: int = 1000, partitions_max: int = 1000) -> None:
+    def __init__(
+        self, slots: int = 1000, partitions_max: int = 1000, session_partitions_max: int = 1000
+    ) -> None:
         self.clock = ManualClock()
         self.watchers: Watchers[TopicPartition] = Watchers()
         self.names: dict[TopicId, str] = {}
@@ -53,6 +55,7 @@ class Sessions:
             events=self.watchers,
             run_steps=exhaust,
             partitions_max=partitions_max,
+            session_partitions_max=session_partitions_max,
         )
 
     def fetch(
@@ -269,6 +272,18 @@ def test_all_sessions_together_hold_a_bounded_number_of_partitions() -> None:
     assert (len(sessions.cache), sessions.cache.partitions) == (1, 5)
     assert sessions.fetch(second, 2, forgotten=[("flights", 0)]) == 4
     sessions.fetch(second, -1)
+    assert (len(sessions.cache), sessions.cache.partitions) == (0, 0)
+
+
+def test_one_session_holds_a_bounded_number_of_partitions() -> None:
+    """F10: one that is renamed, or makes room in the same request, does not count twice."""
+    sessions = Sessions(session_partitions_max=4)
+    assert sessions.open(5) == 0
+    session_id = sessions.open(4)
+    more = PartitionFetch(TopicPartition("flights", 9), 0, 1000)
+    assert sessions.fetch(session_id, 1, fetches=asks(4)) == 4
+    assert sessions.fetch(session_id, 2, fetches=[more], forgotten=[("flights", 0)]) == 4
+    assert sessions.fetch(session_id, 3, fetches=asks(4)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert (len(sessions.cache), sessions.cache.partitions) == (0, 0)
 
 

@@ -11,7 +11,8 @@ use, a new session may evict an existing one, the first of these that exists:
 A broker that was registered anew, and opens a session, ends those of its earlier life.
 
 Without the two minutes, clients that outnumber the slots would evict each other with every request. A session
-that would exceed the limit on all sessions' partitions is closed: its client continues with a full fetch.
+that would exceed the limit on its partitions, or the one on those of all sessions, is closed: its client
+continues with a full fetch.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +42,8 @@ EVICTION_MS: Final = 120_000
 SESSION_ID_MAX: Final = 0x7FFFFFFF
 PARTITIONS_MAX: Final = 500_000
 """Over all sessions; about 700 bytes each. The slots alone do not limit the partitions of a session."""
+SESSION_PARTITIONS_MAX: Final = 100_000
+"""As many as one request may name (`array_elements_max`), so a client could not open a larger session."""
 
 
 class FetchSessionCache:
@@ -53,6 +56,7 @@ class FetchSessionCache:
         "_name_of",
         "_partitions_max",
         "_run_steps",
+        "_session_partitions_max",
         "_sessions",
         "_slots",
         "evictions",
@@ -69,10 +73,12 @@ class FetchSessionCache:
         events: PartitionEvents,
         run_steps: RunSteps,
         partitions_max: int = PARTITIONS_MAX,
+        session_partitions_max: int = SESSION_PARTITIONS_MAX,
     ) -> None:
         self._slots = slots
         """`max.incremental.fetch.session.cache.slots`."""
         self._partitions_max = partitions_max
+        self._session_partitions_max = session_partitions_max
         self._clock = clock
         self._chance = chance
         self._name_of = name_of
@@ -155,6 +161,9 @@ class FetchSessionCache:
             code = ErrorCode.FETCH_SESSION_ID_NOT_FOUND
             return code if session.is_closed else ErrorCode.INVALID_FETCH_SESSION_EPOCH
         self._count(session, len(session.partitions))
+        if len(session.partitions) > self._session_partitions_max:
+            self._close(session_id)
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if not session.partitions:
             self._close(session_id)
             return SessionlessFetch(())
@@ -201,7 +210,7 @@ class FetchSessionCache:
             self._close(session.session_id)
 
     def _has_room_for(self, is_follower: bool, size: int) -> bool:
-        if self.partitions + size > self._partitions_max:
+        if size > self._session_partitions_max or self.partitions + size > self._partitions_max:
             return False
         if len(self._sessions) < self._slots:
             return True
