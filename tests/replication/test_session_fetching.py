@@ -5,7 +5,7 @@ import pytest
 from odradek.base.execution import ITEMS_PER_STEP, exhaust
 from odradek.base.ids import TopicPartition
 from odradek.metadata.image import BrokerGone
-from odradek.replication import FetchParams, StoredState, params_for_follower
+from odradek.replication import FetchParams, Isolation, StoredState, params_for_follower, session_news
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.fetch_session import SessionOutcomes
 from tests.replication.replica_bench import BATCH_BYTES, HERE, ReplicaBench
@@ -185,3 +185,91 @@ def test_an_event_between_two_steps_does_not_hide_the_next_one(
     bench.produce(many[0])
     (answer,) = answers
     assert sum(len(outcome.records) for _, outcome in answer) == 2 * BATCH_BYTES
+
+
+# --- in steps
+
+
+MANY = [TopicPartition("orders", number) for number in range(3 * ITEMS_PER_STEP)]
+
+
+def nobody(outcomes: SessionOutcomes) -> None:
+    """Receives the answer of a fetch that does not wait: never."""
+    raise AssertionError(outcomes)
+
+
+def quiet_consumer(bench: ReplicaBench) -> ByNews:
+    """A consumer that stands at the ends of MANY partitions."""
+    for one in MANY:
+        bench.order(one, isr=(HERE, 2))
+    client = consumer(bench, *MANY)
+    assert unread(client) == 0
+    return client
+
+
+@pytest.mark.parametrize("then", [Isolation.HIGH_WATERMARK, Isolation.LAST_STABLE])
+@pytest.mark.parametrize("steps_before", range(1, 5))
+def test_a_change_of_isolation_is_whole_although_the_next_fetch_comes_in_between(
+    bench: ReplicaBench, steps_before: int, then: Isolation
+) -> None:
+    """F3, F10: nothing that was quiet for one isolation level counts as quiet for the other."""
+    client = quiet_consumer(bench)
+    session = client.session
+    assert session is not None
+    overtaken = bench.manager.fetch_news_in_steps(
+        FetchParams(isolation=Isolation.LAST_STABLE), session, nobody
+    )
+    for _ in range(steps_before):
+        next(overtaken)
+    params = FetchParams(isolation=then)
+    quiet = [one for one in session.partitions.values() if one not in session.news.unread]
+    read = bench.manager.fetch_news(params, session, nobody)
+    exhaust(overtaken)
+    assert not isinstance(read, DelayedSessionFetch)
+    is_read = {partition for partition, _ in read}
+    if then is Isolation.LAST_STABLE:
+        assert len(is_read) == len(MANY)
+    else:
+        assert is_read.isdisjoint(quiet)
+    again = bench.manager.fetch_news(params, session, nobody)
+    assert again == []
+    for partition in session.partitions.values():
+        partition.on_event()
+    read = bench.manager.fetch_news(params, session, nobody)
+    assert not isinstance(read, DelayedSessionFetch)
+    assert len(read) == len(MANY)
+
+
+@pytest.mark.parametrize("steps_before", range(3))
+def test_a_session_that_is_closed_between_two_steps_is_told_of_nothing(
+    bench: ReplicaBench, steps_before: int
+) -> None:
+    """F10: the steps that are left enter no partition into a list that nobody takes it from."""
+    client = quiet_consumer(bench)
+    session = client.session
+    assert session is not None
+    for one in MANY:
+        bench.produce(one, acks=1)
+    steps = bench.manager.fetch_news_in_steps(FetchParams(isolation=Isolation.LAST_STABLE), session, nobody)
+    for _ in range(steps_before):
+        next(steps)
+    client.leave([])
+    exhaust(steps)
+    assert not bench.manager.purgatories.fetch.standing
+
+
+def test_partitions_are_read_in_their_order_also_where_it_is_made_in_steps(
+    bench: ReplicaBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F10: what returned records last comes last."""
+    monkeypatch.setattr(session_news, "SORTED_PER_STEP", 7)
+    client = quiet_consumer(bench)
+    session = client.session
+    assert session is not None
+    for partition in session.partitions.values():
+        partition.on_event()
+    unread = list(session.news.unread)
+    session.news.unread = dict.fromkeys(sorted(unread, key=lambda one: one.turn % 5))
+    in_order = session.news.in_order()
+    assert len(list(session.news.in_order_in_steps())) >= len(MANY) // 7
+    assert exhaust(session.news.in_order_in_steps()) == in_order

@@ -30,6 +30,7 @@ from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.readable import COMPLETES_AT_ONCE, Readable, sum_bytes
+from odradek.storage.positions import LogPosition
 
 
 @value
@@ -39,8 +40,8 @@ class UnfilledFetch:
     deadline_ms: int
     params: FetchParams
     fetches: Sequence[PartitionFetch]
-    first_read: Sequence[FetchOutcome]
-    """The outcomes of the first read; mainly used for the position of each partition's fetch offset."""
+    starts: Sequence[LogPosition]
+    """The position of each partition's fetch offset at the first read; unknown ones are skipped (F3)."""
     readable: Readable
     meters: Meters
 
@@ -67,11 +68,10 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         later: Later[list[FetchOutcome]],
     ) -> None:
         super().__init__(unfilled.deadline_ms, later)
-        # Only this is kept of the first read, so that a thousand parked fetches need little memory.
         self._params = unfilled.params
         self._fetches = unfilled.fetches
-        self._starts = [outcome.position for outcome in unfilled.first_read]
-        """The position of each partition's fetch offset at the first read; unknown ones are skipped (F3)."""
+        self._starts = unfilled.starts
+        """All that is kept of the first read, so that a thousand parked fetches need little memory."""
         self._readable = unfilled.readable
         self._meters = unfilled.meters
         self._read_again = read_again
@@ -102,7 +102,7 @@ class DelayedFetch(DelayedResult[list[FetchOutcome]]):
         """See `DelayedResult.on_abandoned`."""
         super().on_abandoned()
         self._fetches = ()
-        self._starts = []
+        self._starts = ()
         self._read_again = list
 
     def on_expiration(self) -> None:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Pace, Steps, exhaust, stepwise
+from odradek.base.execution import Pace, Steps, exhaust, listed, stepwise
 from odradek.base.ids import (
     NO_BROKER,
     NO_BROKER_EPOCH,
@@ -34,7 +34,7 @@ from odradek.base.ids import (
     TopicId,
     TopicPartition,
 )
-from odradek.replication.fetch_request import PartitionFetch
+from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.session_news import PartitionEvents, SessionNews, SessionPartition
 
@@ -208,6 +208,10 @@ class FetchSession:
         """Read the partition after all others."""
         partition.turn = self._turn = self._turn + 1
 
+    def to_read(self, params: FetchParams) -> int:
+        """How many of its partitions a fetch with these parameters reads, if nothing is named."""
+        return len(self.news.unread if self.news.is_for(params) else self.partitions)
+
     @property
     def nameless(self) -> int:
         """How many of its partitions are of topics that were unknown here when they were requested."""
@@ -260,8 +264,7 @@ class SessionlessFetch:
 
     def answer_in_steps(self, outcomes: Sequence[FetchOutcome]) -> Steps[FetchAnswer]:
         """`answer` where there are very many, a few in each step."""
-        yield from ()
-        return FetchAnswer(partitions=list(zip(self.fetches, outcomes, strict=True)))
+        return FetchAnswer(partitions=(yield from listed(zip(self.fetches, outcomes, strict=True))))
 
 
 class FullFetch(SessionlessFetch):

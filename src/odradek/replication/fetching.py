@@ -10,11 +10,13 @@ Invariant: the steps have this order.
 """
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Final
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import StorageFailure
-from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps
+from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps, listed
 from odradek.base.ids import NO_BROKER
 from odradek.replication.delayed_fetch import DelayedFetch, UnfilledFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
@@ -27,6 +29,10 @@ from odradek.replication.purgatories import Purgatories
 from odradek.replication.readable import Readable
 from odradek.replication.reading import Reader
 from odradek.replication.wide_fetch import WideFetch
+from odradek.storage.positions import LogPosition
+
+LOOKED_AT_PER_STEP: Final = 500
+_POSITION: Final = attrgetter("position")
 
 
 class Fetching:
@@ -87,11 +93,12 @@ class Fetching:
             some = slice(begin, begin + ITEMS_PER_STEP)
             self.note_reads(params, fetches[some], outcomes[some])
             yield
-        if not may_wait(params, outcomes):
+        if not (yield from may_wait_in_steps(params, outcomes)):
             yield from self.note_answer_in_steps(params, fetches, outcomes)
             return outcomes
+        starts = yield from listed(map(_POSITION, outcomes))
         operation = WideFetch(
-            self._unfilled(params, fetches, outcomes),
+            self._unfilled(params, fetches, starts),
             lambda later: self._run_steps(self._finish(params, fetches, later)),
             later,
         )
@@ -160,19 +167,20 @@ class Fetching:
             self.note_answer(params, fetches, outcomes)
             return outcomes
 
-        operation = DelayedFetch(self._unfilled(params, fetches, outcomes), read_again, later)
+        starts = [outcome.position for outcome in outcomes]
+        operation = DelayedFetch(self._unfilled(params, fetches, starts), read_again, later)
         keys = list(dict.fromkeys(fetch.topic_partition for fetch in fetches))
         known = operation.park(self._purgatories.fetch, keys)
         return operation if known is None else known
 
     def _unfilled(
-        self, params: FetchParams, fetches: Sequence[PartitionFetch], outcomes: Sequence[FetchOutcome]
+        self, params: FetchParams, fetches: Sequence[PartitionFetch], starts: Sequence[LogPosition]
     ) -> UnfilledFetch:
         return UnfilledFetch(
             self._clock.monotonic_ms() + params.max_wait_ms,
             params,
             fetches,
-            outcomes,
+            starts,
             self.readable,
             self._meters,
         )
@@ -223,15 +231,29 @@ def may_wait(params: FetchParams, outcomes: Sequence[FetchOutcome]) -> bool:
 
     `outcomes` are those of the partitions that were read: the quiet ones of a session have nothing to answer.
     """
+    return params.max_wait_ms > 0 and _gathered(outcomes, 0, params.min_bytes) < params.min_bytes
+
+
+def may_wait_in_steps(params: FetchParams, outcomes: Sequence[FetchOutcome]) -> Steps[bool]:
+    """`may_wait` where there are very many, in steps."""
     if params.max_wait_ms <= 0:
         return False
     read_bytes = 0
+    for begin in range(0, len(outcomes), LOOKED_AT_PER_STEP):
+        some = outcomes[begin : begin + LOOKED_AT_PER_STEP]
+        read_bytes = _gathered(some, read_bytes, params.min_bytes)
+        yield
+    return read_bytes < params.min_bytes
+
+
+def _gathered(outcomes: Sequence[FetchOutcome], read_bytes: int, min_bytes: int) -> int:
+    """Returns `read_bytes` with those of these outcomes; at least `min_bytes` if one cannot wait."""
     for outcome in outcomes:
         if (
             outcome.error_code is not ErrorCode.NONE
             or outcome.diverging_epoch is not None
             or outcome.preferred_read_replica != NO_BROKER
         ):
-            return False
+            return max(read_bytes, min_bytes)
         read_bytes += len(outcome.records)
-    return read_bytes < params.min_bytes
+    return read_bytes

@@ -12,14 +12,17 @@ the *unread* ones (`session_news`); those that turn out to be quiet are settled 
 So the cost of a fetch is in what it names and in what has changed since the one before.
 """
 
+from operator import attrgetter
+from typing import Final
+
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Later, RunSteps, Steps, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, Later, Pace, RunSteps, Steps, exhaust, listed, stepwise
 from odradek.base.ids import NO_BROKER
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.fetch_request import FetchParams, PartitionFetch
 from odradek.replication.fetch_session import FetchSession, SessionOutcomes
-from odradek.replication.fetching import Fetching, may_wait
+from odradek.replication.fetching import Fetching, may_wait, may_wait_in_steps
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.metering import Meters
 from odradek.replication.outcomes import FetchOutcome
@@ -27,6 +30,8 @@ from odradek.replication.partition import Partition
 from odradek.replication.purgatories import Purgatories
 from odradek.replication.remote_replica import RemoteReplica
 from odradek.replication.session_news import SessionNews, SessionPartition, Unseen
+
+_FETCH: Final = attrgetter("fetch")
 
 
 class SessionFetching:
@@ -55,7 +60,10 @@ class SessionFetching:
     ) -> SessionOutcomes | DelayedSessionFetch:
         """Read; returns the answer, or the delayed fetch that will pass its answer to `later`."""
         news = session.news
-        unseen = self._begin(params, session)
+        unseen = self._begin(news)
+        if not news.is_for(params):
+            exhaust(self._take_reader(params, session, unseen))
+        self._stamp(params, news, unseen)
         partitions = news.in_order()
         for partition in partitions:
             partition.listen()
@@ -75,17 +83,20 @@ class SessionFetching:
     ) -> Steps[SessionOutcomes | DelayedSessionFetch]:
         """`fetch` where very many partitions are unread, a few in each step."""
         news = session.news
-        unseen = self._begin(params, session)
-        partitions = news.in_order()
+        unseen = self._begin(news)
+        if not news.is_for(params):
+            yield from self._take_reader(params, session, unseen)
+        self._stamp(params, news, unseen)
+        partitions = yield from news.in_order_in_steps()
         fetches = yield from stepwise(partitions, _to_read)
         outcomes = yield from self._fetching.reader.read_in_steps(params, fetches)
-        read = list(zip(partitions, outcomes, strict=True))
+        read = yield from listed(zip(partitions, outcomes, strict=True))
         for begin in range(0, len(read), ITEMS_PER_STEP):
             some = slice(begin, begin + ITEMS_PER_STEP)
             self._fetching.note_reads(params, fetches[some], outcomes[some])
             self._settle(params, read[some], unseen)
             yield
-        if not may_wait(params, outcomes):
+        if not (yield from may_wait_in_steps(params, outcomes)):
             yield from self._fetching.note_answer_in_steps(params, fetches, outcomes)
             return read
         operation = self._delayed(params, news, unseen, later)
@@ -93,19 +104,33 @@ class SessionFetching:
             return (yield from self._read_again_in_steps(params, news))
         return operation
 
-    def _begin(self, params: FetchParams, session: FetchSession) -> Unseen:
+    def _begin(self, news: SessionNews) -> Unseen:
         """Begin a fetch; returns the set of partitions that have events during it, which is empty."""
-        news = session.news
         if news.operation is not None and news.has_open_operation:
             # The client has given up on its last fetch: the answer to that is an error of the session.
             self._purgatories.complete_soon(news.operation)
-        if not news.is_for(params):
-            for partition in session.partitions.values():
-                partition.on_event()
-        if params.is_from_follower:
-            news.stamp.fetched_ms = self._clock.monotonic_ms()
         news.unseen = {}
         return news.unseen
+
+    def _take_reader(self, params: FetchParams, session: FetchSession, unseen: Unseen) -> Steps[None]:
+        """Let what was quiet for a fetch with other parameters be unread for this one.
+
+        The parameters count only at the end: if the session's next fetch begins before, that does the same.
+        """
+        news, pace = session.news, Pace()
+        for partition in list(session.partitions.values()):
+            if not partition.has_left:
+                partition.on_change()
+            if pace.is_over():
+                yield
+                if news.unseen is not unseen:
+                    return
+        news.note_reader(params)
+
+    def _stamp(self, params: FetchParams, news: SessionNews, unseen: Unseen) -> None:
+        """R10: the follower fetches what is quiet, unless the session's next fetch has begun."""
+        if params.is_from_follower and news.unseen is unseen:
+            news.stamp.fetched_ms = self._clock.monotonic_ms()
 
     # --- what is quiet
 
@@ -115,7 +140,7 @@ class SessionFetching:
             if partition.news.unseen is not unseen:
                 return  # the session's next fetch has begun, and reads all of these itself
             partition.start = outcome.position
-            if partition in unseen:
+            if partition in unseen or partition.has_left:
                 continue  # an event came since it was read
             hosted = self._hosted.get(partition.fetch.topic_partition)
             if hosted is not None and self._is_quiet(params, hosted, partition, outcome):
@@ -189,11 +214,11 @@ class SessionFetching:
         return list(zip(partitions, outcomes, strict=True))
 
     def _read_again_in_steps(self, params: FetchParams, news: SessionNews) -> Steps[SessionOutcomes]:
-        partitions = news.in_order()
-        fetches = [partition.fetch for partition in partitions]
+        partitions = yield from news.in_order_in_steps()
+        fetches = yield from listed(map(_FETCH, partitions))
         outcomes = yield from self._fetching.reader.read_in_steps(params, fetches)
         yield from self._fetching.note_answer_in_steps(params, fetches, outcomes)
-        return list(zip(partitions, outcomes, strict=True))
+        return (yield from listed(zip(partitions, outcomes, strict=True)))
 
 
 def _to_read(partition: SessionPartition) -> PartitionFetch:

@@ -21,9 +21,11 @@ at its end: all of them share one stamp (`remote_replica`).
 """
 
 from dataclasses import dataclass
+from heapq import merge
 from operator import attrgetter
 from typing import Final, Protocol, TypeAlias
 
+from odradek.base.execution import Steps, listed
 from odradek.base.ids import NO_OFFSET, BrokerId, TopicPartition
 from odradek.replication.fetch_request import CONSUMER_ID, FetchParams, Isolation, PartitionFetch
 from odradek.replication.remote_replica import FetchStamp, RemoteReplica
@@ -31,6 +33,8 @@ from odradek.storage.positions import UNKNOWN_POSITION, LogPosition
 from odradek.timer import StandingEntry, StandingWatch
 
 Unseen: TypeAlias = "dict[SessionPartition, None]"
+SORTED_PER_STEP: Final = 1_000
+MERGED_PER_STEP: Final = 100
 _BY_TURN: Final = attrgetter("turn")
 
 
@@ -66,15 +70,27 @@ class SessionNews(StandingWatch):
         self._leader_only = True
 
     def is_for(self, params: FetchParams) -> bool:
-        """Whether the quiet partitions are quiet for a fetch with these parameters, too; remembers them."""
+        """Whether the quiet partitions are quiet for a fetch with these parameters, too."""
         known = (self._reads_as, self._reads_to, self._leader_only)
+        return known == (params.replica_id, params.isolation, params.leader_only)
+
+    def note_reader(self, params: FetchParams) -> None:
+        """Called once all partitions that are quiet are quiet for a fetch with these parameters."""
         self._reads_as, self._reads_to = params.replica_id, params.isolation
         self._leader_only = params.leader_only
-        return known == (params.replica_id, params.isolation, params.leader_only)
 
     def in_order(self) -> list["SessionPartition"]:
         """The unread partitions, in the order in which they are read."""
         return sorted(self.unread, key=_BY_TURN)
+
+    def in_order_in_steps(self) -> Steps[list["SessionPartition"]]:
+        """`in_order` where there are very many: sorted a few at a time, and then merged."""
+        unread = list(self.unread)
+        runs = []
+        for begin in range(0, len(unread), SORTED_PER_STEP):
+            runs.append(sorted(unread[begin : begin + SORTED_PER_STEP], key=_BY_TURN))
+            yield
+        return (yield from listed(merge(*runs, key=_BY_TURN), MERGED_PER_STEP))
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +109,8 @@ class SessionPartition(StandingEntry[TopicPartition]):
     """The position of the fetch offset when it was last read."""
     stands: RemoteReplica | None = None
     """While it is quiet: the follower's state, which has the session's stamp."""
+    has_left: bool = False
+    """Whether it is in the session no more; a fetch may still have it, between two of its steps."""
 
     def __post_init__(self) -> None:
         StandingEntry.__init__(self)
@@ -104,11 +122,8 @@ class SessionPartition(StandingEntry[TopicPartition]):
         return self.news
 
     def listen(self) -> None:
-        """Receive events from now on: called before it is read or looked at.
-
-        One that is not unread listens already, or has left the session between two steps of a fetch.
-        """
-        if not self.is_entered and self in self.news.unread and self.fetch.topic_partition.topic:
+        """Receive events from now on: called before it is read or looked at."""
+        if not self.is_entered and not self.has_left and self.fetch.topic_partition.topic:
             self.news.events.add_entry(self.fetch.topic_partition, self)
 
     def stop_listening(self) -> None:
@@ -137,6 +152,7 @@ class SessionPartition(StandingEntry[TopicPartition]):
 
     def leave(self) -> None:
         """It leaves the session."""
+        self.has_left = True
         self.stop_listening()
         self.on_event()
         self.news.unread.pop(self, None)

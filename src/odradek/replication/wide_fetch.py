@@ -9,13 +9,16 @@ after its last event. A produce that wakes a fetch of 2,000 partitions makes it 
 """
 
 from collections.abc import Callable, Hashable
+from typing import Final
 
-from odradek.base.execution import Later, Steps
+from odradek.base.execution import Later, Pace, Steps
 from odradek.base.ids import TopicPartition
 from odradek.replication.delayed_fetch import DelayedFetch, UnfilledFetch
 from odradek.replication.outcomes import FetchOutcome
 from odradek.replication.readable import COMPLETES_AT_ONCE, GatheredBytes
 from odradek.timer import Purgatory
+
+PLACED_PER_STEP: Final = 200
 
 
 class WideFetch(DelayedFetch):
@@ -35,12 +38,15 @@ class WideFetch(DelayedFetch):
         self._gathered: GatheredBytes[int] = GatheredBytes(unfilled.params)
         """The bytes of each partition, by its index in the request."""
         self._places: dict[TopicPartition, list[int]] = {}
-        """The indexes of each partition in the request."""
-        for place, fetch in enumerate(unfilled.fetches):
-            self._places.setdefault(fetch.topic_partition, []).append(place)
+        """The indexes of each partition in the request; complete when it is watched."""
 
     def park_in_steps(self, purgatory: Purgatory[TopicPartition]) -> Steps[bool]:
         """Watch the fetch in the purgatory; returns True if it is complete already."""
+        pace = Pace(PLACED_PER_STEP)
+        for place, fetch in enumerate(self._fetches):
+            self._places.setdefault(fetch.topic_partition, []).append(place)
+            if pace.is_over():
+                yield
         is_complete = yield from purgatory.watch_in_steps(self, list(self._places))
         self._is_parked = not is_complete
         return is_complete

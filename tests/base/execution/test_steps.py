@@ -1,6 +1,6 @@
 """Answers in steps."""
 
-from odradek.base.execution import ITEMS_PER_STEP, exhaust, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, exhaust, listed, stepwise
 
 
 def test_every_item_is_made_in_order() -> None:
@@ -18,3 +18,9 @@ def test_an_item_is_made_when_its_step_comes() -> None:
     steps = stepwise(range(10), made.append, per_step=2)
     next(steps)
     assert made == [0, 1]
+
+
+def test_what_costs_next_to_nothing_is_listed_many_at_once() -> None:
+    assert exhaust(listed(iter("abcde"), per_step=2)) == [*"abcde"]
+    assert len(list(listed(range(5), per_step=2))) == 2
+    assert list(listed(range(999))) == []

@@ -33,15 +33,23 @@ def node() -> SimNode:
 
 
 def fetching(
-    count: int, session_id: int = 0, epoch: int = 0, *, offset: int = 0, forgotten: int = 0
+    count: int,
+    session_id: int = 0,
+    epoch: int = 0,
+    *,
+    offset: int = 0,
+    forgotten: int = 0,
+    isolation: int = 0,
+    max_wait_ms: int = 0,
 ) -> fetch.FetchRequest:
     parts = [
         fetch.FetchPartition(number, fetch_offset=offset, partition_max_bytes=1000) for number in range(count)
     ]
     return fetch.FetchRequest(
         replica_id=-1,
-        max_wait_ms=0,
+        max_wait_ms=max_wait_ms,
         max_bytes=1 << 20,
+        isolation_level=isolation,
         session_id=session_id,
         session_epoch=epoch,
         topics=[fetch.FetchTopic("wide", partitions=parts)] if parts else [],
@@ -53,6 +61,15 @@ def fetching(
 
 def opened(node: SimNode, count: int) -> int:
     answer = node.ask(fetching(count), BY_NAME)
+    assert answer.session_id > 0
+    return answer.session_id
+
+
+def opened_at_the_ends(node: SimNode, count: int) -> int:
+    request = fetching(count)
+    for part in request.topics[0].partitions:
+        part.fetch_offset = node.log("wide", part.partition).end_offset
+    answer = node.ask(request, BY_NAME)
     assert answer.session_id > 0
     return answer.session_id
 
@@ -81,11 +98,36 @@ def news(node: SimNode, count: int, batch: Callable[..., bytes]) -> fetch.FetchR
     return fetching(0, session_id, 2)
 
 
+def flipping(node: SimNode, count: int, batch: Callable[..., bytes]) -> fetch.FetchRequest:
+    """The isolation level is another one, so that nothing is quiet any more; no partition is named."""
+    session_id = opened_at_the_ends(node, count)
+    node.ask(fetching(0, session_id, 1), BY_NAME)
+    return fetching(0, session_id, 2, isolation=1)
+
+
+def flipping_and_waiting(node: SimNode, count: int, batch: Callable[..., bytes]) -> fetch.FetchRequest:
+    """The same, and all are quiet again; it is answered at its deadline."""
+    request = flipping(node, count, batch)
+    request.max_wait_ms = 100
+    return request
+
+
+def waiting(node: SimNode, count: int, batch: Callable[..., bytes]) -> fetch.FetchRequest:
+    """Without a session."""
+    request = fetching(count, 0, -1, max_wait_ms=100)
+    for part in request.topics[0].partitions:
+        part.fetch_offset = node.log("wide", part.partition).end_offset
+    return request
+
+
 REQUESTS: dict[str, Callable[[SimNode, int, Callable[..., bytes]], fetch.FetchRequest]] = {
     "opening": opening,
     "changing": changing,
     "forgetting": forgetting,
     "news": news,
+    "flipping": flipping,
+    "flipping and waiting": flipping_and_waiting,
+    "waiting": waiting,
 }
 
 

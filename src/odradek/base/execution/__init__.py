@@ -11,7 +11,7 @@ from odradek.base.execution.lane import Lane
 from odradek.base.execution.pace import Pace
 from odradek.base.execution.ports import Background, Defer, Later, deliver
 from odradek.base.execution.slices import Failed, Slices, StallWatch
-from odradek.base.execution.steps import ITEMS_PER_STEP, Asking, RunSteps, Steps, exhaust, stepwise
+from odradek.base.execution.steps import ITEMS_PER_STEP, Asking, RunSteps, Steps, exhaust, listed, stepwise
 from odradek.base.execution.turn_time import TURN_NS, TurnTime
 
 __all__ = [
@@ -31,5 +31,6 @@ __all__ = [
     "TurnTime",
     "deliver",
     "exhaust",
+    "listed",
     "stepwise",
 ]

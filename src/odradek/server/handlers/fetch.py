@@ -2,12 +2,12 @@
 
 from __future__ import annotations  # else the annotations of inner functions are evaluated for each request
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias, cast
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Steps, exhaust
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust, listed
 from odradek.base.ids import NO_BROKER_EPOCH, NO_OFFSET, NO_TOPIC_ID, BrokerId, TopicPartition
 from odradek.replication.delayed_session_fetch import DelayedSessionFetch
 from odradek.replication.fetch_request import (
@@ -106,42 +106,60 @@ def handle(
 ) -> Steps[None] | None:
     """Read the partitions that the session or the request names."""
     fetches: _Fetches = {}
-    named = sum([len(topic.partitions) for topic in request.topics])
-    if request.forgotten_topics_data:
-        named += sum([len(topic.partitions) for topic in request.forgotten_topics_data])
-    if named > FETCHED_AT_ONCE or core.fetch_sessions.nameless(request.session_id) > FETCHED_AT_ONCE:
+    if _names_many(request) or core.fetch_sessions.nameless(request.session_id) > FETCHED_AT_ONCE:
         return _handle_wide(core, context, request, respond, fetches)
     has_ids = context.api_version >= _FIRST_WITH_IDS
     for topic in request.topics:
         _add(core, topic, topic.partitions, fetches, has_ids=has_ids)
     params = _params(core, context, request)
-    return _serve(core, context, params, exhaust(_session(core, request, params, fetches, has_ids)), respond)
+    forgotten = list(_forgotten(request, has_ids)) if request.forgotten_topics_data else ()
+    session = exhaust(_session(core, request, params, fetches, forgotten, has_ids))
+    return _serve(core, context, params, session, respond)
+
+
+def _names_many(request: FetchRequest) -> bool:
+    """Whether it names more partitions than are read, added or forgotten in one step."""
+    topics, forgotten = request.topics, request.forgotten_topics_data
+    if len(topics) + len(forgotten) > FETCHED_AT_ONCE:
+        return True
+    named = sum([len(topic.partitions) for topic in topics])
+    if forgotten:
+        named += sum([len(topic.partitions) for topic in forgotten])
+    return named > FETCHED_AT_ONCE
 
 
 def _handle_wide(
     core: BrokerCore, context: RequestContext, request: FetchRequest, respond: Respond, fetches: _Fetches
 ) -> Steps[None]:
     has_ids = context.api_version >= _FIRST_WITH_IDS
+    pace = Pace(FETCHED_AT_ONCE)
     for topic in request.topics:
-        for begin in range(0, len(topic.partitions), FETCHED_AT_ONCE):
+        for begin in range(0, max(1, len(topic.partitions)), FETCHED_AT_ONCE):
             some = topic.partitions[begin : begin + FETCHED_AT_ONCE]
             _add(core, topic, some, fetches, has_ids=has_ids)
-            yield
+            if pace.is_over(max(1, len(some))):
+                yield
     params = _params(core, context, request)
-    session = yield from _session(core, request, params, fetches, has_ids)
+    forgotten = yield from listed(_forgotten(request, has_ids))
+    session = yield from _session(core, request, params, fetches, forgotten, has_ids)
     rest = _serve(core, context, params, session, respond)
     if rest is not None:
         yield from rest
 
 
 def _session(
-    core: BrokerCore, request: FetchRequest, params: FetchParams, fetches: _Fetches, has_ids: bool
+    core: BrokerCore,
+    request: FetchRequest,
+    params: FetchParams,
+    fetches: _Fetches,
+    forgotten: Sequence[SessionKey],
+    has_ids: bool,
 ) -> Steps[FetchContext | ErrorCode]:
     return core.fetch_sessions.context_in_steps(
         request.session_id,
         request.session_epoch,
         list(fetches.values()),
-        _forgotten(request, has_ids),
+        forgotten,
         follower=_follower(params),
         uses_topic_ids=has_ids,
     )
@@ -208,7 +226,7 @@ def _fetch_news(
     def fetch_in_steps() -> Steps[None]:
         end_with_client((yield from core.replicas.fetch_news_in_steps(params, fetch.session, answered)))
 
-    if len(fetch.session.news.unread) > FETCHED_AT_ONCE:
+    if fetch.session.to_read(params) > FETCHED_AT_ONCE:
         return fetch_in_steps()
     end_with_client(core.replicas.fetch_news(params, fetch.session, answered))
     return None
@@ -286,12 +304,11 @@ def _add(
         )
 
 
-def _forgotten(request: FetchRequest, has_ids: bool) -> list[SessionKey]:
-    return [
-        (topic.topic_id if has_ids else topic.topic, partition)
-        for topic in request.forgotten_topics_data
-        for partition in topic.partitions
-    ]
+def _forgotten(request: FetchRequest, has_ids: bool) -> Iterator[SessionKey]:
+    for topic in request.forgotten_topics_data:
+        key = topic.topic_id if has_ids else topic.topic
+        for partition in topic.partitions:
+            yield key, partition
 
 
 def _answer(core: BrokerCore, context: RequestContext, answer: Steps[FetchAnswer]) -> Steps[Response]:
