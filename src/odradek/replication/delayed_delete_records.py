@@ -4,77 +4,85 @@ Like a produce, the request is answered when no partition is pending. A partitio
 watermark (the least log start over the leader and the live followers) is high enough, or on its own error.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import ClassVar
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later
-from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
+from odradek.base.execution import ITEMS_PER_STEP, Later, Steps
+from odradek.base.ids import Offset, TopicPartition
 from odradek.replication.delayed_result import DelayedResult
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.outcomes import DeleteRecordsOutcome, DeleteRecordsOutcomes
-
-
-@dataclass(slots=True)
-class DeletionStatus:
-    """One partition of a DeleteRecords."""
-
-    topic_partition: TopicPartition
-    outcome: DeleteRecordsOutcome
-    """The result for this partition; while it is pending, the error to answer if the request expires."""
-    required_offset: Offset = NO_OFFSET
-    """The low watermark must reach it."""
-    is_pending: bool = False
-    """Whether the answer for this partition is still open."""
+from odradek.timer import Purgatory
 
 
 class DelayedDeleteRecords(DelayedResult[DeleteRecordsOutcomes]):
     """One DeleteRecords request; watched under all partitions of the request (D3)."""
 
-    __slots__ = ("_hosted", "_statuses")
+    __slots__ = ("_hosted", "_outcomes", "_pending")
 
     kind: ClassVar[str] = "delete-records"
 
     def __init__(
         self,
         deadline_ms: int,
-        statuses: Mapping[TopicPartition, DeletionStatus],
+        outcomes: dict[TopicPartition, DeleteRecordsOutcome],
+        pending: dict[TopicPartition, Offset],
         hosted: HostedPartitions,
         later: Later[DeleteRecordsOutcomes],
     ) -> None:
         super().__init__(deadline_ms, later)
-        self._statuses = statuses
+        self._outcomes = outcomes
+        """All results; that of a pending partition has the error to answer if the request expires."""
+        self._pending = pending
+        """The partitions whose answer is open, and the low watermark that each must reach."""
         self._hosted = hosted
+
+    def park_in_steps(
+        self, purgatory: Purgatory[TopicPartition], keys: list[TopicPartition]
+    ) -> Steps[DeleteRecordsOutcomes | None]:
+        """`park` under very many keys, a few in each step."""
+        if len(keys) <= ITEMS_PER_STEP:
+            return self.park(purgatory, keys)
+        if (yield from purgatory.watch_in_steps(self, keys)):
+            return self._early
+        self._is_parked = True
+        return None
 
     def try_complete(self) -> bool:
         """Complete once nothing is pending."""
-        is_open = False
-        for status in self._statuses.values():
-            if status.is_pending:
-                self._look_at(status)
-                is_open = is_open or status.is_pending
-        return not is_open and self.force_complete()
+        for key in list(self._pending):
+            self._look_at(key)
+        return not self._pending and self.force_complete()
 
-    def _look_at(self, status: DeletionStatus) -> None:
-        found = self._hosted.replica(status.topic_partition)
-        if isinstance(found, ErrorCode):
-            status.outcome = DeleteRecordsOutcome(found)
-            status.is_pending = False
+    def try_complete_for(self, key: Hashable) -> bool:
+        """See `DelayedOperation.try_complete_for`: the others are looked at on their own events."""
+        assert isinstance(key, tuple)
+        self._look_at(TopicPartition(*key))
+        return not self._pending and self.force_complete()
+
+    def _look_at(self, key: TopicPartition) -> None:
+        required = self._pending.get(key)
+        if required is None:
             return
-        status.outcome.low_watermark = found.low_watermark()
-        if status.outcome.low_watermark >= status.required_offset:
-            status.outcome.error_code = ErrorCode.NONE
-            status.is_pending = False
+        found = self._hosted.replica(key)
+        if isinstance(found, ErrorCode):
+            self._outcomes[key] = DeleteRecordsOutcome(found)
+            del self._pending[key]
+            return
+        outcome = self._outcomes[key]
+        outcome.low_watermark = found.low_watermark()
+        if outcome.low_watermark >= required:
+            outcome.error_code = ErrorCode.NONE
+            del self._pending[key]
 
     def result(self) -> DeleteRecordsOutcomes:
         """Returns the outcome of every partition."""
-        return {status.topic_partition: status.outcome for status in self._statuses.values()}
+        return self._outcomes
 
     def waits_for(self) -> str:
         """D7: "topic-0: low watermark 3 < 10"."""
         return "; ".join(
-            f"{key}: low watermark {status.outcome.low_watermark} < {status.required_offset}"
-            for key, status in self._statuses.items()
-            if status.is_pending
+            f"{key}: low watermark {self._outcomes[key].low_watermark} < {required}"
+            for key, required in self._pending.items()
         )

@@ -10,10 +10,10 @@ from typing import Final
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, StorageFailure, code_of
-from odradek.base.execution import Later, Steps
-from odradek.base.ids import Offset, TopicPartition
+from odradek.base.execution import Later, Pace, Steps
+from odradek.base.ids import NO_OFFSET, Offset, TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
-from odradek.replication.delayed_delete_records import DelayedDeleteRecords, DeletionStatus
+from odradek.replication.delayed_delete_records import DelayedDeleteRecords
 from odradek.replication.hosted_partitions import HostedPartitions
 from odradek.replication.outcomes import DeleteRecordsOutcome, DeleteRecordsOutcomes
 from odradek.replication.partition import Partition
@@ -48,47 +48,54 @@ class RecordDeletion:
         later: Later[DeleteRecordsOutcomes],
         internal_allowed: bool,
     ) -> Steps[DeleteRecordsOutcomes | None]:
-        """Delete in steps, one partition in each; the result is ready when the live replicas followed."""
-        statuses: dict[TopicPartition, DeletionStatus] = {}
+        """Delete from one partition in each step; the result is ready when the live replicas followed."""
+        outcomes: dict[TopicPartition, DeleteRecordsOutcome] = {}
+        pending: dict[TopicPartition, Offset] = {}
+        is_full, pace = False, Pace()
         for topic_partition, offset in offsets.items():
-            if statuses:
+            if is_full:
                 yield
-            statuses[topic_partition] = self._delete_from(topic_partition, offset, internal_allowed)
-        if not any(status.is_pending for status in statuses.values()):
-            return {key: status.outcome for key, status in statuses.items()}
+            outcome, required = self._delete_from(topic_partition, offset, internal_allowed)
+            outcomes[topic_partition] = outcome
+            if outcome.low_watermark < required:
+                pending[topic_partition] = required
+            is_full = required != NO_OFFSET or pace.is_over()
+        if not pending:
+            return outcomes
         deadline_ms = self._clock.monotonic_ms() + max(0, timeout_ms)
-        operation = DelayedDeleteRecords(deadline_ms, statuses, self._hosted, later)
-        return operation.park(self._purgatories.delete_records, list(offsets))
+        operation = DelayedDeleteRecords(deadline_ms, outcomes, pending, self._hosted, later)
+        return (yield from operation.park_in_steps(self._purgatories.delete_records, list(offsets)))
 
     def _delete_from(
         self, topic_partition: TopicPartition, offset: Offset, internal_allowed: bool
-    ) -> DeletionStatus:
+    ) -> tuple[DeleteRecordsOutcome, Offset]:
+        """Returns the outcome, and the low watermark that is required; -1 if nothing was deleted.
+
+        While the low watermark is below that, the outcome has the error to answer if the request expires.
+        """
         found = self._hosted.replica(topic_partition)
         if isinstance(found, ErrorCode):
-            return _refused(topic_partition, found)
+            return _refused(found)
         if topic_partition.topic in INTERNAL_TOPICS and not internal_allowed:
-            return _refused(topic_partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
+            return _refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
         log = found.log
         if "delete" not in log.config.cleanup_policy:
-            return _refused(topic_partition, ErrorCode.POLICY_VIOLATION)
+            return _refused(ErrorCode.POLICY_VIOLATION)
         if offset == HIGH_WATERMARK:
             offset = log.high_watermark.offset
         if offset < 0:
-            return _refused(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+            return _refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         try:
             log.delete_records_before(offset)
         except OdradekError as error:
             if isinstance(error, StorageFailure):
                 self._on_storage_failure(found, error)
-            return _refused(topic_partition, code_of(error))
+            return _refused(code_of(error))
         self._purgatories.note_change(topic_partition)
         low_watermark = found.low_watermark()
-        is_pending = low_watermark < offset
-        error_code = ErrorCode.REQUEST_TIMED_OUT if is_pending else ErrorCode.NONE
-        return DeletionStatus(
-            topic_partition, DeleteRecordsOutcome(error_code, low_watermark), offset, is_pending
-        )
+        error_code = ErrorCode.REQUEST_TIMED_OUT if low_watermark < offset else ErrorCode.NONE
+        return DeleteRecordsOutcome(error_code, low_watermark), offset
 
 
-def _refused(topic_partition: TopicPartition, error_code: ErrorCode) -> DeletionStatus:
-    return DeletionStatus(topic_partition, DeleteRecordsOutcome(error_code))
+def _refused(error_code: ErrorCode) -> tuple[DeleteRecordsOutcome, Offset]:
+    return DeleteRecordsOutcome(error_code), NO_OFFSET

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.testing.sim import SimNode
+from odradek.server.handlers.delete_records import NAMED_PER_STEP
+from odradek.testing.sim import CountedTime, SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -84,3 +85,14 @@ def test_internal_topics_are_refused_whoever_asks(node: SimNode, client_id: str)
     create(node, "__consumer_offsets")
     answer = delete(node, "__consumer_offsets", (0, 0), client_id=client_id)
     assert answer == {0: (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)}
+
+
+def test_a_name_that_is_repeated_very_often_holds_the_loop_no_longer_than_others(node: SimNode) -> None:
+    node.short_clock = CountedTime()
+    named = [DeleteRecordsPartition(0, 1) for _ in range(1000)]
+    node.send(DeleteRecordsRequest([DeleteRecordsTopic("flights", named)], 1000), 2)
+    steps = 0
+    while node.log("flights").log_start_offset == 0:
+        assert node.world.step()
+        steps += 1
+    assert steps > 1000 // NAMED_PER_STEP

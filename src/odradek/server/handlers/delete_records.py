@@ -3,8 +3,8 @@
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Steps, deliver
-from odradek.base.ids import TopicPartition
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, deliver
+from odradek.base.ids import Offset, TopicPartition
 from odradek.replication.outcomes import DeleteRecordsOutcomes
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
@@ -18,6 +18,8 @@ from odradek.wire.messages.delete_records import (
 
 SERVES: Final = Serves(21, 0, 2, kips={0: 107, 2: 482})
 
+NAMED_PER_STEP: Final = 200
+"""Of half a microsecond each."""
 _NO_LOW_WATERMARK: Final = -1
 
 
@@ -25,11 +27,15 @@ def handle(
     core: BrokerCore, context: RequestContext, request: DeleteRecordsRequest, respond: Respond
 ) -> Steps[None]:
     """Delete the records before each offset; -1 means the high watermark."""
-    offsets = {
-        TopicPartition(topic.name, part.partition_index): part.offset
-        for topic in request.topics
-        for part in topic.partitions
-    }
+    offsets: dict[TopicPartition, Offset] = {}
+    pace = Pace(NAMED_PER_STEP)
+    for topic in request.topics:
+        for part in topic.partitions:
+            offsets[TopicPartition(topic.name, part.partition_index)] = part.offset
+            if pace.is_over():
+                yield
+        if pace.is_over():
+            yield
 
     def answered(outcomes: DeleteRecordsOutcomes) -> None:
         respond(in_steps(outcomes))

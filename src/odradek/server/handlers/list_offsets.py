@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Pace, Steps
 from odradek.base.ids import TopicPartition
 from odradek.records.work import RecordSteps
 from odradek.replication.fetch_request import CONSUMER_ID, DEBUGGING_CONSUMER_ID, Isolation
@@ -23,6 +24,7 @@ SERVES: Final = Serves(2, 1, 11, kips={2: 98, 4: 320, 6: 482, 7: 734, 8: 405, 9:
 
 _READ_COMMITTED: Final = 1
 _PARTITIONS_PER_STEP: Final = 20
+_COUNTED_PER_STEP: Final = 500
 """How many partitions are looked up in one step; a lookup by name takes a few microseconds."""
 
 # The first version that supports each negative timestamp: latest, earliest, maximum timestamp, earliest
@@ -48,9 +50,15 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
     else:
         isolation = Isolation.HIGH_WATERMARK
     leader_only = request.replica_id != DEBUGGING_CONSUMER_ID
-    times_asked = Counter(
-        (topic.name, part.partition_index) for topic in request.topics for part in topic.partitions
-    )
+    times_asked: Counter[tuple[str, int]] = Counter()
+
+    def count() -> Steps[None]:
+        pace = Pace(_COUNTED_PER_STEP)
+        for topic in request.topics:
+            for part in topic.partitions:
+                times_asked[topic.name, part.partition_index] += 1
+                if pace.is_over():
+                    yield
 
     def look_up(topic: str, part: ListOffsetsPartition) -> RecordSteps[ListOffsetsPartitionResponse]:
         index, timestamp = part.partition_index, part.timestamp
@@ -70,6 +78,7 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
         )
 
     def look_all_up() -> RecordSteps[ListOffsetsResponse]:
+        yield from count()
         response = ListOffsetsResponse()
         looked_up = 0
         for topic in request.topics:
