@@ -1,6 +1,7 @@
 """L3 L4 L6: an index is only a hint; a damaged one is made again, and the disk is not blamed for it."""
 
 import errno
+from dataclasses import replace
 from struct import pack
 
 import pytest
@@ -188,3 +189,33 @@ def test_an_error_of_the_device_takes_the_directory_offline(bench: LogBench, err
     with pytest.raises(StorageFailure):
         log.read(1, 100, log.end_position, at_least_one=True)
     assert log.place.failure is not None
+
+
+@pytest.mark.parametrize("left_bytes", [0, 5 * 103, 5 * 103 + 30, 6 * 103 - 1])
+@pytest.mark.parametrize("is_remembered", [True, False])
+def test_a_file_that_was_cut_while_it_is_open_is_a_failing_disk(
+    bench: LogBench, left_bytes: int, is_remembered: bool
+) -> None:
+    """L7: nothing is appended behind the hole, and no reader is told that there is nothing."""
+    log = filled(bench)
+    segment = next(iter(log.segments))
+    if not is_remembered:
+        segment._recent.clear()
+    bench.disk.file(bench.path(f"{FIRST}.log")).truncate(left_bytes)
+    with pytest.raises(StorageFailure, match=f"the file has lost {9 * 103 - left_bytes} of {9 * 103} bytes"):
+        log.read(15, 103, log.end_position, at_least_one=True)
+    assert log.place.failure is not None
+    with pytest.raises(StorageFailure):
+        bench.append(log, 1)
+
+
+def test_of_a_file_that_was_cut_no_slice_is_made(bench: LogBench) -> None:
+    """L7: the bytes are missed before the answer names their number."""
+    log: Log = bench.open(replace(CONFIG, segment_bytes=100_000))
+    for _ in range(100):
+        bench.append(log, 3)
+    bench.disk.file(bench.path(f"{FIRST}.log")).truncate(9_000)
+    read = log.read(0, 8_000, log.end_position, at_least_one=True, held_bytes_max=0)
+    assert len(read.records) == 8_000
+    with pytest.raises(StorageFailure, match="the file has lost"):
+        log.read(0, 10_000, log.end_position, at_least_one=True, held_bytes_max=0)

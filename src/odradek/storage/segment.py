@@ -3,11 +3,15 @@
 The segment's size counts complete writes only; bytes after it, left by a failed write, are never read. The
 positions of the newest batches are kept in memory, because consumers that keep up and followers read there.
 
+A read below that size that comes back short is an OSError: somebody else cut the file, or the disk lost its
+end. The next batch would be written behind a hole, so the log directory fails as on any error of the disk.
+
 Index files may be damaged, so an index entry is only a hint: it is used if the batch at its position has its
 offset and timestamp. Otherwise both indexes are rebuilt from the batches, and `repairs` gets a sentence about
 it.
 """
 
+import errno
 from collections.abc import Iterator, Sequence
 from struct import Struct
 
@@ -194,7 +198,7 @@ class Segment:
 
     def batch_size_at(self, position: int) -> int:
         """The size of the batch at `position`."""
-        base_offset, length = _SCAN.unpack(self._file.read_at(_SCAN.size, position))[:2]
+        base_offset, length = _SCAN.unpack(self.read(position, _SCAN.size))[:2]
         if length < _LENGTH_MIN or position + OVERHEAD_BYTES + length > self.size_bytes:
             raise CorruptRecord(
                 f"{self._file.path}: batch {base_offset} at byte {position} has no valid length"
@@ -202,8 +206,16 @@ class Segment:
         return int(length) + OVERHEAD_BYTES
 
     def read(self, position: int, size_bytes: int) -> bytes:
-        """Bytes of the file."""
-        return self._file.read_at(size_bytes, position)
+        """Bytes of the file; fewer only behind the segment's size. OSError if they are missing below it."""
+        data = self._file.read_at(size_bytes, position)
+        if len(data) < size_bytes and position + len(data) < self.size_bytes:
+            raise self._cut_short()
+        return data
+
+    def _cut_short(self) -> OSError:
+        missing_bytes = self.size_bytes - self._file.size_bytes()
+        reason = f"the file has lost {missing_bytes} of {self.size_bytes} bytes"
+        return OSError(errno.EIO, reason, self._file.path)
 
     def is_in_memory(self, position: int, size_bytes: int) -> bool:
         """Whether reading these bytes would not wait for the disk."""
@@ -213,9 +225,13 @@ class Segment:
         """Bytes of the file, to be read when they are sent.
 
         None when they are too few for that, or too many files are pinned: the caller reads them or does
-        without.
+        without. OSError if they are missing.
         """
-        pinned = self._file.pin() if size_bytes >= SLICE_BYTES_MIN else None
+        if size_bytes < SLICE_BYTES_MIN:
+            return None
+        if self._file.size_bytes() < position + size_bytes:
+            raise self._cut_short()
+        pinned = self._file.pin()
         return None if pinned is None else FileSlice(pinned, position, size_bytes)
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
@@ -384,7 +400,7 @@ class Segment:
         offset, position = entry
         if position < 0:
             return False
-        data = self._file.read_at(_SCAN.size, position)
+        data = self.read(position, _SCAN.size)
         if len(data) < _SCAN.size:
             return False
         base_offset: Offset
@@ -399,7 +415,7 @@ class Segment:
         while position < size:
             index = position - chunk_start
             if index + _SCAN.size > len(chunk):
-                chunk = self._file.read_at(min(_SCAN_CHUNK_BYTES, size - position), position)
+                chunk = self.read(position, min(_SCAN_CHUNK_BYTES, size - position))
                 chunk_start, index = position, 0
                 if len(chunk) < _SCAN.size:
                     raise CorruptRecord(
