@@ -24,8 +24,8 @@ def test_the_ranges_are_those_of_kafka() -> None:
     assert APIS[1].versions == Versions(4, 18)
     assert APIS[19].versions == Versions(2, 7)
     assert APIS[17].flexible_from == VERSION_LIMIT
-    assert len(APIS) == 62
+    assert len(APIS) == 64
 
 
 def test_control_requests_are_for_the_inter_broker_listener_alone() -> None:
-    assert [api.key for api in APIS.values() if api.inter_broker_only] == [4, 5, 6, 7]
+    assert [api.key for api in APIS.values() if api.inter_broker_only] == [4, 5, 6, 7, 58, 67]
