@@ -53,6 +53,10 @@ class ConnectionFailed(ApiError):
         super().__init__(code, message)
 
 
+class NotConnected(ConnectionFailed):
+    """The connection was never established, so the broker has certainly got nothing of the request."""
+
+
 @dataclass(frozen=True, slots=True)
 class SentRequest:
     """A request that was handed out for writing."""

@@ -8,7 +8,7 @@ from odradek.testing.sim import SimNode
 from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 
-BETWEEN_BROKERS = {4, 5, 6, 7}
+BETWEEN_BROKERS = {4, 5, 6, 7, 58, 67}
 
 
 @pytest.mark.parametrize("version", range(6))

@@ -103,12 +103,12 @@ def test_an_unknown_election_type_is_refused(node: SimNode, election: int) -> No
     assert node.ask(ElectLeadersRequest(election, None)).error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_another_broker_than_the_controller_refuses() -> None:
+def test_another_broker_than_the_controller_lets_the_controller_decide() -> None:
     three = Three()
     (other, *_) = [node for node in three.world.nodes.values() if node is not three.controller]
     answer = other.ask(asked(PREFERRED, ("orders", [0])))
-    assert answer.error_code == ErrorCode.NOT_CONTROLLER
-    assert rows(answer) == [("orders", 0, ErrorCode.NOT_CONTROLLER)]
+    assert answer.error_code == ErrorCode.NONE
+    assert rows(answer) == [("orders", 0, ErrorCode.ELECTION_NOT_NEEDED)]
 
 
 def test_the_preferred_leader_leads_again_when_it_is_in_sync() -> None:

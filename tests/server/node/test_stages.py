@@ -7,7 +7,7 @@ import pytest
 from odradek.base.errors import ApiError, SettingError
 from odradek.metadata import codec, paths
 from odradek.metadata.store import Create, SetData
-from odradek.net.request_pipeline import ConnectionFailed
+from odradek.net.request_pipeline import ConnectionFailed, NotConnected
 from odradek.records.builder import BatchBuilder
 from odradek.server.node import stages
 from odradek.server.node.peers import PeerRequest
@@ -250,7 +250,7 @@ def test_a_broker_that_stops_answers_brokers_until_it_closes_its_logs() -> None:
     assert (node.is_over, asked.answers) == (True, [])
     outcomes = ask_as_broker(node)
     world.settle()
-    assert [type(outcome) for outcome in outcomes] == [ConnectionFailed]
+    assert [type(outcome) for outcome in outcomes] == [NotConnected]
 
 
 @pytest.mark.slow

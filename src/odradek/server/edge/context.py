@@ -6,6 +6,7 @@ from typing import Final, Protocol, TypeAlias
 
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
+from odradek.base.ids import BrokerId
 from odradek.wire.apis import APIS
 
 
@@ -57,6 +58,10 @@ class RequestContext:
     queue_ns: int = 0
     turn_ns: int = 0
     """For a parked request: how long it waited for its first turn (`queue_ns`), and how long that took."""
+    forwarded_by: BrokerId | None = None
+    """The broker that the client asked, which forwarded the request to this one; None if it is this one."""
+    when_moved: Callable[[], None] | None = None
+    """For a request that the controller decides: called instead of an answer when that is another broker."""
 
     def __str__(self) -> str:
         """The request's name in warnings: "Fetch v13 of 'consumer-1' from 10.0.0.7:51234", escaped."""

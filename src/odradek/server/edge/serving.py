@@ -20,3 +20,5 @@ class Serves(NamedTuple):
     """The KIP that brought a version; versions that only came with a release of Kafka's are left out."""
     listed_from: int | None = None
     """The lowest version in ApiVersions answers, if that is not `lowest`."""
+    by_controller: bool = False
+    """Whether the controller decides it: another broker forwards it (R17), see `registry`."""

@@ -14,7 +14,7 @@ from odradek.wire.messages.alter_configs import (
     AlterConfigsResponse,
 )
 
-SERVES: Final = Serves(33, 0, 2, kips={0: 133, 2: 482})
+SERVES: Final = Serves(33, 0, 2, kips={0: 133, 2: 482}, by_controller=True)
 
 
 def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsRequest, respond: Respond) -> None:
@@ -35,7 +35,7 @@ def handle(core: BrokerCore, context: RequestContext, request: AlterConfigsReque
             AlterConfigsResponse(responses=outcomes(answer, request.resources, AlterConfigsResourceResponse))
         )
 
-    core.controller.submit(AlterConfigs(replacements, request.validate_only, core.broker_id), decided)
+    core.decide(context, AlterConfigs(replacements, request.validate_only, core.asked_of(context)), decided)
 
 
 def refuse(request: AlterConfigsRequest, code: ErrorCode, message: str | None = None) -> AlterConfigsResponse:

@@ -24,7 +24,7 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
-SERVES: Final = Serves(37, 0, 3, kips={0: 195, 2: 482, 3: 599})
+SERVES: Final = Serves(37, 0, 3, kips={0: 195, 2: 482, 3: 599}, by_controller=True)
 
 
 def handle(
@@ -40,7 +40,7 @@ def handle(
         _wait(core, answer, request, respond)
 
     topics = tuple(_more_partitions(topic) for topic in request.topics)
-    core.controller.submit(CreatePartitions(topics, request.validate_only), decided)
+    core.decide(context, CreatePartitions(topics, request.validate_only), decided)
 
 
 def refuse(

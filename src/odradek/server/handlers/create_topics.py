@@ -26,7 +26,7 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
-SERVES: Final = Serves(19, 2, 7, kips={4: 464, 5: 525, 6: 599, 7: 516})
+SERVES: Final = Serves(19, 2, 7, kips={4: 464, 5: 525, 6: 599, 7: 516}, by_controller=True)
 
 
 def handle(core: BrokerCore, context: RequestContext, request: CreateTopicsRequest, respond: Respond) -> None:
@@ -39,8 +39,10 @@ def handle(core: BrokerCore, context: RequestContext, request: CreateTopicsReque
         assert isinstance(answer, TopicOutcomes), answer
         _wait(core, answer.topics, 0 if request.validate_only else request.timeout_ms, request, respond)
 
-    core.controller.submit(
-        CreateTopics(tuple(_new_topic(topic) for topic in request.topics), request.validate_only), decided
+    core.decide(
+        context,
+        CreateTopics(tuple(_new_topic(topic) for topic in request.topics), request.validate_only),
+        decided,
     )
 
 

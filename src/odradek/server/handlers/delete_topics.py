@@ -23,7 +23,7 @@ from odradek.wire.messages.delete_topics import (
     DeleteTopicsResponse,
 )
 
-SERVES: Final = Serves(20, 1, 6, kips={4: 482, 5: 599, 6: 516})
+SERVES: Final = Serves(20, 1, 6, kips={4: 482, 5: 599, 6: 516}, by_controller=True)
 
 
 def handle(core: BrokerCore, context: RequestContext, request: DeleteTopicsRequest, respond: Respond) -> None:
@@ -37,7 +37,7 @@ def handle(core: BrokerCore, context: RequestContext, request: DeleteTopicsReque
         assert isinstance(answer, TopicOutcomes), answer
         _wait(core, answer.topics, request.timeout_ms, respond)
 
-    core.controller.submit(DeleteTopics(topics), decided)
+    core.decide(context, DeleteTopics(topics), decided)
 
 
 def refuse(request: DeleteTopicsRequest, code: ErrorCode, message: str | None = None) -> DeleteTopicsResponse:

@@ -30,7 +30,7 @@ from odradek.wire.messages.elect_leaders import (
     ReplicaElectionResult,
 )
 
-SERVES: Final = Serves(43, 0, 2, kips={0: 183, 1: 460, 2: 482})
+SERVES: Final = Serves(43, 0, 2, kips={0: 183, 1: 460, 2: 482}, by_controller=True)
 
 _TYPES: Final = frozenset(ElectionType)
 
@@ -62,7 +62,7 @@ def handle(
         asked = ElectLeaders(
             ElectionType(request.election_type), None if partitions is None else tuple(partitions)
         )
-        core.controller.submit(asked, decided)
+        core.decide(context, asked, decided)
 
     return submit()
 

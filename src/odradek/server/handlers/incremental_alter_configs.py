@@ -14,7 +14,7 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
-SERVES: Final = Serves(44, 0, 1, kips={0: 339, 1: 482})
+SERVES: Final = Serves(44, 0, 1, kips={0: 339, 1: 482}, by_controller=True)
 
 
 def handle(
@@ -39,7 +39,7 @@ def handle(
             )
         )
 
-    core.controller.submit(AlterConfigs(amendments, request.validate_only, core.broker_id), decided)
+    core.decide(context, AlterConfigs(amendments, request.validate_only, core.asked_of(context)), decided)
 
 
 def refuse(

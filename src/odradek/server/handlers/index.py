@@ -60,6 +60,7 @@ INDEX: Final[tuple[Row, ...]] = (
     Row(47, "offset_delete", 0, 0, 0),
     Row(48, "describe_client_quotas", 0, 1, 0),
     Row(50, "describe_user_scram_credentials", 0, 0, 0),
+    Row(58, "envelope", 0, 0, 0),
     Row(60, "describe_cluster", 0, 2, 0),
     Row(61, "describe_producers", 0, 0, 0),
     Row(65, "describe_transactions", 0, 0, 0),
@@ -71,7 +72,6 @@ INDEX: Final[tuple[Row, ...]] = (
 )
 
 LOAD_ORDER: Final[tuple[str, ...]] = (
-    "odradek.server.edge.serving",
     "odradek.server.node.leader_hints",
     "odradek.coordinator.transactions.state",
     "odradek.coordinator.transactions.transaction",
@@ -189,7 +189,6 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.wire.messages.offset_fetch",
     "odradek.wire.messages.find_coordinator",
     "odradek.wire.messages.sasl_handshake",
-    "odradek.wire.messages.api_versions",
     "odradek.wire.messages.create_topics",
     "odradek.wire.messages.delete_topics",
     "odradek.wire.messages.delete_records",

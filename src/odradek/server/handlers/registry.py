@@ -1,5 +1,8 @@
 """The handlers of a broker, by API key.
 
+What the controller decides (`Serves.by_controller`) is served to clients by every broker: `forwarded_request`
+stands in front of its handler, which then runs at the controller.
+
 The generated `index` lists the served APIs. A handler's module is imported with its first request, or by
 `load_by_and_by` when the loop has time, so that a start does not wait for all modules.
 """
@@ -14,8 +17,10 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
+from odradek.server.edge.serving import Serves
 from odradek.server.handlers.index import INDEX, LOAD_ORDER, Row
 from odradek.server.node.core import BrokerCore
+from odradek.server.node.forwarded_request import forward
 from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
@@ -50,6 +55,8 @@ class Handlers:
             handler = self._load_code(lambda: _load(row, for_brokers=self._for_brokers))
             if APIS[api_key].inter_broker_only and not self._for_brokers:
                 handler = replace(handler, handle=_refused_to_clients(handler.refuse))
+            elif not self._for_brokers and _is_by_controller(row):
+                handler = replace(handler, handle=_forwarded(handler))
             self._loaded[api_key] = handler
         return handler
 
@@ -74,6 +81,28 @@ class Handlers:
         for api_key in self.api_keys:
             self.get(api_key)
             yield
+
+
+def decided_by_controller(api_key: int) -> Handler[BrokerCore] | None:
+    """The handler of an API that the controller decides, to be used there; None for any other API."""
+    for row in INDEX:
+        if row.key == api_key and _is_by_controller(row):
+            return _load(row, for_brokers=True)
+    return None
+
+
+def _is_by_controller(row: Row) -> bool:
+    serves: Serves = import_module(f"odradek.server.handlers.{row.module}").SERVES
+    return serves.by_controller
+
+
+def _forwarded(
+    handler: Handler[BrokerCore],
+) -> Callable[[BrokerCore, RequestContext, Any, Respond], None]:
+    def handle(core: BrokerCore, context: RequestContext, request: Any, respond: Respond) -> None:  # noqa: ANN401
+        forward(core, handler, context, request, respond)
+
+    return handle
 
 
 def _load(row: Row, *, for_brokers: bool) -> Handler[BrokerCore]:

@@ -5,6 +5,7 @@ from odradek.metadata.image import BrokerGone, Change, ClusterImage, ClusterName
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.forwarding import Forwarding
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.timer import Purgatory
 
@@ -19,13 +20,15 @@ class CommandedBroker:
         orders: ReceivedOrders,
         controller: ControllerHost,
         topic_purgatory: Purgatory[str],
+        forwarding: Forwarding,
     ) -> None:
-        """After each obeyed order, `controller` checks whether the broker has joined."""
+        """After each order `controller` checks whether the broker has joined, `forwarding` who gave it."""
         self.broker_id = broker_id
         self._image = image
         self._orders = orders
         self._controller = controller
         self._topic_purgatory = topic_purgatory
+        self._forwarding = forwarding
 
     @property
     def has_joined(self) -> bool:
@@ -47,6 +50,7 @@ class CommandedBroker:
         def done(outcome: OrderOutcome) -> None:
             obeyed(outcome)
             self._controller.check_joined()
+            self._forwarding.look()
 
         self._orders.receive(order, done)
 

@@ -154,6 +154,10 @@ class ControllerHost:
         self._callers[self._last_request_id] = answered
         self._take(RequestArrived(self._last_request_id, request))
 
+    def after_orders(self, broker_id: BrokerId, then: Callable[[], None]) -> None:
+        """Call `then` in a later turn, once a broker has obeyed the orders sent to it so far, or is gone."""
+        self._orders.after_all(broker_id, then)
+
     def on_session_event(self, event: SessionEvent) -> None:
         """See `SessionUser.on_session_event`."""
         match event:

@@ -11,10 +11,12 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import RunSteps, Slices
 from odradek.base.ids import NO_EPOCH, BrokerId, TopicId
 from odradek.base.settings import BrokerSettings, GroupBounds, SettingLayers, TopicConfig
 from odradek.metadata.controller import Controller, ControllerSettings
+from odradek.metadata.controller.requests import Answer, ControllerRequest, Refused
 from odradek.metadata.image import ClusterImage, Endpoint
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.replication.fetch_session_cache import FetchSessionCache
@@ -22,9 +24,11 @@ from odradek.replication.following import Following
 from odradek.replication.quota import replication_quotas
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.edge.complaints import Complaints
+from odradek.server.edge.context import RequestContext
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
 from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.forwarding import Forwarding
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
 from odradek.server.node.internal_topic import InternalTopic, TopicMaking
@@ -94,7 +98,12 @@ class BrokerCore:
         self._make_fetchers(surroundings)
         self._make_received_orders()
         self.commanded = CommandedBroker(
-            self.broker_id, image, self.received_orders, self.controller, self.topic_purgatory
+            self.broker_id,
+            image,
+            self.received_orders,
+            self.controller,
+            self.topic_purgatory,
+            self.forwarding,
         )
         """This broker as the controllers see it."""
         effects.connect(
@@ -159,7 +168,11 @@ class BrokerCore:
         self.controller = ControllerHost(
             controller, self.broker_id, self.store_session, surroundings, self.slices
         )
-        """Decides about topics, settings and leaders."""
+        """Decides about topics, settings and leaders, if this broker is the controller."""
+        self.forwarding = Forwarding(
+            self.broker_id, self.image, self.controller, surroundings.connect_peers, surroundings.timer
+        )
+        """Requests that the controller is to decide, wherever it is."""
         self.producer_ids = ProducerIds(self.broker_id, self.controller, self.logs.producer_ids())
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
@@ -197,7 +210,7 @@ class BrokerCore:
         self.fetchers = ReplicaFetchers(
             self.broker_id,
             Following(self.replicas, self.logs, settling.want, self.defer, log_cut_records),
-            surroundings.connect_fetchers,
+            surroundings.connect_peers,
             settings=lambda: layers.in_force,
             broker_epoch=lambda: controller.registered_epoch,
             timer=self.timer,
@@ -271,6 +284,29 @@ class BrokerCore:
         """A broker's address on that listener; None while the broker is not live on it."""
         broker = self.image.brokers.get(broker_id)
         return None if broker is None else broker.endpoint(listener)
+
+    # --- decisions of the controller
+
+    def decide(
+        self, context: RequestContext, request: ControllerRequest, decided: Callable[[Answer], None]
+    ) -> None:
+        """Let this broker's controller decide for a client's request; `decided` is called once, later.
+
+        Where another broker is the controller, `RequestContext.when_moved` is called instead, if it is given.
+        """
+
+        def answered(answer: Answer) -> None:
+            has_moved = isinstance(answer, Refused) and answer.error is ErrorCode.NOT_CONTROLLER
+            if has_moved and context.when_moved is not None:
+                context.when_moved()
+            else:
+                decided(answer)
+
+        self.controller.submit(request, answered)
+
+    def asked_of(self, context: RequestContext) -> BrokerId:
+        """The broker to which the client has sent the request."""
+        return self.broker_id if context.forwarded_by is None else context.forwarded_by
 
     # --- the controllers' side
 

@@ -46,7 +46,7 @@ class Life:
             defer=lambda callback: outside.defer(self.call(callback)),
             cleaner_runner=lambda: _LivingCleaner(outside.cleaner_runner(), self),
             peers=_LivingPeers(outside.peers, self),
-            connect_fetchers=lambda: _LivingPeers(outside.connect_fetchers(), self),
+            connect_peers=lambda: _LivingPeers(outside.connect_peers(), self),
             store=_LivingStore(outside.store, self),
             on_finding=self.report(outside.on_finding),
             on_failure=self.report(outside.on_failure),

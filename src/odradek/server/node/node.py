@@ -143,6 +143,7 @@ class Node:
         core = self.core
         core.fetchers.close()
         core.groups.resign_all()
+        core.forwarding.close()
         parked: tuple[Purgatory[Any], ...] = (*core.replicas.purgatories.all(), core.topic_purgatory)
         for purgatory in parked:
             for operations in purgatory.watchers().values():

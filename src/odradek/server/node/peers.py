@@ -10,14 +10,15 @@ uses a `net.request_pipeline` per connection, and decodes each answer with the A
 An implementation keeps one connection per broker, opened when there is a request to send, and again after it
 failed. A broker answers the requests of a connection one after another, so requests are executed in the order
 of `send` as long as nothing fails. After a failure it is unknown whether a request was executed or still will
-be; the caller decides whether to retry. A peer is served by the handlers of the listener between brokers
-(`Node.peer_dispatcher`).
+be, unless it is `NotConnected`; the caller decides whether to retry. A peer is served by the handlers of the
+listener between brokers (`Node.peer_dispatcher`).
 
 The controller uses it for its orders (`outgoing_orders`). A follower's requests (Fetch with a replica id,
-OffsetForLeaderEpoch, ListOffsets) have the same shape, and so will later requests of brokers to the
-controller. A Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would delay every order
-behind it: fetchers (`replica_fetchers`) have a `Peers` with connections of their own (X1), never this one.
-Announcements of ISR changes (R4) need no peer: they go through the metadata store.
+OffsetForLeaderEpoch, ListOffsets) have the same shape, and so have requests of brokers to the controller. A
+Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would delay every order behind it: fetchers
+(`replica_fetchers`) have a `Peers` with connections of their own (X1), never this one, and so has what is
+forwarded to the controller (`forwarding`). Announcements of ISR changes (R4) need no peer: they go through
+the metadata store.
 """
 
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from odradek.base.errors import ApiError
 from odradek.base.execution import Defer
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
+from odradek.net.request_pipeline import NotConnected
 from odradek.wire.message import Message
 
 PeerOutcome: TypeAlias = Message | ApiError
@@ -62,5 +64,7 @@ class NoPeers:
 
     def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """See `Peers.send`."""
-        unknown = ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {request.broker_id} is not known here")
+        unknown = NotConnected(
+            f"broker {request.broker_id} is not known here", ErrorCode.BROKER_NOT_AVAILABLE
+        )
         self._defer(lambda: done(unknown))

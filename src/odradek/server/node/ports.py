@@ -33,8 +33,8 @@ class Surroundings:
     """Makes the runner of compaction; called when there may be compaction work for the first time."""
     peers: Peers
     """The other brokers of the cluster, for the controller's orders."""
-    connect_fetchers: Callable[[], Peers]
-    """Makes a `Peers` with connections of its own; called once for each fetcher number."""
+    connect_peers: Callable[[], Peers]
+    """Makes a `Peers` with connections of its own: for each fetcher number, and each lane of `forwarding`."""
     store: MetadataStore
     """Passed in closed: the node opens a session when it joins, and another one when a session has ended."""
     stalls: LoopStalls

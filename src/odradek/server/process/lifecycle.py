@@ -161,7 +161,7 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
         cleaner_runner=lambda: _cleaner_runner(shell, defer),
         stalls=shell.stalls,
         peers=NoPeers(defer),
-        connect_fetchers=lambda: NoPeers(defer),
+        connect_peers=lambda: NoPeers(defer),
         store=store_host.session(),
         on_finding=_log_finding,
         on_failure=shell.on_failure,

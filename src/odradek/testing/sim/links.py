@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.base.chance import Chance
 from odradek.base.ids import BrokerId
-from odradek.net.request_pipeline import Answer, ConnectionFailed, Outcome, decode_answer
+from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, Outcome, decode_answer
 from odradek.server.node.peers import OnPeerOutcome, PeerOutcome, PeerRequest
 from odradek.testing.sim.client import SimConnection
 from odradek.testing.sim.listener import BROKERS
@@ -191,7 +191,7 @@ class SimPeers:
         connection.send(
             request.message,
             request.version,
-            lambda outcome: done(_read(outcome)),
+            lambda outcome: done(_read(outcome, connection)),
             timeout_ms=request.timeout_ms,
         )
 
@@ -209,9 +209,11 @@ class SimPeers:
         )
 
 
-def _read(outcome: Outcome) -> PeerOutcome:
+def _read(outcome: Outcome, connection: SimConnection) -> PeerOutcome:
     if not isinstance(outcome, Answer):
-        return outcome.error
+        error = outcome.error
+        is_connected = connection.stream.server_side is not None
+        return error if is_connected else NotConnected(error.message, error.code)
     try:
         return decode_answer("a broker", outcome, APIS[outcome.request.api_key].response_class)
     except ConnectionFailed as failed:

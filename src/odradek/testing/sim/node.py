@@ -144,7 +144,7 @@ class SimNode:
             defer=self.turns.defer,
             cleaner_runner=lambda: HeldCleaner(self.files, self.calls),
             peers=self.world.links.peers(self),
-            connect_fetchers=lambda: self.world.links.peers(self),
+            connect_peers=lambda: self.world.links.peers(self),
             store=self.session,
             stalls=LoopStalls(lambda: 0, self.clock),
             on_finding=self.findings.append,

@@ -71,6 +71,13 @@ class ListenerSettings:
         None,
         "The file of the embedded metadata store; none: metadata.db in the first log directory.",
     )
+    request_timeout_ms: int = setting(
+        Kind.INT,
+        "request.timeout.ms",
+        30_000,
+        "How long a request waits for a controller that decides it, if it has no timeout of its own.",
+        least=0,
+    )
     connections_max_idle_ms: int = setting(
         Kind.LONG,
         "connections.max.idle.ms",

@@ -228,7 +228,6 @@ _AREAS: Final[dict[str, str]] = {
         log.dir.failure.timeout.ms long 1..
         num.replica.alter.log.dirs.threads int
         replica.socket.receive.buffer.bytes int
-        request.timeout.ms int
         socket.connection.setup.timeout.max.ms long
         socket.connection.setup.timeout.ms long
     """,
