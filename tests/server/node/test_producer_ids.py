@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -7,7 +7,6 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import deliver
 from odradek.base.ids import ProducerId
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
-from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.producer_ids import ProducerIds
 
 
@@ -32,7 +31,7 @@ Taken = list[ProducerId | ErrorCode]
 
 def supply() -> tuple[Controller, ProducerIds, Taken]:
     controller = Controller()
-    return controller, ProducerIds(0, cast(ControllerHost, controller)), []
+    return controller, ProducerIds(0, controller), []
 
 
 def take(ids: ProducerIds, taken: Taken) -> None:
@@ -54,7 +53,7 @@ def test_the_first_producers_wait_for_the_first_block() -> None:
 
 def test_a_block_with_an_id_of_a_log_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
     controller = Controller()
-    ids = ProducerIds(0, cast(ControllerHost, controller), [17, 1999, 2**63 - 1])
+    ids = ProducerIds(0, controller, [17, 1999, 2**63 - 1])
     taken: Taken = []
     take(ids, taken)
     take(ids, taken)

@@ -25,6 +25,7 @@ from odradek.replication.quota import replication_quotas
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.edge.complaints import Complaints
 from odradek.server.edge.context import RequestContext
+from odradek.server.node.any_controller import AnyController
 from odradek.server.node.checkpoints import Checkpoints
 from odradek.server.node.commanded_broker import CommandedBroker
 from odradek.server.node.controller_host import ControllerHost
@@ -173,7 +174,16 @@ class BrokerCore:
             self.broker_id, self.image, self.controller, surroundings.connect_peers, surroundings.timer
         )
         """Requests that the controller is to decide, wherever it is."""
-        self.producer_ids = ProducerIds(self.broker_id, self.controller, self.logs.producer_ids())
+        self.any_controller = AnyController(
+            self.broker_id,
+            self.forwarding,
+            self.controller,
+            self.defer,
+            self.clock.monotonic_ms,
+            lambda: self.settings.request_timeout_ms,
+        )
+        """Decides what this broker itself wants, wherever the controller is."""
+        self.producer_ids = ProducerIds(self.broker_id, self.any_controller, self.logs.producer_ids())
 
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make the coordinators of groups and transactions."""

@@ -16,6 +16,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, code_of
 from odradek.base.execution import Steps
+from odradek.base.ids import BrokerId
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
 from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
@@ -75,7 +76,10 @@ class ForwardedRequest:
         if self._timeout_ms > 0:
             request = copy(request)
             request.timeout_ms = max(1, left_ms)  # type: ignore[attr-defined]
-        return envelope(context, request, self._core.broker_id)
+        header = RequestHeader(
+            context.api_key, context.api_version, context.correlation_id, context.client_id
+        )
+        return envelope(header, request, context.client.peer_host, self._core.broker_id)
 
     def on_answer(self, answer: Any) -> None:  # noqa: ANN401 - the response of the Envelope
         """See `Forwardable.on_answer`."""
@@ -125,13 +129,12 @@ class ForwardedRequest:
                 self._core.slices.run(steps, failed)
 
 
-def envelope(context: RequestContext, request: Message, broker_id: int) -> Message:
-    """A request as the client has sent it, in an Envelope of this broker."""
+def envelope(header: RequestHeader, request: Message, client_host: str, broker_id: BrokerId) -> Message:
+    """A request with its header in an Envelope of this broker; `client_host` is empty if it is its own."""
     from odradek.wire.messages.envelope import EnvelopeRequest
 
-    header = RequestHeader(context.api_key, context.api_version, context.correlation_id, context.client_id)
-    parts = request.encode_parts(context.api_version, encode_request_header(header))
-    return EnvelopeRequest(b"".join(parts), b"", _address(context.client.peer_host), broker_id)
+    parts = request.encode_parts(header.api_version, encode_request_header(header))
+    return EnvelopeRequest(b"".join(parts), b"", _address(client_host), broker_id)
 
 
 def _address(host: str) -> bytes:

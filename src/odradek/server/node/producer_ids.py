@@ -1,7 +1,7 @@
 """Producer ids for idempotent producers: unique in the cluster, given out from blocks (KIP-730).
 
-Invariant: an id is given once. Blocks come from the controller; the next block is requested when the current
-one is nearly used up, so that producers wait only for the first block.
+Invariant: an id is given once. Blocks come from the controller, wherever it is (R17); the next block is
+requested when the current one is nearly used up, so that producers wait only for the first block.
 
 A metadata store that was restored from an old copy gives out blocks again. A second producer with the id of
 another would be refused, or its records would be taken for repeated ones. So a block is left out if this
@@ -18,7 +18,7 @@ from odradek.base.execution import Later
 from odradek.base.ids import BrokerId, ProducerId
 from odradek.metadata.controller.producer_ids import PRODUCER_ID_BLOCK_SIZE
 from odradek.metadata.controller.requests import AllocateProducerIds, Answer, ProducerIdBlock, Refused
-from odradek.server.node.controller_host import ControllerHost
+from odradek.server.node.any_controller import ControllerPort
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class ProducerIds:
     """This broker's supply of producer ids."""
 
     def __init__(
-        self, broker_id: BrokerId, controller: ControllerHost, in_logs: Iterable[ProducerId] = ()
+        self, broker_id: BrokerId, controller: ControllerPort, in_logs: Iterable[ProducerId] = ()
     ) -> None:
         """`in_logs` are the ids that producers in this broker's logs have at its start."""
         self._taken = frozenset(producer_id // PRODUCER_ID_BLOCK_SIZE for producer_id in in_logs)

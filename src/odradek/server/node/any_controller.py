@@ -1,0 +1,200 @@
+"""The controller, wherever it is: what this broker itself wants decided (R17).
+
+CreateTopics           of Metadata and of the coordinators, in an Envelope, as a client's request would be
+AllocateProducerIds    as the API of that name; repeatable: a block whose answer was lost is never used
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol, TypeAlias
+
+from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import Defer
+from odradek.base.ids import BrokerId
+from odradek.client.refusal import known_code
+from odradek.metadata.controller.requests import (
+    AllocateProducerIds,
+    Answer,
+    ControllerRequest,
+    CreateTopics,
+    ProducerIdBlock,
+    Refused,
+    TopicOutcome,
+    TopicOutcomes,
+)
+from odradek.server.node.forwarded_request import envelope
+from odradek.server.node.forwarding import Forwarding
+from odradek.wire.headers import RequestHeader, decode_response_header
+from odradek.wire.message import Message
+
+CREATION_TIMEOUT_MS: Final = 5_000
+"""How long a creation may wait for a controller; who wants the topic tells its client to retry."""
+_CLIENT_ID: Final = "odradek"
+_CREATE_TOPICS: Final = 19
+_CREATE_TOPICS_VERSION: Final = 7
+"""The first version whose answer has the topics' ids."""
+
+Wanted: TypeAlias = CreateTopics | AllocateProducerIds
+
+
+class ControllerPort(Protocol):
+    """What decides."""
+
+    def submit(self, request: Wanted, answered: Callable[[Answer], None]) -> None:
+        """Ask the controller; `answered` is called once."""
+
+
+class OwnController(Protocol):
+    """This broker's own controller."""
+
+    def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
+        """Ask it; `answered` is called once, in a later turn."""
+
+
+class AnyController:
+    """A `ControllerPort` that asks the controller of the cluster."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        forwarding: Forwarding,
+        own: OwnController,
+        defer: Defer,
+        now_ms: Callable[[], int],
+        request_timeout_ms: Callable[[], int],
+    ) -> None:
+        self._broker_id = broker_id
+        self._forwarding = forwarding
+        self._own = own
+        self._defer = defer
+        self._now_ms = now_ms
+        self._request_timeout_ms = request_timeout_ms
+
+    def submit(self, request: Wanted, answered: Callable[[Answer], None]) -> None:
+        """See `ControllerPort.submit`; called in a later turn, with `Refused` if there is no controller."""
+
+        def later(answer: Answer) -> None:
+            self._defer(lambda: answered(answer))
+
+        now_ms = self._now_ms()
+        wish: _Wish
+        if isinstance(request, AllocateProducerIds):
+            wish = _WishForIds(self._own, request, later, now_ms + self._request_timeout_ms())
+        else:
+            wish = _WishForTopics(self._own, request, later, now_ms + CREATION_TIMEOUT_MS, self._broker_id)
+        self._forwarding.begin(wish)
+
+
+class _Wish:
+    """One request of this broker's own; a `Forwardable`."""
+
+    is_repeatable = False
+
+    def __init__(
+        self, own: OwnController, request: Wanted, answered: Callable[[Answer], None], deadline_ms: int
+    ) -> None:
+        self._own = own
+        self._request = request
+        self._answered = answered
+        self.deadline_ms = deadline_ms
+        """Until then it waits for a controller."""
+
+    def to_message(self, left_ms: int) -> Message:
+        """See `Forwardable.to_message`."""
+        raise NotImplementedError
+
+    def on_answer(self, answer: Any) -> None:  # noqa: ANN401 - the response to the message
+        """See `Forwardable.on_answer`."""
+        if answer.error_code:
+            self.give_up(known_code(answer.error_code))
+        else:
+            self._answered(self._read(answer))
+
+    def _read(self, answer: Any) -> Answer:  # noqa: ANN401 - as above
+        raise NotImplementedError
+
+    def give_up(self, code: ErrorCode) -> None:
+        """See `Forwardable.give_up`."""
+        self._answered(Refused(code, "the controller has not answered"))
+
+    def decide(self, ended: Callable[[], None], moved: Callable[[], None]) -> None:
+        """See `Forwardable.decide`."""
+
+        def decided(answer: Answer) -> None:
+            if isinstance(answer, Refused) and answer.error is ErrorCode.NOT_CONTROLLER:
+                moved()
+            else:
+                ended()
+                self._answered(answer)
+
+        self._own.submit(self._request, decided)
+
+
+class _WishForIds(_Wish):
+    """A block of producer ids."""
+
+    _request: AllocateProducerIds
+    is_repeatable = True
+
+    def to_message(self, left_ms: int) -> Message:
+        """See `Forwardable.to_message`."""
+        from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
+
+        return AllocateProducerIdsRequest(self._request.broker_id)
+
+    def _read(self, answer: Any) -> Answer:  # noqa: ANN401 - the API's response
+        return ProducerIdBlock(self._request.broker_id, answer.producer_id_start, answer.producer_id_len)
+
+
+class _WishForTopics(_Wish):
+    """Topics with the cluster's defaults or counts of their own."""
+
+    _request: CreateTopics
+
+    def __init__(
+        self,
+        own: OwnController,
+        request: CreateTopics,
+        answered: Callable[[Answer], None],
+        deadline_ms: int,
+        broker_id: BrokerId,
+    ) -> None:
+        super().__init__(own, request, answered, deadline_ms)
+        self._broker_id = broker_id
+
+    def to_message(self, left_ms: int) -> Message:
+        """See `Forwardable.to_message`."""
+        from odradek.wire.messages.create_topics import (
+            CreatableTopic,
+            CreatableTopicConfig,
+            CreateTopicsRequest,
+        )
+
+        assert not any(topic.assignments for topic in self._request.topics), "nobody wants these here"
+        topics = [
+            CreatableTopic(
+                topic.name,
+                topic.partition_count,
+                topic.replication_factor,
+                configs=[CreatableTopicConfig(name, value) for name, value in topic.configs],
+            )
+            for topic in self._request.topics
+        ]
+        request = CreateTopicsRequest(topics, timeout_ms=max(1, left_ms))
+        header = RequestHeader(_CREATE_TOPICS, _CREATE_TOPICS_VERSION, 0, _CLIENT_ID)
+        return envelope(header, request, "", self._broker_id)
+
+    def _read(self, answer: Any) -> Answer:  # noqa: ANN401 - the response of the Envelope
+        from odradek.wire.messages.create_topics import CreateTopicsResponse
+
+        frame = answer.response_data or b""
+        _, position = decode_response_header(frame, _CREATE_TOPICS, _CREATE_TOPICS_VERSION)
+        response = CreateTopicsResponse.decode(frame, _CREATE_TOPICS_VERSION, position)
+        return TopicOutcomes(tuple(_outcome(row) for row in response.topics))
+
+
+def _outcome(row: Any) -> TopicOutcome:  # noqa: ANN401 - a row of CreateTopicsResponse
+    """The controller's outcome for a topic; a topic without leaders yet is made, and waited for here."""
+    code = known_code(row.error_code)
+    if code is ErrorCode.REQUEST_TIMED_OUT:
+        code = ErrorCode.NONE
+    return TopicOutcome(row.name, code, row.error_message, row.topic_id)
