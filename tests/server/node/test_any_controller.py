@@ -20,6 +20,7 @@ from odradek.testing.sim import SimNode, World
 from odradek.testing.sim.client import SimRequest
 from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.server.node.test_forwarding import controller_of, lose_controller, open_requests, others_of
 
 SESSION_MS = 20_000
@@ -155,3 +156,22 @@ def test_without_a_controller_a_creation_is_refused_after_a_while() -> None:
     (answer,) = answers
     assert isinstance(answer, Refused)
     assert answer.error is ErrorCode.REQUEST_TIMED_OUT
+
+
+@pytest.mark.parametrize("broker_id", [1, 2, 3])
+def test_metadata_makes_topics_at_every_broker(broker_id: BrokerId) -> None:
+    world = World(brokers=3)
+    node = world.nodes[broker_id]
+    request = MetadataRequest([MetadataRequestTopic(name="flights")], allow_auto_topic_creation=True)
+    (topic,) = node.ask(request).topics
+    assert (topic.error_code, [row.error_code for row in topic.partitions]) == (0, [0])
+
+
+def test_metadata_says_to_retry_when_there_is_no_controller() -> None:
+    world = World(brokers=3)
+    node, _ = lose_controller(world)
+    request = MetadataRequest([MetadataRequestTopic(name="flights")], allow_auto_topic_creation=True)
+    sent = node.send(request)
+    world.advance(CREATION_TIMEOUT_MS)
+    (topic,) = sent.answer.topics
+    assert topic.error_code == ErrorCode.LEADER_NOT_AVAILABLE

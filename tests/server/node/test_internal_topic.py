@@ -1,4 +1,4 @@
-"""Internal topics that cannot be made."""
+"""Internal topics: where they are made, with how many replicas, and what if they cannot be made."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,15 @@ import pytest
 from odradek.base.clock import ManualClock
 from odradek.base.error_codes import ErrorCode
 from odradek.metadata.controller.requests import Answer, Refused
-from odradek.metadata.image import ClusterImage
+from odradek.metadata.image import BrokerImage, ClusterImage
 from odradek.server.node.internal_topic import InternalTopic, InternalTopicSpec, TopicMaking
+from odradek.testing.sim import SimNode, World
 from odradek.timer import Purgatory, Timer
-from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest
+from tests.server.node.test_forwarding import controller_of, others_of
 from tests.server.nodes import NewNode
+
+TOPICS = ("__consumer_offsets", "__transaction_state")
 
 
 def test_a_refused_internal_topic_is_logged_once(new_node: NewNode, caplog: pytest.LogCaptureFixture) -> None:
@@ -41,7 +45,8 @@ class Controller:
 def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: Refused | None) -> None:
     """The result is returned, or given to `later` after the call: never before it returns."""
     controller, clock = Controller(answer), ManualClock()
-    making = TopicMaking(ClusterImage(), controller, Purgatory("Topic", Timer(clock)), clock)
+    image = ClusterImage(brokers={1: BrokerImage(1, ())})
+    making = TopicMaking(image, controller, Purgatory("Topic", Timer(clock)), clock, lambda: 1)
     topic = InternalTopic(making, InternalTopicSpec("__consumer_offsets", 3, 1, {}))
     events: list[object] = []
     found = [topic.find(key, events.append) for key in ("a", "b")]
@@ -50,3 +55,59 @@ def test_a_refusal_at_once_is_returned_and_the_topic_is_asked_for_once(answer: R
         assert (found, controller.asked) == ([None, None], 1)
     else:
         assert (found, controller.asked) == ([ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2, 2)
+
+
+def coordinators(node: SimNode) -> list[Coordinator]:
+    """The coordinators of a group and of a transactional id, as a broker tells."""
+    found: list[Coordinator] = []
+    for key_type in (0, 1):
+        found += node.ask(FindCoordinatorRequest(key_type=key_type, coordinator_keys=["k"])).coordinators
+    return found
+
+
+def replica_counts(node: SimNode) -> list[set[int]]:
+    return [{len(state.replicas) for state in node.topic(name).partitions.values()} for name in TOPICS]
+
+
+@pytest.mark.parametrize("broker_id", [1, 2, 3])
+def test_every_broker_makes_internal_topics(broker_id: int) -> None:
+    world = World(brokers=3)
+    node = world.nodes[broker_id]
+    assert [one.error_code for one in coordinators(node)] == [0, 0]
+    assert replica_counts(node) == [{3}, {3}]
+    told = [[one.node_id for one in coordinators(node)] for node in world.nodes.values()]
+    assert told[0] == told[1] == told[2]
+
+
+def test_internal_topics_wait_until_enough_brokers_live(caplog: pytest.LogCaptureFixture) -> None:
+    """Kafka's answer; with fewer replicas they would stay as they are when the third broker lives again."""
+    world = World(brokers=3)
+    stopped, asked = others_of(world)
+    world.stop(stopped.broker_id)
+    missing = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    for node in (asked, controller_of(world)):
+        assert [one.error_code for one in coordinators(node)] == [missing, missing]
+    assert not set(TOPICS) & set(asked.core.image.topics)
+    assert "__consumer_offsets cannot be made: it is to have 3 replicas, and 2 brokers live" in caplog.text
+    world.node(stopped.broker_id)
+    assert [one.error_code for one in coordinators(asked)] == [0, 0]
+    assert replica_counts(asked) == [{3}, {3}]
+
+
+def test_a_setting_says_how_many_replicas_internal_topics_have() -> None:
+    world = World(brokers=0)
+    factors = {"offsets_topic_replication_factor": "2", "transaction_state_log_replication_factor": "1"}
+    for broker_id in (1, 2, 3):
+        world.node(broker_id, **factors)
+    (asked, stopped) = others_of(world)
+    world.stop(stopped.broker_id)
+    assert [one.error_code for one in coordinators(asked)] == [0, 0]
+    assert replica_counts(asked) == [{2}, {1}]
+
+
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_a_small_cluster_has_as_many_replicas_as_brokers(brokers: int) -> None:
+    world = World(brokers=brokers)
+    node = world.nodes[1]
+    assert [one.error_code for one in coordinators(node)] == [0, 0]
+    assert replica_counts(node) == [{brokers}, {brokers}]

@@ -223,6 +223,7 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.coordinator.transactions.inspection",
     "odradek.wire.messages.describe_transactions",
     "odradek.wire.messages.list_transactions",
+    "odradek.wire.messages.allocate_producer_ids",
     "odradek.wire.messages.list_config_resources",
     "odradek.wire.messages.describe_topic_partitions",
 )

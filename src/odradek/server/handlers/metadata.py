@@ -95,7 +95,7 @@ def _make(core: BrokerCore, names: dict[str, None], made: Callable[[_Failures], 
         waiting = DelayedCreateTopics(deadline_ms, core.image, created, lambda late: made(failures))
         core.topic_purgatory.try_complete_else_watch(waiting, list(created))
 
-    core.controller.submit(CreateTopics(tuple(NewTopic(name) for name in names)), decided)
+    core.any_controller.submit(CreateTopics(tuple(NewTopic(name) for name in names)), decided)
 
 
 def _failure(error: ErrorCode) -> ErrorCode:

@@ -188,7 +188,13 @@ class BrokerCore:
     def _make_coordinators(self, surroundings: Surroundings) -> None:
         """Make the coordinators of groups and transactions."""
         layers, replicas = self.layers, self.replicas
-        making = TopicMaking(self.image, self.controller, self.topic_purgatory, self.clock)
+        making = TopicMaking(
+            self.image,
+            self.any_controller,
+            self.topic_purgatory,
+            self.clock,
+            surroundings.cluster_brokers,
+        )
         self.groups = GroupHost(surroundings, making, replicas, lambda: layers.in_force, self.slices)
         self.transactions = TransactionHost(
             surroundings,

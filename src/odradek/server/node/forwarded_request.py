@@ -16,10 +16,10 @@ from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import OdradekError, code_of
 from odradek.base.execution import Steps
-from odradek.base.ids import BrokerId
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.dispatch import Handler
-from odradek.wire.headers import RequestHeader, decode_response_header, encode_request_header
+from odradek.server.node.envelopes import envelope
+from odradek.wire.headers import RequestHeader, decode_response_header
 from odradek.wire.message import Message
 
 if TYPE_CHECKING:
@@ -127,24 +127,6 @@ class ForwardedRequest:
         else:
             if steps is not None:
                 self._core.slices.run(steps, failed)
-
-
-def envelope(header: RequestHeader, request: Message, client_host: str, broker_id: BrokerId) -> Message:
-    """A request with its header in an Envelope of this broker; `client_host` is empty if it is its own."""
-    from odradek.wire.messages.envelope import EnvelopeRequest
-
-    parts = request.encode_parts(header.api_version, encode_request_header(header))
-    return EnvelopeRequest(b"".join(parts), b"", _address(client_host), broker_id)
-
-
-def _address(host: str) -> bytes:
-    """The bytes of an address; none for what is no address."""
-    from ipaddress import ip_address
-
-    try:
-        return ip_address(host).packed
-    except ValueError:
-        return b""
 
 
 class ForwardedAnswer:

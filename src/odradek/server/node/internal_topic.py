@@ -3,6 +3,11 @@
     find("g1")     the topic is there          → the leader of the key's partition
     find("g1")     the topic is not there      → it is made; answered when its partitions have leaders here
     find("g2")     while it is being made      → waits for the same creation
+    find("g3")     too few brokers live        → COORDINATOR_NOT_AVAILABLE (R17)
+
+It is made with as many replicas as its setting asks for, but not with more than the cluster is meant to have
+brokers: a single broker has one replica of it, whatever Kafka's default. It never has fewer because brokers
+are down when it is made: then it would stay so.
 
 Kafka answers COORDINATOR_NOT_AVAILABLE while the topic is made, and clients retry after a pause; an answer
 that waits for the topic lets a client read or write its first record sooner.
@@ -11,7 +16,7 @@ that waits for the topic lets a client read or write its first record sooner.
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from odradek.base.clock import Clock
 from odradek.base.error_codes import ErrorCode
@@ -20,7 +25,6 @@ from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.coordinator.placement import partition_for
 from odradek.metadata.controller.requests import (
     Answer,
-    ControllerRequest,
     CreateTopics,
     NewTopic,
     Refused,
@@ -28,6 +32,7 @@ from odradek.metadata.controller.requests import (
     TopicOutcomes,
 )
 from odradek.metadata.image import ClusterImage
+from odradek.server.node.any_controller import ControllerPort
 from odradek.server.node.topic_waits import DelayedCreateTopics
 from odradek.timer import Purgatory
 
@@ -45,16 +50,9 @@ class InternalTopicSpec:
 
     name: str
     partition_count: int
-    # At most as many replicas as there are brokers when the topic is made.
+    # At most as many replicas as the cluster is meant to have brokers.
     replication_factor: int
     configs: Mapping[str, str]
-
-
-class ControllerPort(Protocol):
-    """The part of the controller that making topics needs."""
-
-    def submit(self, request: ControllerRequest, answered: Callable[[Answer], None]) -> None:
-        """Ask the controller; `answered` is called once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +64,8 @@ class TopicMaking:
     waits: Purgatory[str]
     """The purgatory of operations that wait for topics (G3)."""
     clock: Clock
+    cluster_brokers: Callable[[], int]
+    """How many brokers the cluster is meant to have."""
 
 
 class InternalTopic:
@@ -101,6 +101,8 @@ class InternalTopic:
         """Returns the coordinator of `key` or COORDINATOR_NOT_AVAILABLE; makes the topic if it is missing."""
         is_there = self._image.topic(self.name) is not None
         if not is_there and not self._is_making:
+            if not self._has_brokers():
+                return ErrorCode.COORDINATOR_NOT_AVAILABLE
             self._is_making = True
             self._make()
         if is_there or not self._is_making:  # the controller may have refused already
@@ -117,14 +119,20 @@ class InternalTopic:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return state.leader
 
+    @property
+    def _replicas(self) -> int:
+        return max(1, min(self.spec.replication_factor, self._making.cluster_brokers()))
+
+    def _has_brokers(self) -> bool:
+        """Whether enough brokers live for the topic's replicas; logs it if not."""
+        replicas, brokers = self._replicas, len(self._image.brokers)
+        if brokers < replicas:
+            self._log_reason(f"it is to have {replicas} replicas, and {brokers} brokers live")
+        return brokers >= replicas
+
     def _make(self) -> None:
-        spec, brokers = self.spec, len(self._image.brokers)
-        topic = NewTopic(
-            spec.name,
-            spec.partition_count,
-            max(1, min(spec.replication_factor, brokers)),
-            configs=tuple(spec.configs.items()),
-        )
+        spec = self.spec
+        topic = NewTopic(spec.name, spec.partition_count, self._replicas, configs=tuple(spec.configs.items()))
         self._making.controller.submit(CreateTopics((topic,)), self._decided)
 
     def _decided(self, answer: Answer) -> None:
@@ -141,10 +149,12 @@ class InternalTopic:
         """Log the refusal for operators: clients only learn that there is no coordinator."""
         outcome = answer.topics[0] if isinstance(answer, TopicOutcomes) else answer
         assert isinstance(outcome, TopicOutcome | Refused), "the answers to CreateTopics"
-        refusal = outcome.message or outcome.error.name
-        if refusal != self._refusal:
-            _log.error("%s cannot be made: %s", self.name, refusal)
-            self._refusal = refusal
+        self._log_reason(outcome.message or outcome.error.name)
+
+    def _log_reason(self, reason: str) -> None:
+        if reason != self._refusal:
+            _log.error("%s cannot be made: %s", self.name, reason)
+            self._refusal = reason
 
     def _answer(self) -> None:
         self._is_making = False

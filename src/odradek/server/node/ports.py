@@ -17,6 +17,10 @@ if TYPE_CHECKING:  # compaction is loaded when there may be work for it
     from odradek.server.cleaning.cleaner_host import CleanerRunner
 
 
+def _alone() -> int:
+    return 1
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """All that a node uses of the outside: time, random numbers, threads, the metadata store, its owner."""
@@ -43,5 +47,7 @@ class Surroundings:
     """Called with each problem that the node finds, at its start and later."""
     on_failure: Callable[[str], None]
     """Called with the reason when the node cannot go on; the owner then stops it."""
+    cluster_brokers: Callable[[], int] = _alone
+    """How many brokers the cluster is meant to have: internal topics wait for that many at most (R17)."""
     boot_id: str = ""
     """The boot id of the machine (R15), which changes when it restarts; empty when it is not known."""

@@ -149,6 +149,7 @@ class SimNode:
             stalls=LoopStalls(lambda: 0, self.clock),
             on_finding=self.findings.append,
             on_failure=self.failures.append,
+            cluster_brokers=lambda: max(self.world.brokers_meant, len(self.world.nodes)),
             boot_id=self.world.boot_id(self.broker_id),
         )
 

@@ -72,6 +72,8 @@ class World:
         self.chance = SeededChance(seed)
         self.clock = ManualClock()
         self.store = MemoryStore(limits)
+        self.brokers_meant = brokers
+        """How many brokers the cluster has at least when all of them run."""
         self.nodes: dict[BrokerId, SimNode] = {}
         """The latest life of each broker."""
         # Disks and clocks outlive their brokers.
