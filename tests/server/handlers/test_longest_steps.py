@@ -533,3 +533,24 @@ def test_the_longest_step_hardly_grows_with_what_is_stored(api: str) -> None:
         "consumer_group_describe": lambda answer: answer.groups[0].members,
     }
     assert len(listed[api](answer)) >= MANY
+
+
+@pytest.mark.parametrize("api", ["create_partitions", "alter_configs", "incremental_alter_configs"])
+def test_a_forwarded_request_has_no_longer_steps(api: str, batch: Callable[..., bytes]) -> None:
+    """R17: at the broker that forwards it, and at the controller."""
+    world = World(brokers=2)
+    (asked,) = [node for node in world.nodes.values() if not node.core.controller.is_active]
+    for node in world.nodes.values():
+        node.short_clock = CountedTime()
+    version, make = WIDE[api]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("odradek.wire.message.ELEMENTS_AT_ONCE_MAX", 16)
+        calls, engine = Calls(), asked.store.engine
+        patched.setattr(engine, "apply", calls.unseen(engine.apply))
+        _, few, many = (
+            longest_of(asked, make(Asked([*range(count)], batch, (0, 0))), version, calls)
+            for count in (20, FEW, MANY)
+        )
+    assert many <= LONGEST_CALLS_MAX.get(api, LONGEST_CALLS_USUAL_MAX)
+    grown = (many - few) / (MANY - FEW)
+    assert grown <= CALLS_PER_ITEM_MAX.get(api, CALLS_PER_ITEM_USUAL_MAX), f"{few}, then {many} calls"

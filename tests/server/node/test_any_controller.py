@@ -44,6 +44,7 @@ def an_id(node: SimNode) -> SimRequest[Any]:
 
 @pytest.mark.parametrize("broker_id", [1, 2, 3])
 def test_every_broker_gives_out_producer_ids(broker_id: BrokerId) -> None:
+    """R17."""
     world = World(brokers=3)
     node = world.nodes[broker_id]
     answers = [node.ask(InitProducerIdRequest(None, 60_000)) for _ in range(2)]
@@ -88,7 +89,7 @@ def test_without_a_controller_producers_retry_after_the_timeout() -> None:
 
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_no_id_is_given_twice_while_controllers_are_killed(seed: int) -> None:
-    """Brokers that start again take new blocks, and answers are lost with the brokers."""
+    """R17: brokers that start again take new blocks, and answers are lost with the brokers."""
     world = World(seed, brokers=3)
     sent: list[SimRequest[Any]] = []
     for _ in range(6):

@@ -76,6 +76,7 @@ def open_requests(world: World) -> list[int]:
 
 @pytest.mark.parametrize("broker_id", [1, 2, 3])
 def test_every_broker_lets_the_controller_decide(broker_id: BrokerId) -> None:
+    """R17 and R18: what was decided is in force where it was asked for."""
     world = World(brokers=3)
     node = world.nodes[broker_id]
     assert errors(node.ask(creation("flights"))) == [0]
@@ -158,6 +159,7 @@ def waiting_creation(world: World) -> tuple[SimNode, SimRequest[Any]]:
 
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_a_request_waits_for_the_next_controller(seed: int) -> None:
+    """R17."""
     world = World(seed, brokers=3)
     _, sent = waiting_creation(world)
     world.advance(1_000)

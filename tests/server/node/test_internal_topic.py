@@ -80,7 +80,7 @@ def test_every_broker_makes_internal_topics(broker_id: int) -> None:
 
 
 def test_internal_topics_wait_until_enough_brokers_live(caplog: pytest.LogCaptureFixture) -> None:
-    """Kafka's answer; with fewer replicas they would stay as they are when the third broker lives again."""
+    """R17; with fewer replicas they would stay as they are when the third broker lives again."""
     world = World(brokers=3)
     stopped, asked = others_of(world)
     world.stop(stopped.broker_id)

@@ -4,11 +4,12 @@ CreateTopics           of Metadata and of the coordinators, in an Envelope, as a
 AllocateProducerIds    as the API of that name; repeatable: a block whose answer was lost is never used
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Generator
 from typing import Any, Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Defer
+from odradek.base.execution import Defer, Slices, Steps, stepwise
 from odradek.base.ids import BrokerId
 from odradek.client.refusal import known_code
 from odradek.metadata.controller.requests import (
@@ -16,6 +17,7 @@ from odradek.metadata.controller.requests import (
     Answer,
     ControllerRequest,
     CreateTopics,
+    NewTopic,
     ProducerIdBlock,
     Refused,
     TopicOutcome,
@@ -25,6 +27,8 @@ from odradek.server.node.envelopes import envelope
 from odradek.server.node.forwarding import Forwarding
 from odradek.wire.headers import RequestHeader, decode_response_header
 from odradek.wire.message import Message
+
+_log = logging.getLogger(__name__)
 
 CREATION_TIMEOUT_MS: Final = 5_000
 """How long a creation may wait for a controller; who wants the topic tells its client to retry."""
@@ -59,6 +63,7 @@ class AnyController:
         forwarding: Forwarding,
         own: OwnController,
         defer: Defer,
+        slices: Slices,
         now_ms: Callable[[], int],
         request_timeout_ms: Callable[[], int],
     ) -> None:
@@ -66,6 +71,7 @@ class AnyController:
         self._forwarding = forwarding
         self._own = own
         self._defer = defer
+        self._slices = slices
         self._now_ms = now_ms
         self._request_timeout_ms = request_timeout_ms
 
@@ -78,9 +84,11 @@ class AnyController:
         now_ms = self._now_ms()
         wish: _Wish
         if isinstance(request, AllocateProducerIds):
-            wish = _WishForIds(self._own, request, later, now_ms + self._request_timeout_ms())
+            deadline_ms = now_ms + self._request_timeout_ms()
+            wish = _WishForIds(self._broker_id, self._own, self._slices, request, later, deadline_ms)
         else:
-            wish = _WishForTopics(self._own, request, later, now_ms + CREATION_TIMEOUT_MS, self._broker_id)
+            deadline_ms = now_ms + CREATION_TIMEOUT_MS
+            wish = _WishForTopics(self._broker_id, self._own, self._slices, request, later, deadline_ms)
         self._forwarding.begin(wish)
 
 
@@ -90,15 +98,23 @@ class _Wish:
     is_repeatable = False
 
     def __init__(
-        self, own: OwnController, request: Wanted, answered: Callable[[Answer], None], deadline_ms: int
+        self,
+        broker_id: BrokerId,
+        own: OwnController,
+        slices: Slices,
+        request: Wanted,
+        answered: Callable[[Answer], None],
+        deadline_ms: int,
     ) -> None:
+        self._broker_id = broker_id
         self._own = own
+        self._slices = slices
         self._request = request
         self._answered = answered
         self.deadline_ms = deadline_ms
         """Until then it waits for a controller."""
 
-    def to_message(self, left_ms: int) -> Message:
+    def to_message(self, left_ms: int) -> Generator[None, None, Message]:
         """See `Forwardable.to_message`."""
         raise NotImplementedError
 
@@ -107,9 +123,16 @@ class _Wish:
         if answer.error_code:
             self.give_up(known_code(answer.error_code))
         else:
-            self._answered(self._read(answer))
+            self._slices.run(self._read_in_steps(answer), self._on_unreadable)
 
-    def _read(self, answer: Any) -> Answer:  # noqa: ANN401 - as above
+    def _read_in_steps(self, answer: Any) -> Steps[None]:  # noqa: ANN401 - as above
+        self._answered((yield from self._read(answer)))
+
+    def _on_unreadable(self, error: Exception) -> None:
+        _log.error("an answer of the controller cannot be read", exc_info=error)
+        self.give_up(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def _read(self, answer: Any) -> Generator[None, None, Answer]:  # noqa: ANN401 - as above
         raise NotImplementedError
 
     def give_up(self, code: ErrorCode) -> None:
@@ -135,13 +158,15 @@ class _WishForIds(_Wish):
     _request: AllocateProducerIds
     is_repeatable = True
 
-    def to_message(self, left_ms: int) -> Message:
+    def to_message(self, left_ms: int) -> Generator[None, None, Message]:
         """See `Forwardable.to_message`."""
         from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 
         return AllocateProducerIdsRequest(self._request.broker_id)
+        yield
 
-    def _read(self, answer: Any) -> Answer:  # noqa: ANN401 - the API's response
+    def _read(self, answer: Any) -> Generator[None, None, Answer]:  # noqa: ANN401 - the API's response
+        yield
         return ProducerIdBlock(self._request.broker_id, answer.producer_id_start, answer.producer_id_len)
 
 
@@ -150,18 +175,7 @@ class _WishForTopics(_Wish):
 
     _request: CreateTopics
 
-    def __init__(
-        self,
-        own: OwnController,
-        request: CreateTopics,
-        answered: Callable[[Answer], None],
-        deadline_ms: int,
-        broker_id: BrokerId,
-    ) -> None:
-        super().__init__(own, request, answered, deadline_ms)
-        self._broker_id = broker_id
-
-    def to_message(self, left_ms: int) -> Message:
+    def to_message(self, left_ms: int) -> Generator[None, None, Message]:
         """See `Forwardable.to_message`."""
         from odradek.wire.messages.create_topics import (
             CreatableTopic,
@@ -169,27 +183,27 @@ class _WishForTopics(_Wish):
             CreateTopicsRequest,
         )
 
-        assert not any(topic.assignments for topic in self._request.topics), "nobody wants these here"
-        topics = [
-            CreatableTopic(
-                topic.name,
-                topic.partition_count,
-                topic.replication_factor,
-                configs=[CreatableTopicConfig(name, value) for name, value in topic.configs],
+        def creatable(topic: NewTopic) -> CreatableTopic:
+            assert not topic.assignments, "nobody wants these here"
+            configs = [CreatableTopicConfig(name, value) for name, value in topic.configs]
+            return CreatableTopic(
+                topic.name, topic.partition_count, topic.replication_factor, configs=configs
             )
-            for topic in self._request.topics
-        ]
+
+        topics = yield from stepwise(self._request.topics, creatable)
         request = CreateTopicsRequest(topics, timeout_ms=max(1, left_ms))
         header = RequestHeader(_CREATE_TOPICS, _CREATE_TOPICS_VERSION, 0, _CLIENT_ID)
-        return envelope(header, request, "", self._broker_id)
+        return (yield from envelope(header, request, "", self._broker_id))
 
-    def _read(self, answer: Any) -> Answer:  # noqa: ANN401 - the response of the Envelope
+    def _read(self, answer: Any) -> Generator[None, None, Answer]:  # noqa: ANN401 - the Envelope's response
         from odradek.wire.messages.create_topics import CreateTopicsResponse
 
         frame = answer.response_data or b""
         _, position = decode_response_header(frame, _CREATE_TOPICS, _CREATE_TOPICS_VERSION)
-        response = CreateTopicsResponse.decode(frame, _CREATE_TOPICS_VERSION, position)
-        return TopicOutcomes(tuple(_outcome(row) for row in response.topics))
+        response = CreateTopicsResponse.begin_decoding(frame, _CREATE_TOPICS_VERSION, position)
+        if not isinstance(response, CreateTopicsResponse):
+            response = yield from response
+        return TopicOutcomes(tuple((yield from stepwise(response.topics, _outcome))))
 
 
 def _outcome(row: Any) -> TopicOutcome:  # noqa: ANN401 - a row of CreateTopicsResponse

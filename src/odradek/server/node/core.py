@@ -171,7 +171,12 @@ class BrokerCore:
         )
         """Decides about topics, settings and leaders, if this broker is the controller."""
         self.forwarding = Forwarding(
-            self.broker_id, self.image, self.controller, surroundings.connect_peers, surroundings.timer
+            self.broker_id,
+            self.image,
+            self.controller,
+            surroundings.connect_peers,
+            surroundings.timer,
+            self.slices,
         )
         """Requests that the controller is to decide, wherever it is."""
         self.any_controller = AnyController(
@@ -179,6 +184,7 @@ class BrokerCore:
             self.forwarding,
             self.controller,
             self.defer,
+            self.slices,
             self.clock.monotonic_ms,
             lambda: self.settings.request_timeout_ms,
         )

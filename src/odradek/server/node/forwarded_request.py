@@ -8,7 +8,7 @@ The forwarded copy has the time that is left as its own timeout.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,7 @@ class ForwardedRequest:
 
     # --- elsewhere
 
-    def to_message(self, left_ms: int) -> Message:
+    def to_message(self, left_ms: int) -> Generator[None, None, Message]:
         """See `Forwardable.to_message`."""
         request, context = self._request, self._context
         if self._timeout_ms > 0:
@@ -79,7 +79,7 @@ class ForwardedRequest:
         header = RequestHeader(
             context.api_key, context.api_version, context.correlation_id, context.client_id
         )
-        return envelope(header, request, context.client.peer_host, self._core.broker_id)
+        return (yield from envelope(header, request, context.client.peer_host, self._core.broker_id))
 
     def on_answer(self, answer: Any) -> None:  # noqa: ANN401 - the response of the Envelope
         """See `Forwardable.on_answer`."""

@@ -8,11 +8,13 @@ What happens to a request when is decided by `forwarding_states`. Connections ar
 time: the controller may take long to answer one, and none waits behind it.
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Generator
 from typing import Final, Protocol
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
+from odradek.base.execution import Slices, Steps
 from odradek.base.ids import NO_BROKER, BrokerId
 from odradek.metadata.image import ClusterImage
 from odradek.net.request_pipeline import NotConnected
@@ -20,6 +22,8 @@ from odradek.server.node.forwarding_states import DecideHere, Effect, Forwarding
 from odradek.server.node.peers import PeerOutcome, PeerRequest, Peers
 from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message
+
+_log = logging.getLogger(__name__)
 
 ANSWER_GRACE_MS: Final = 1_000
 """How much longer than its timeout a request may take at the controller, whose answer has to come back."""
@@ -36,7 +40,7 @@ class Forwardable(Protocol):
     def is_repeatable(self) -> bool:
         """Whether it may be decided twice."""
 
-    def to_message(self, left_ms: int) -> Message:
+    def to_message(self, left_ms: int) -> Generator[None, None, Message]:
         """The message for the controller, whose answer has an `error_code`; `left_ms` to the deadline."""
 
     def decide(self, ended: Callable[[], None], moved: Callable[[], None]) -> None:
@@ -70,6 +74,7 @@ class Forwarding:
         controller: ControllerRole,
         connect_peers: Callable[[], Peers],
         timer: Timer,
+        slices: Slices,
     ) -> None:
         """`connect_peers` makes a `Peers` with connections of its own."""
         self._broker_id = broker_id
@@ -77,6 +82,7 @@ class Forwarding:
         self._controller = controller
         self._connect_peers = connect_peers
         self._timer = timer
+        self._slices = slices
         self._states = ForwardingStates(broker_id)
         # The open requests, by number.
         self._requests: dict[int, Forwardable] = {}
@@ -146,10 +152,21 @@ class Forwarding:
         self._set_timer()
 
     def _send(self, effect: Send) -> None:
+        request = self._requests[effect.number]
+
+        def failed(error: Exception) -> None:
+            """A bug of ours: the request cannot be sent."""
+            _log.error("a request could not be forwarded", exc_info=error)
+            if self._requests.pop(effect.number, None) is not None:
+                request.give_up(ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._carry_out(self._states.on_answered(effect.number, self._now_ms))
+
+        self._slices.run(self._send_in_steps(effect, request), failed)
+
+    def _send_in_steps(self, effect: Send, request: Forwardable) -> Steps[None]:
         number, lane = effect.number, effect.lane
-        request = self._requests[number]
         left_ms = max(0, request.deadline_ms - self._now_ms)
-        message = request.to_message(left_ms)
+        message = yield from request.to_message(left_ms)
         if lane not in self._lanes:
             self._lanes[lane] = self._connect_peers()
         self._lanes[lane].send(
