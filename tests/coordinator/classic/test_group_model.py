@@ -189,7 +189,9 @@ class GroupModel(RuleBasedStateMachine):
         assert (group.leader_id in group.members) if group.members else group.leader_id is None
         assert group.members.keys() >= group.unsynced.keys()
         assert not group.members.keys() & group.pending_members.keys()
-        assert group.members or group.state is GroupState.EMPTY or self.is_held_open()
+        # Who was told to join with a member id is waited for, as in Kafka, until the phase's time is over.
+        is_awaited = bool(group.pending_members) and group.is_rebalancing
+        assert group.members or group.state is GroupState.EMPTY or is_awaited or self.is_held_open()
         assert not (group.members and group.state is GroupState.EMPTY)
         assert not (group.is_rebalancing and group.has_all_joined and not self.is_held_open())
 
