@@ -67,7 +67,10 @@ def _states(
 def _stale_fetch(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
     """R16: the fetch that says it has caught up arrives when the records that it had are lost."""
     follower, links = node.broker_id, actions.world.links
-    leader = actions.another(follower, chance)
+    leaders = [one for one in actions.others(follower) if any(_states(actions, one))]
+    if not leaders:
+        return
+    leader = leaders[chance.below(len(leaders))]
     lasts_ms = 1 + chance.below(SLOW_FETCH_MS // 4)
     actions.tell(f"nothing passes from broker {follower} to broker {leader}, until the ISR has shrunk")
     links.cut(follower, leader, one_way=True)
@@ -79,7 +82,8 @@ def _stale_fetch(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance
         )
 
     def has_caught_up() -> bool:
-        return actions.world.nodes[follower] is not node or any(_caught_up(actions, leader, follower))
+        is_over = actions.world.nodes[follower] is not node
+        return is_over or (actions.losses.may_lose(follower) and any(_caught_up(actions, leader, follower)))
 
     def slow_down() -> None:
         links.mend(follower, leader)
