@@ -316,3 +316,17 @@ def test_an_unknown_topic_id_is_answered_once_per_partition(ready: Callable[[], 
     asked = [offset_fetch.OffsetFetchRequestGroup("g", topics=[topic])]
     (group,) = ready().ask(offset_fetch.OffsetFetchRequest(groups=asked), 10).groups
     assert [part.partition_index for part in group.topics[0].partitions] == [0, 1]
+
+
+def test_a_wide_answer_of_list_offsets_is_encoded_in_steps(
+    ready: Callable[[], SimNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is repeated is answered as often, but not read."""
+    node = ready()
+    parts = [list_offsets.ListOffsetsPartition(0, timestamp=EARLIEST)] * 1000
+    at_once: list[object] = []
+    monkeypatch.setattr(list_offsets.ListOffsetsResponse, "encode_parts", lambda *more: at_once.append(more))
+    request = list_offsets.ListOffsetsRequest(-1, topics=[list_offsets.ListOffsetsTopic("wide", parts)])
+    (topic,) = node.ask(request, 7).topics
+    assert [part.error_code for part in topic.partitions] == [ErrorCode.INVALID_REQUEST] * 1000
+    assert at_once == []

@@ -77,10 +77,12 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
             index, found.error_code, found.timestamp_ms, found.offset, found.leader_epoch
         )
 
+    looked_up = 0
+
     def look_all_up() -> RecordSteps[ListOffsetsResponse]:
+        nonlocal looked_up
         yield from count()
         response = ListOffsetsResponse()
-        looked_up = 0
         for topic in request.topics:
             answers = []
             for part in topic.partitions:
@@ -91,11 +93,20 @@ def handle(core: BrokerCore, context: RequestContext, request: ListOffsetsReques
             response.topics.append(ListOffsetsTopicResponse(topic.name, answers))
         return response
 
-    found = core.record_work.run(look_all_up(), respond, lambda _: context.client.close())
+    def answered(response: ListOffsetsResponse) -> None:
+        respond(response if looked_up <= _PARTITIONS_PER_STEP else _encoded_in_steps(response))
+
+    found = core.record_work.run(look_all_up(), answered, lambda _: context.client.close())
     if isinstance(found, RecordJob):
         context.client.when_lost(found.abandon)
     else:
-        respond(found)
+        answered(found)
+
+
+def _encoded_in_steps(response: ListOffsetsResponse) -> Steps[ListOffsetsResponse]:
+    """The answer as it is: one that is given in steps is encoded in steps."""
+    yield
+    return response
 
 
 def refuse(request: ListOffsetsRequest, code: ErrorCode) -> ListOffsetsResponse:
