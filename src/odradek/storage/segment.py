@@ -303,8 +303,8 @@ class Segment:
 
     def cut_at(self, position: int, offset: Offset) -> None:
         """Drop the bytes from `position` on, where the batch of `offset` began."""
+        self.size_bytes = position  # first, so that no reader on another thread misses bytes
         self._file.truncate(position)
-        self.size_bytes = position
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
         self.transaction_index.truncate_to(offset)
