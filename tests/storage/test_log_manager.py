@@ -261,6 +261,21 @@ def test_without_any_directory_there_is_no_broker(broker: Broker) -> None:
         broker.start()
 
 
+def test_a_broker_whose_last_directory_fails_while_it_recovers_logs_does_not_start(bench: LogBench) -> None:
+    """R6: it would serve nothing, also when the disk has space again."""
+    broker = Broker(("/d1",))
+    append(broker.start().create(ORDERS[0]), bench.batch(1))
+    broker.disk.kill()
+    broker.disk.inject(Fault("write", errno.ENOSPC, path_part="/d1/orders", times=-1))
+    broker.disk.inject(Fault("sync", errno.ENOSPC, path_part="/d1/orders", times=-1))
+    with pytest.raises(DataDirectoryError, match="no log directory can be used: No space left"):
+        broker.start()
+    broker.disk.faults.clear()
+    log = broker.start().get(ORDERS[0])
+    assert log is not None
+    assert log.end_offset == 1
+
+
 def test_a_checkpoint_is_due_when_it_has_changed_and_holds_what_was_true_then(
     broker: Broker, bench: LogBench
 ) -> None:

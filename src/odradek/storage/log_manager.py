@@ -15,7 +15,7 @@ from uuid import UUID
 
 from odradek.base.chance import Chance
 from odradek.base.clock import Clock
-from odradek.base.errors import StorageFailure
+from odradek.base.errors import DataDirectoryError, StorageFailure
 from odradek.base.execution import Steps, exhaust, stepwise
 from odradek.base.ids import NO_TOPIC_ID, Offset, ProducerId, TopicPartition
 from odradek.base.settings import BrokerSettings, TopicConfig
@@ -29,7 +29,7 @@ from odradek.storage.hosted_logs import HostedLogs
 from odradek.storage.log import Log
 from odradek.storage.log_checkpoints import LogCheckpoints
 from odradek.storage.log_directory import LogDirectory
-from odradek.storage.opening import make_log, open_directories
+from odradek.storage.opening import make_log, open_directories, require_one_online
 from odradek.storage.opening_report import OpeningReport
 from odradek.storage.retention import Retired
 
@@ -73,7 +73,8 @@ class LogManager:
         reported (R15). Without it every log is accepted.
 
         Raises DataDirectoryError, before anything is changed on disk, if a directory is in use by another
-        broker or belongs to another cluster or node, or if none can be used.
+        broker or belongs to another cluster or node, or if none can be used; also if a partition has two
+        logs, or the last directory fails while logs are recovered. Then the directories are unlocked.
         """
         directories = open_directories(
             settings,
@@ -87,7 +88,13 @@ class LogManager:
         loader = DirectoryLoader(
             directories, manager._hosted, manager.checkpoints, manager._config_for, expected
         )
-        loader.load_all()
+        try:
+            loader.load_all()
+            require_one_online(directories)
+        except DataDirectoryError:
+            for directory in directories:
+                directory.release_lock()
+            raise
         manager.report, manager._missing = loader.report, loader.missing
         manager._high_watermarks, manager._reached = loader.high_watermarks, loader.reached
         return manager

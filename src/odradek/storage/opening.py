@@ -133,10 +133,15 @@ def open_directories(
     for directory in directories:
         if directory.failure is None:
             _take_over(directory, found[directory.path], cluster_id, settings.node_id)
+    require_one_online(directories)
+    return directories
+
+
+def require_one_online(directories: Sequence[LogDirectory]) -> None:
+    """Raises DataDirectoryError, with each directory's reason, if all of them are offline."""
     failures = [directory.failure for directory in directories if directory.failure is not None]
     if len(failures) == len(directories):
         raise DataDirectoryError(f"no log directory can be used: {'; '.join(failures)}")
-    return directories
 
 
 def _look_at(directory: LogDirectory, cluster_id: str, node_id: BrokerId) -> MetaProperties | None:
