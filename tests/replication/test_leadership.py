@@ -129,6 +129,25 @@ def test_a_member_whose_joining_was_not_answered_counts_until_the_store_is_known
     assert (leadership.isr, leadership.counted_isr) == ((1, 3), (1, 3)), "broker 3 alone was equal"
 
 
+def test_a_leaving_that_was_not_answered_is_settled_when_everybody_has_caught_up() -> None:
+    """R2: the store may hold the ISR without it; with it in memory it would never be proposed again."""
+    leadership = leading((1, 2, 3))
+    leadership.remotes[2].note_fetch(at(9), 0, 9, LATE_MS)
+    change = leadership.propose_shrink(9, LATE_MS, 1)
+    assert change is not None
+    assert change.new_isr == (1, 2)
+    leadership.isr_unanswered()
+    leadership.remotes[3].note_fetch(at(9), 0, 9, LATE_MS)
+    settling = leadership.propose_shrink(9, LATE_MS, 1)
+    assert settling is not None
+    assert (settling.new_isr, settling.state_version) == ((1, 2, 3), change.state_version)
+    leadership.isr_found(StoredState(1, 4, 1, (1, 2), 8))
+    assert leadership.propose_shrink(9, LATE_MS, 1) is None
+    joining = leadership.propose_expansion(3, high_watermark=9, min_isr=1)
+    assert joining is not None
+    assert joining.new_isr == (1, 2, 3)
+
+
 @pytest.mark.parametrize(
     ("isr", "elr", "min_isr", "new_isr", "new_elr"),
     [

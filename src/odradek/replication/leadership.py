@@ -31,6 +31,7 @@ class Leadership:
 
     __slots__ = (
         "_cluster",
+        "_is_unanswered",
         "_lag_time_max_ms",
         "_unclean_epoch",
         "_unconfirmed",
@@ -78,6 +79,8 @@ class Leadership:
             remote.start_epoch(now_ms, in_sync=remote.broker_id in state.isr)
         self._unconfirmed: tuple[BrokerId, ...] = ()
         """Members of expansions whose writes had no answer: the stored ISR may have them."""
+        # Whether a write had no answer: the stored ISR may be another one.
+        self._is_unanswered = False
         self._unclean_epoch = state.unclean_epoch
         self._cluster = cluster
         self._lag_time_max_ms = lag_time_max_ms
@@ -131,7 +134,7 @@ class Leadership:
         """R2: returns the change that drops replicas out of sync, now in flight; None if there is none.
 
         Also when nobody leaves: to empty an ELR at min ISR, after `min.insync.replicas` was lowered, and to
-        learn what the store holds, after an expansion had no answer.
+        learn what the store holds, after a write had no answer.
         """
         if self.pending is not None or self.is_frozen:
             return None
@@ -139,7 +142,7 @@ class Leadership:
             self.remotes.values(), self.isr, leader_end, now_ms, self._lag_time_max_ms
         )
         is_elr_over = bool(self.elr) and len(self.isr) >= min_isr
-        if not leaving and not is_elr_over and not self._unconfirmed:
+        if not leaving and not is_elr_over and not self._is_unanswered:
             return None
         return self._propose(tuple(member for member in self.isr if member not in leaving), min_isr)
 
@@ -187,7 +190,7 @@ class Leadership:
         self.isr, self.elr = change.new_isr, change.new_elr
         self.state_version = state_version
         self.pending = None
-        self._unconfirmed = ()
+        self._unconfirmed, self._is_unanswered = (), False
         return change
 
     def isr_found(self, stored: StoredState) -> None:
@@ -196,7 +199,7 @@ class Leadership:
         self.isr, self.elr = stored.isr, stored.elr
         self.state_version = stored.version
         self.pending = None
-        self._unconfirmed = ()
+        self._unconfirmed, self._is_unanswered = (), False
 
     def isr_superseded(self) -> None:
         """Called when a newer leader or controller exists: its order will bring the state."""
@@ -207,6 +210,6 @@ class Leadership:
         """Called when it is unknown whether the write in flight happened."""
         change = self.pending
         assert change is not None, f"{self.topic_partition}: no ISR write was in flight"
-        self.pending = None
+        self.pending, self._is_unanswered = None, True
         joining = (one for one in change.new_isr if one not in change.old_isr)
         self._unconfirmed += tuple(one for one in joining if one not in self._unconfirmed)
