@@ -19,7 +19,7 @@ A partition that returned records moves to the end of its session's order: when 
 partitions come first next time.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -165,25 +165,29 @@ class FetchSession:
         closed or used by another request between two steps; the rest is not applied then.
         """
         epoch, pace = self.expected_epoch, Pace()
-        for fetch in changed:
-            self._take(fetch)
-            if pace.is_over():
-                yield
-                if self.is_closed or self.expected_epoch != epoch:
-                    return False
-        for key in forgotten:
-            self.forget(key)
-            if pace.is_over():
-                yield
-                if self.is_closed or self.expected_epoch != epoch:
-                    return False
-        for partition in list(self._nameless) if self._nameless else ():
-            self._resolve_name(partition, name_of)
+        for _ in self._changes(changed, forgotten, name_of):
             if pace.is_over():
                 yield
                 if self.is_closed or self.expected_epoch != epoch:
                     return False
         return True
+
+    def _changes(
+        self,
+        changed: Iterable[PartitionFetch],
+        forgotten: Iterable[SessionKey],
+        name_of: Callable[[TopicId], str | None],
+    ) -> Iterator[None]:
+        """What `change` does, one partition at a time."""
+        for fetch in changed:
+            self._take(fetch)
+            yield
+        for key in forgotten:
+            self.forget(key)
+            yield
+        for partition in list(self._nameless):
+            self._resolve_name(partition, name_of)
+            yield
 
     def _take(self, fetch: PartitionFetch) -> None:
         """Add a partition, or fetch it differently."""

@@ -8,7 +8,7 @@ directory that fails takes only its own logs offline.
     directory_loading   opens what is in them                 clean_stop        closes it
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -115,9 +115,9 @@ class LogManager:
         """The ids of this broker's log directories, except those that cannot be read."""
         return tuple(one.directory_id for one in self.directories if one.directory_id != NO_TOPIC_ID)
 
-    def producer_ids(self) -> set[ProducerId]:
-        """The ids of all producers that the logs know; O(producers)."""
-        return {entry.producer_id for log in self._hosted.all() for entry in log.producers.entries()}
+    def producer_ids(self) -> Iterator[ProducerId]:
+        """The ids of the producers of all logs, some of them again and again; O(producers)."""
+        return (entry.producer_id for log in self._hosted.all() for entry in log.producers.entries())
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """The log of a partition hosted here, in a directory that is online."""

@@ -176,7 +176,7 @@ def _quicken(actions: Actions, broker_id: BrokerId) -> None:
 
 
 def _change_while_cut_from_the_store(actions: Actions, node: SimNode, mishap: Mishap, chance: Chance) -> None:
-    """R1: a broker goes and comes while another one does not hear of it; its session lives on."""
+    """R1: a broker stops and starts while another broker, whose session stays open, is cut from the store."""
     broker_id, world = node.broker_id, actions.world
     controller = actions.view.controller()
     is_controller = broker_id == controller
