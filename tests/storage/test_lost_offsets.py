@@ -135,6 +135,20 @@ def test_a_follower_gets_the_lost_records_from_its_leader(bench: LogBench) -> No
     assert bench.append(log, 1, leader_epoch=2) == 6
 
 
+@pytest.mark.parametrize("has_fetched", [True, False])
+def test_a_follower_has_lost_nothing_when_it_leads_later(bench: LogBench, has_fetched: bool) -> None:
+    """X4: a power cut behind a truncation may leave the recovery point above LEO (seed 662)."""
+    log = bench.open(SMALL, recovery_point=30)
+    end = 0
+    if has_fetched:
+        end = 3
+        log.append_as_follower(bench.batch(3, base_offset=0))
+    else:
+        assert not log.truncate_to(0), "the leader's epoch ends at or above LEO"
+    assert log.begin_epoch(2) == end
+    assert bench.append(log, 1, leader_epoch=2) == end
+
+
 def test_a_topic_made_again_begins_at_its_beginning(bench: LogBench) -> None:
     """The checkpoints still hold the end of the topic that had this name before."""
     manager = start(bench)

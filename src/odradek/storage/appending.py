@@ -98,6 +98,7 @@ class LogAppender:
         """See `Log.append_as_follower`."""
         now_ms, offsets, config = self.place.clock.wall_ms(), self._offsets, self._parts.config
         info = AppendInfo(-1, -1, -1, -1, offsets.log_start, self._epochs.latest, 0, 0)
+        self.forget_lost_offsets()
         least = least_base(self._parts, batches)
         for data, headers in follower_batches(batches, least, config.segment_bytes):
             if not has_room(self._parts, headers[0].base_offset):
@@ -116,6 +117,10 @@ class LogAppender:
         if self._reached_offset and not self._flushes.is_cut:  # else the first append does it
             self._pass_lost_offsets(epoch, self.place.clock.wall_ms())
         return start
+
+    def forget_lost_offsets(self) -> None:
+        """Called when the log has become a prefix of its leader's: from now on that one assigns offsets."""
+        self._reached_offset = 0
 
     def _pass_lost_offsets(self, leader_epoch: LeaderEpoch, now_ms: int) -> None:
         """Skip offsets that were assigned and whose records are lost; see `lost_offsets`."""

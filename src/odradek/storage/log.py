@@ -272,7 +272,11 @@ class Log:
 
     @on_disk
     def truncate_to(self, offset: Offset) -> bool:
-        """X4: drop all batches that hold `offset` or later ones. Returns False when there were none."""
+        """X4: drop all batches that hold `offset` or later ones. Returns False when there were none.
+
+        A follower calls it with what its leader answered, also when there is nothing to drop.
+        """
+        self._appender.forget_lost_offsets()
         return truncate_to(self._parts, offset)
 
     @on_disk

@@ -7,7 +7,9 @@ gap with batches that have offsets and no records, as compaction leaves them:
     checkpointed up to 100:  ... 38 39 | 40-99, no records | 100 the next record
 
 Every Kafka client steps over such a batch, followers copy it, Kafka's tools read it. A follower fills
-nothing: its leader may still have the records. See `docs/decisions/0007-lost-offsets.md`.
+nothing: its leader may still have the records. A log that has been compared with its leader's forgets its
+lost offsets, also for a time when it leads again: the leader assigns offsets from there on. See
+`docs/decisions/0007-lost-offsets.md`.
 """
 
 from collections.abc import Iterator
