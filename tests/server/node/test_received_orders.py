@@ -3,16 +3,18 @@
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import TURN_NS, Slices, TurnTime
+from odradek.base.execution import TURN_NS, Slices, TurnTime, exhaust
 from odradek.base.ids import TopicPartition
-from odradek.metadata.messages import OrderOutcome
-from odradek.metadata.messages_on_wire import OrderRequest
+from odradek.metadata.messages import OrderOutcome, UpdateMetadata
+from odradek.metadata.messages_on_wire import OrderRequest, to_request
+from odradek.metadata.resources import Resource, ResourceType
 from odradek.server.node.received_orders import ReceivedOrders
 from odradek.testing.sim import SimNode
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -243,6 +245,21 @@ def test_the_epoch_of_this_broker_is_the_one_that_the_controller_named(bench: Be
     assert bench.node.core.broker_epoch == bench.broker_epoch
     bench.outcome(bench.facts(broker_epoch=bench.broker_epoch + 3))
     assert bench.node.core.broker_epoch == bench.broker_epoch + 3
+
+
+def test_a_replica_of_a_topic_that_is_gone_keeps_its_settings_until_it_is_stopped(bench: Bench) -> None:
+    """R18: it may lead until StopReplica comes, never with the defaults (seeds 786 and 1151)."""
+    core, flights = bench.node.core, Resource(ResourceType.TOPIC, "flights")
+    news = UpdateMetadata(
+        9, bench.controller_epoch, bench.broker_epoch, tuple(core.image.brokers.values()), ()
+    )
+    bench.outcome(exhaust(to_request(replace(news, settings={flights: {"min.insync.replicas": "2"}}))))
+    bench.outcome(bench.roles(1))
+    log = core.logs.get(TopicPartition("flights", 0))
+    assert log is not None
+    bench.outcome(exhaust(to_request(replace(news, all_topics=(), all_configured=()))))
+    assert core.image.topic_config("flights") == {}
+    assert log.config.min_insync_replicas == 2
 
 
 def test_topics_that_come_and_go_and_leaders_that_change_are_logged(

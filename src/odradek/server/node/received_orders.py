@@ -33,7 +33,12 @@ from odradek.metadata.messages import (
     changes_from,
 )
 from odradek.metadata.messages_on_wire import TOPICS_PER_PART, OrderRequest, parts_of
-from odradek.metadata.resources import SettingsChanged, change_of, resources_with_overrides
+from odradek.metadata.resources import (
+    ResourceType,
+    SettingsChanged,
+    change_of,
+    resources_with_overrides,
+)
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.replication.role_changes import RoleChanges
 from odradek.server.node.joining_news import JoiningNews
@@ -219,7 +224,11 @@ class ReceivedOrders:
             yield
         configured = frozenset(message.all_configured)
         for resource in [one for one in resources_with_overrides(self._image) if one not in configured]:
-            self._settings.apply(change_of(resource, {}))
+            change = change_of(resource, {})
+            if resource.resource_type is ResourceType.TOPIC and resource.name not in there_are:
+                self._image.apply(change)  # its logs keep their settings until StopReplica deletes them
+            else:
+                self._settings.apply(change)
             yield
 
     def _update_metadata(self, message: UpdateMetadata) -> None:
