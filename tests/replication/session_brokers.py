@@ -140,9 +140,13 @@ class Broker:
     # --- clients
 
     def produce(self, partition: TopicPartition, acks: int, size_bytes: int, *, rolls: bool) -> None:
-        """Append a batch; where the partition is followed here, it comes from its leader."""
+        """Append a batch; where the partition is followed here, it comes from its leader.
+
+        A batch that is refused begins no segment.
+        """
         hosted = self.bench.manager.partition(partition)
-        if hosted is not None and rolls:
+        is_refused = hosted is None or (acks == -1 and hosted.is_under_min_isr)
+        if rolls and not is_refused:
             self.bench.log(partition).roll()
         if hosted is not None and hosted.leadership is None:
             end = hosted.log.end_offset
@@ -152,6 +156,18 @@ class Broker:
             return
         answer = self.bench.produce(partition, acks=acks, size_bytes=size_bytes, timeout_ms=30_000)
         self.acknowledged.append(answer)
+
+    def retire(self, partition: TopicPartition) -> None:
+        """Retention drops all that is below HW; where that is all that there is, the log begins a segment."""
+        if self.bench.manager.partition(partition) is None:
+            return
+        config = self.bench.config
+        self.bench.set_config(replace(config, retention_bytes=0))
+        retired = self.bench.log(partition).retire(self.bench.clock.wall_ms())
+        self.bench.set_config(config)
+        if retired is not None:
+            self.bench.manager.on_log_start_rose(partition)
+            self.bench.run_turns()
 
     def transact(self, partition: TopicPartition, *, ends: bool) -> None:
         """Begin or end a transaction, if the partition is led here."""

@@ -215,6 +215,18 @@ def test_case_f_a_reader_behind_the_active_segment_is_answered_at_once(bench: Re
     assert len(answers.only[0].records) == BATCH_BYTES, "a read ends with its segment"
 
 
+def test_case_f_a_log_that_retention_has_emptied_is_answered_at_once(bench: ReplicaBench) -> None:
+    """F4: it begins a segment without an append."""
+    bench.order(p1)
+    bench.produce(p1)
+    answers = bench.consume({p1: 0}, min_bytes=100_000)
+    bench.set_config(replace(bench.config, retention_bytes=0))
+    assert bench.log(p1).retire(bench.clock.wall_ms()) is not None
+    bench.manager.on_log_start_rose(p1)
+    bench.run_turns()
+    assert answers.only[0].error_code is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 def test_case_f_an_offset_above_the_log_end_is_answered_in_the_same_segment_too(bench: ReplicaBench) -> None:
     """F4: truncated within the segment."""
     bench.order(p1, isr=(1, 2))

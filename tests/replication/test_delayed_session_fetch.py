@@ -97,6 +97,18 @@ def test_an_older_segment_of_a_throttled_partition_waits_for_the_quota(
     assert partitions_of(follower) == [0, 1]
 
 
+def test_a_log_that_retention_has_emptied_is_answered_at_once(bench: ReplicaBench) -> None:
+    """F4: it begins a segment; no event of another partition would look at this one again (F10)."""
+    client = consumer(bench, FAST, min_bytes=2 * BATCH_BYTES)
+    bench.produce(FAST)
+    bench.set_config(replace(bench.config, retention_bytes=0))
+    assert bench.log(FAST).retire(bench.clock.wall_ms()) is not None
+    bench.manager.on_log_start_rose(FAST)
+    bench.run_turns()
+    ((part,),) = client.answers
+    assert part[1] is ErrorCode.OFFSET_OUT_OF_RANGE
+
+
 def test_who_left_the_isr_is_held_back_from_then_on(
     bench: ReplicaBench, quota: FakeQuota, follower: ByNews
 ) -> None:
@@ -122,7 +134,10 @@ def test_who_left_the_isr_is_held_back_from_then_on(
 
 def test_changes_that_complete_nothing_do_not_hide_an_event(bench: ReplicaBench) -> None:
     """F10: retention raises the log starts of many partitions while a fetch of theirs waits."""
-    client = consumer(bench, *MANY)
+    for one in MANY:
+        bench.order(one)
+        bench.produce(one)
+    client = waiting(bench, FetchParams(), *MANY)
     for one in MANY:
         bench.manager.on_log_start_rose(one)
     bench.produce(MANY[0])

@@ -187,6 +187,11 @@ class Sessions(RuleBasedStateMachine):
         for broker in self.brokers:
             broker.bench.delete_records({partition: -1})
 
+    @rule(partition=A_PARTITION)
+    def retire(self, partition: TopicPartition) -> None:
+        for broker in self.brokers:
+            broker.retire(partition)
+
     @rule(partition=A_PARTITION, ends=st.booleans())
     def transact(self, partition: TopicPartition, ends: bool) -> None:
         for broker in self.brokers:

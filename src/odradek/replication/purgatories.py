@@ -75,8 +75,9 @@ class Purgatories:
     def wake_soon(self, topic_partition: TopicPartition, *, readers_only: bool = False) -> None:
         """R14: HW or the low watermark rose, or the partition changed its role or is gone.
 
-        With `readers_only` HW did not move (R7): only fetches are woken, as some read to LEO. They are woken
-        in a later turn; an operation that starts to wait after this call checks its condition.
+        With `readers_only` HW did not move (R7): only fetches are woken, as some read to LEO, or wait for
+        records that retention has dropped. They are woken in a later turn; an operation that starts to wait
+        after this call checks its condition.
         """
         changed = self._changed
         in_sessions = topic_partition in self._sessions and self.fetch.note_event(topic_partition)

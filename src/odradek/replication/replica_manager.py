@@ -254,8 +254,16 @@ class ReplicaManager:
         )
 
     def on_log_start_rose(self, topic_partition: TopicPartition) -> None:
-        """Called when retention has raised a log's start: the next answers of sessions hold it (F10)."""
-        self.purgatories.note_change(topic_partition)
+        """Called when retention has raised a log's start: the next answers of sessions hold it (F10).
+
+        Where retention left no records, the log has begun a segment, which completes fetches that wait for
+        records of the one before (F4, case F).
+        """
+        partition = self._hosted.get(topic_partition)
+        if partition is not None and partition.log.log_start_offset == partition.log.end_offset:
+            self.purgatories.wake_soon(topic_partition, readers_only=True)
+        else:
+            self.purgatories.note_change(topic_partition)
 
     # --- lookups
 
