@@ -31,7 +31,6 @@ class Leadership:
 
     __slots__ = (
         "_cluster",
-        "_is_unanswered",
         "_lag_time_max_ms",
         "_unclean_epoch",
         "_unconfirmed",
@@ -77,10 +76,9 @@ class Leadership:
         """The assigned followers, in the order of the assignment."""
         for remote in self.remotes.values():
             remote.start_epoch(now_ms, in_sync=remote.broker_id in state.isr)
-        self._unconfirmed: tuple[BrokerId, ...] = ()
-        """Members of expansions whose writes had no answer: the stored ISR may have them."""
-        # Whether a write had no answer: the stored ISR may be another one.
-        self._is_unanswered = False
+        self._unconfirmed: tuple[BrokerId, ...] | None = None
+        """None: `isr` is the stored one. Else a write had no answer, and the stored ISR may be another: these
+        are the members that it may have besides those of `isr`; none, where members were to leave."""
         self._unclean_epoch = state.unclean_epoch
         self._cluster = cluster
         self._lag_time_max_ms = lag_time_max_ms
@@ -101,7 +99,7 @@ class Leadership:
         """The ISR for R7: includes a member whose joining or leaving is being written or may be written."""
         pending = self.pending
         isr = pending.new_isr if pending is not None and pending.is_expansion else self.isr
-        return isr + self._unconfirmed
+        return isr if self._unconfirmed is None else isr + self._unconfirmed
 
     def high_watermark_candidate(self, leader_end: LogPosition, now_ms: int) -> LogPosition:
         """R7: returns how far HW may rise."""
@@ -142,7 +140,7 @@ class Leadership:
             self.remotes.values(), self.isr, leader_end, now_ms, self._lag_time_max_ms
         )
         is_elr_over = bool(self.elr) and len(self.isr) >= min_isr
-        if not leaving and not is_elr_over and not self._is_unanswered:
+        if not leaving and not is_elr_over and self._unconfirmed is None:
             return None
         return self._propose(tuple(member for member in self.isr if member not in leaving), min_isr)
 
@@ -190,7 +188,7 @@ class Leadership:
         self.isr, self.elr = change.new_isr, change.new_elr
         self.state_version = state_version
         self.pending = None
-        self._unconfirmed, self._is_unanswered = (), False
+        self._unconfirmed = None
         return change
 
     def isr_found(self, stored: StoredState) -> None:
@@ -199,7 +197,7 @@ class Leadership:
         self.isr, self.elr = stored.isr, stored.elr
         self.state_version = stored.version
         self.pending = None
-        self._unconfirmed, self._is_unanswered = (), False
+        self._unconfirmed = None
 
     def isr_superseded(self) -> None:
         """Called when a newer leader or controller exists: its order will bring the state."""
@@ -210,6 +208,7 @@ class Leadership:
         """Called when it is unknown whether the write in flight happened."""
         change = self.pending
         assert change is not None, f"{self.topic_partition}: no ISR write was in flight"
-        self.pending, self._is_unanswered = None, True
+        self.pending = None
+        known = self._unconfirmed or ()
         joining = (one for one in change.new_isr if one not in change.old_isr)
-        self._unconfirmed += tuple(one for one in joining if one not in self._unconfirmed)
+        self._unconfirmed = (*known, *(one for one in joining if one not in known))
