@@ -143,6 +143,22 @@ def test_logs_that_are_deleted_and_made_again_together_cost_one_write_of_each_fi
     assert [bench.lines(name) for name in GATHERED] == [{}] * 4
 
 
+@every_file
+def test_a_removed_line_stays_away_after_a_power_cut_once_the_file_is_due(bench: Bench, name: str) -> None:
+    """R12: the file is written again although it has the content already, and then no more."""
+    bench.move_on(AGAIN)
+    bench.move_on(OTHER)
+    bench.write(name)
+    bench.make_again()
+    assert bench.lines(name).get(AGAIN, 0) == 0
+    bench.write(name)
+    assert exhaust(GATHERED[name](bench.checkpoints)) == []
+    bench.disk.crash()
+    lines = bench.lines(name)
+    assert lines.get(AGAIN, 0) == 0
+    assert lines[OTHER] > 0
+
+
 def test_a_line_that_a_failed_write_was_to_have_is_due_again(bench: Bench) -> None:
     bench.move_on(AGAIN)
     (write,) = exhaust(bench.checkpoints.cleaned_offsets())

@@ -6,8 +6,9 @@
     log-start-offset-checkpoint          of logs that start inside a segment, every 60 s
     cleaner-offset-checkpoint            the offset cleaned up to, after each cleaning
 
-A file is written only if its content has changed. A write is returned as a value that holds the offsets of
-that moment; the caller runs it on another thread, and says when it begins and how it ends.
+A file is written only if its content has changed, or may be lost in a power cut. A write is returned as a
+value that holds the offsets of that moment; the caller runs it on another thread, and says when it begins and
+how it ends.
 
     gathered    a few logs in each step      a log that is deleted meanwhile is left out
     begun       in flight                    what the broker's thread writes meanwhile wins (`Precedence`)
@@ -37,7 +38,15 @@ _FILES = (
 class LogCheckpoints:
     """The checkpoints of all log directories of a broker."""
 
-    __slots__ = ("_directories", "_gatherings", "_hosted", "_in_flight", "_precedences", "_written")
+    __slots__ = (
+        "_directories",
+        "_gatherings",
+        "_hosted",
+        "_in_flight",
+        "_precedences",
+        "_unsynced",
+        "_written",
+    )
 
     def __init__(self, directories: Sequence[LogDirectory], hosted: HostedLogs) -> None:
         self._directories = directories
@@ -50,6 +59,8 @@ class LogCheckpoints:
         """The content of each file by path; missing and damaged files are absent."""
         self._in_flight: dict[str, CheckpointWrite] = {}
         """By path, the write that has begun and not ended."""
+        self._unsynced: dict[str, None] = {}
+        """The files that `forget` has replaced, as long as a power cut may bring their last content back."""
         self._gatherings: list[_Gathering] = []
         """The offsets that are being collected: a log that is made anew leaves them."""
 
@@ -107,6 +118,7 @@ class LogCheckpoints:
         self._in_flight.pop(write.path, None)
         if not write.is_outdated:
             self._written[write.path] = write.offsets
+            self._unsynced.pop(write.path, None)
 
     def failed(self, write: CheckpointWrite) -> None:
         """Called when a write has failed: its offsets are due again."""
@@ -121,6 +133,7 @@ class LogCheckpoints:
         self._take_precedence(path, offsets)
         write_offsets(directory.file_system, path, offsets)
         self._written[path] = offsets
+        self._unsynced.pop(path, None)
 
     def lower_recovery_points(self, directory: LogDirectory) -> None:
         """X6: at startup, write recovery points that are above the ends of their logs anew. Raises OSError.
@@ -148,8 +161,10 @@ class LogCheckpoints:
         """Remove the lines of an earlier log, so that they do not apply to a new log of that name.
 
         The lines of other logs that are gone are removed with them: when ten thousand logs are deleted and
-        made again, each file is written once. Not synced: the removal survives a kill, and after a power cut
-        at worst some offsets are skipped.
+        made again, each file is written once. Not synced, as this is the broker's thread. A kill does not
+        undo the removal. Nor does a power cut after the next periodic write, which is due even if nothing has
+        changed. After an earlier one the new log may get the old line: a high watermark or recovery point
+        above its end makes it skip offsets, and a log start above its end drops its records.
         """
         for gathering in self._gatherings:
             gathering.leave_out(topic_partition)
@@ -174,6 +189,7 @@ class LogCheckpoints:
         except OSError as error:
             directory.fail(error)
         self._written[path] = offsets
+        self._unsynced[path] = None
 
     def _is_in(self, directory: LogDirectory, topic_partition: TopicPartition) -> bool:
         log = self._hosted.get(topic_partition)
@@ -220,9 +236,9 @@ class LogCheckpoints:
         yield from stepwise(list(self._hosted.all()), look_at)
 
     def _differs(self, path: str, offsets: Mapping[TopicPartition, Offset]) -> Steps[bool]:
-        """Whether a checkpoint file has other offsets; compared in steps, as there may be many."""
+        """Whether a file must be written: compared in steps, as there may be many offsets."""
         written = self._written.get(path)
-        if written is None or len(written) != len(offsets):
+        if path in self._unsynced or written is None or len(written) != len(offsets):
             return True
         lines = list(offsets.items())  # a copy: a log may be made anew between two steps
         differences = yield from stepwise(lines, lambda line: written.get(line[0]) != line[1])
