@@ -165,6 +165,7 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
         store=store_host.session(),
         on_finding=_log_finding,
         on_failure=shell.on_failure,
+        cluster_brokers=lambda: shell.settings.odradek_cluster_brokers,
         boot_id=boot_id(),
     )
 

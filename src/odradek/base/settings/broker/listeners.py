@@ -71,6 +71,20 @@ class ListenerSettings:
         None,
         "The file of the embedded metadata store; none: metadata.db in the first log directory.",
     )
+    odradek_cluster_directory: str | None = setting(
+        Kind.STRING,
+        "odradek.cluster.directory",
+        None,
+        "The directory of the sockets of a cluster on this machine, made by `serve --brokers`: its metadata "
+        "store, and a listener between brokers for each of them; none: the broker is alone.",
+    )
+    odradek_cluster_brokers: int = setting(
+        Kind.INT,
+        "odradek.cluster.brokers",
+        1,
+        "How many brokers the cluster is meant to have: internal topics wait for that many at most.",
+        least=1,
+    )
     request_timeout_ms: int = setting(
         Kind.INT,
         "request.timeout.ms",
