@@ -124,7 +124,7 @@ class Bench:
         shell = self._thread.broker.shell
         ready = ReadyQueue(asyncio.get_running_loop().call_soon, TurnTime(repeat(0).__next__))
         connection = ServerConnection(
-            shell.listeners,
+            shell.listeners.connections,
             "PLAINTEXT",
             memoryview(bytearray(SCRATCH_BYTES)),
             ready,

@@ -1,123 +1,121 @@
 """A connection to a broker on a running loop: the shell of a `RequestPipeline`.
 
-It moves bytes and wakes callers; the pipeline decodes the bytes. The caller decides what to request and
-whether to retry.
+It moves bytes and calls back; the pipeline encodes and decodes them. The caller decides what to request, in
+which version, and whether to retry.
+
+    ClientConnection(...)     begins to connect
+    send(A, ...)              A's bytes are kept until it is connected; A's time runs
+    connected                 A's bytes are written
+    send(B, ...)              written at once
+    bytes arrive              A's callback is called with the answer, in an event of its own
+    B's deadline              B's callback gets the failure, and the connection is closed; so do all that wait
+
+Invariant: each request's callback is called once, never from within `send`. If the connection was never made,
+each failure is `NotConnected`: the broker has got nothing of the request.
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import Self, TypeVar, cast
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, TypeAlias, cast
 
-from odradek.base.clock import SystemClock
-from odradek.base.error_codes import ErrorCode
-from odradek.net.request_pipeline import (
-    Answer,
-    ConnectionFailed,
-    Outcome,
-    RequestPipeline,
-    decode_answer,
-)
+from odradek.base.buffers import Buffer
+from odradek.net.request_pipeline import Answer, Failure, NotConnected, Outcome, RequestPipeline
+from odradek.timer import TimedCall, Timer
 from odradek.wire.message import Message
-from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from odradek.wire.versions import VERSION_LIMIT
 
-R = TypeVar("R", bound=Message)
+Connect: TypeAlias = Callable[[Callable[[], asyncio.BufferedProtocol]], Coroutine[Any, Any, object]]
+"""Connects a protocol, as `loop.create_unix_connection` does for a given path. Raises OSError."""
+OnOutcome: TypeAlias = Callable[[Outcome], None]
 
 
 class ClientConnection(asyncio.BufferedProtocol):
-    """One connection, made by `open`; used on one loop."""
+    """One connection; used on the thread of its loop."""
 
-    __slots__ = ("_answers", "_expiry", "_pipeline", "_transport", "address")
+    __slots__ = (
+        "_connecting",
+        "_deadline",
+        "_loop",
+        "_pipeline",
+        "_timer",
+        "_transport",
+        "_unsent",
+        "_waiting",
+        "_was_connected",
+    )
 
-    def __init__(self, address: str, client_id: str) -> None:
-        self.address = address
-        """host:port, for messages."""
-        self._pipeline = RequestPipeline(address, SystemClock(), client_id=client_id)
+    def __init__(
+        self,
+        address: str,
+        connect: Connect,
+        loop: asyncio.AbstractEventLoop,
+        timer: Timer,
+        *,
+        client_id: str,
+    ) -> None:
+        """Begin to connect. `address` names the broker in messages; deadlines are tasks of `timer`."""
+        self._loop = loop
+        self._timer = timer
+        self._pipeline = RequestPipeline(address, timer.clock, client_id=client_id)
         # None before the connection is made and after it is lost.
         self._transport: asyncio.Transport | None = None
-        # The futures that wait for answers, by correlation id.
-        self._answers: dict[int, asyncio.Future[Answer]] = {}
-        # Armed for the pipeline's next deadline.
-        self._expiry: asyncio.TimerHandle | None = None
-
-    @classmethod
-    async def open(
-        cls, host: str, port: int, *, client_id: str = "odradek", timeout_ms: int = 10_000
-    ) -> Self:
-        """Connect and learn which versions the broker serves. Raises ConnectionFailed."""
-        address = f"{host}:{port}"
-        loop = asyncio.get_running_loop()
-        connection = cls(address, client_id)
-        try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                await loop.create_connection(lambda: connection, host, port)
-        except TimeoutError:
-            raise ConnectionFailed(
-                f"{address} took no connection within {timeout_ms} ms", ErrorCode.REQUEST_TIMED_OUT
-            ) from None
-        except OSError as error:
-            raise ConnectionFailed(f"cannot connect to {address}: {error}") from error
-        try:
-            answer = await connection.call(
-                ApiVersionsRequest(), ApiVersionsResponse, 0, timeout_ms=timeout_ms
-            )
-        except BaseException:  # also if the caller was cancelled meanwhile
-            connection.close()
-            raise
-        connection._pipeline.learn_versions(answer)
-        return connection
+        # Whether it was made, so that the broker may have got what was sent.
+        self._was_connected = False
+        # Written before the connection was made; empty afterwards.
+        self._unsent: list[Buffer] = []
+        # The callbacks of the requests that wait for outcomes, by correlation id.
+        self._waiting: dict[int, OnOutcome] = {}
+        # The task for the pipeline's next deadline. It may come too early, since an answer does not cancel
+        # it, and is None only while nothing is in flight.
+        self._deadline: TimedCall | None = None
+        self._connecting = loop.create_task(self._connect(connect))
 
     @property
     def is_open(self) -> bool:
-        """Whether requests can be sent."""
-        return self._transport is not None and self._pipeline.is_open
+        """Whether requests can be sent: it is being made, or was made and has not ended."""
+        return self._pipeline.is_open
 
     @property
     def in_flight(self) -> int:
-        """How many requests have no answer yet."""
+        """How many requests have no outcome yet."""
         return self._pipeline.in_flight
 
-    def version_of(self, request: type[Message], highest: int = VERSION_LIMIT) -> int:
-        """See `RequestPipeline.version_of`."""
-        return self._pipeline.version_of(request, highest)
+    def send(self, request: Message, version: int, timeout_ms: int, done: OnOutcome) -> None:
+        """Send a request; `done` is called later, with its outcome.
 
-    async def ask(self, request: Message, response: type[R], *, timeout_ms: int = 30_000) -> R:
-        """`call` in the newest version that both sides know."""
-        return await self.call(request, response, self.version_of(type(request)), timeout_ms=timeout_ms)
-
-    async def call(self, request: Message, response: type[R], version: int, *, timeout_ms: int = 30_000) -> R:
-        """Send a request and return its answer; byte fields are views into the answer's frame.
-
-        Raises ConnectionFailed.
+        Raises ConnectionFailed if it is not open.
         """
-        answer = await self.send(request, version, timeout_ms=timeout_ms)
-        try:
-            return decode_answer(self.address, answer, response)
-        except ConnectionFailed as failed:
-            self._end(failed.message)
-            raise
-
-    def send(self, request: Message, version: int, *, timeout_ms: int = 30_000) -> "asyncio.Future[Answer]":
-        """Send a request now; the future gets the answer or ConnectionFailed, which is raised if closed."""
-        if self._transport is None:
-            self._pipeline.lost("it was never made, or has ended")
         sent, parts = self._pipeline.send(request, version, timeout_ms)
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._answers[sent.correlation_id] = answer
-        assert self._transport is not None, "a connection that is lost takes no request"
-        self._transport.writelines(parts)
-        self._arm()
-        return answer
+        self._waiting[sent.correlation_id] = done
+        if self._transport is None:
+            self._unsent += parts
+        else:
+            self._transport.writelines(parts)
+        if self._deadline is None or sent.deadline_ms < self._deadline.deadline_ms:
+            self._await_deadline(sent.deadline_ms)
 
     def close(self) -> None:
-        """Close; requests in flight fail with ConnectionFailed."""
+        """Close at once; requests in flight fail within this call."""
         self._end("it was closed here")
 
     # --- asyncio's side
 
+    async def _connect(self, connect: Connect) -> None:
+        try:
+            await connect(lambda: self)
+        except OSError as error:
+            self._end(f"it was never made: {(error.strerror or str(error)).lower()}")
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.BaseProtocol.connection_made`."""
+        # uvloop's transports have all that asyncio's have, except the ancestry.
         self._transport = cast(asyncio.Transport, transport)
+        if not self.is_open:  # closed meanwhile
+            self._transport.abort()
+            return
+        self._was_connected = True
+        unsent, self._unsent = self._unsent, []
+        if unsent:
+            self._transport.writelines(unsent)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """See `asyncio.BufferedProtocol.get_buffer`."""
@@ -125,39 +123,56 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """See `asyncio.BufferedProtocol.buffer_updated`."""
-        self._deliver(self._pipeline.received(nbytes))
+        if self.is_open:  # else it is being closed, and everything has its outcome
+            self._deliver(self._pipeline.received(nbytes))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.BaseProtocol.connection_lost`."""
         self._transport = None
         self._end("the broker closed it" if exc is None else str(exc))
 
-    def _arm(self) -> None:
-        """Set the timer to the pipeline's next deadline; no timer when nothing is in flight."""
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
-        deadline_ms = self._pipeline.next_deadline_ms()
-        if deadline_ms is not None:
-            delay_ms = max(0, deadline_ms - SystemClock().monotonic_ms())
-            self._expiry = asyncio.get_running_loop().call_later(delay_ms / 1000, self._expire)
+    # --- outcomes
+
+    def _await_deadline(self, deadline_ms: int) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = TimedCall(deadline_ms, self._expire)
+        self._timer.add(self._deadline)
 
     def _expire(self) -> None:
-        self._expiry = None
+        self._deadline = None
         self._deliver(self._pipeline.expire())
+        next_ms = self._pipeline.next_deadline_ms()
+        if self._deadline is None and next_ms is not None:
+            self._await_deadline(next_ms)
 
     def _end(self, reason: str) -> None:
         self._deliver(self._pipeline.lost(reason))
 
     def _deliver(self, outcomes: Iterable[Outcome]) -> None:
+        """Close if nothing more can be sent, then call back: what is called may open another connection."""
+        if not self.is_open:
+            self._let_go()
         for outcome in outcomes:
-            answer = self._answers.pop(outcome.request.correlation_id)
-            if answer.done():
-                continue  # its caller was cancelled
-            if isinstance(outcome, Answer):
-                answer.set_result(outcome)
-            else:
-                answer.set_exception(outcome.error)
-        if not self._pipeline.is_open and self._transport is not None:
+            done = self._waiting.pop(outcome.request.correlation_id)
+            try:
+                done(outcome if isinstance(outcome, Answer) else self._failure(outcome))
+            except Exception as error:  # a bug of the caller's must not cost others their outcomes
+                self._loop.call_exception_handler(
+                    {"message": f"{outcome.request.name}'s outcome was not handled", "exception": error}
+                )
+
+    def _failure(self, failure: Failure) -> Failure:
+        if self._was_connected:
+            return failure
+        error = failure.error
+        return Failure(failure.request, NotConnected(error.message, error.code))
+
+    def _let_go(self) -> None:
+        self._unsent.clear()
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        self._connecting.cancel()
+        if self._transport is not None:
             self._transport.abort()
-        self._arm()

@@ -28,6 +28,18 @@ class ConnectionLimits:
     """Negative: no connection is closed for idleness."""
 
 
+class Addressed(Protocol):
+    """The peer of a connection."""
+
+    peer_host: str
+    peer_port: int
+
+
+def address_of(peer: Addressed) -> str:
+    """Returns where a connection is from, as host:port; a peer without a port is named by its host alone."""
+    return f"{peer.peer_host}:{peer.peer_port}" if peer.peer_port else peer.peer_host
+
+
 class TrackedConnection(Protocol):
     """The part of a connection that the table uses; `ServerConnection` implements it."""
 
@@ -155,7 +167,7 @@ class ConnectionTable:
         """Yields a description of every open connection."""
         for connection in list(self._open):
             yield {
-                "client": f"{connection.peer_host}:{connection.peer_port}",
+                "client": address_of(connection),
                 "client_id": connection.client_id,
                 "software": connection.software,
                 "listener": connection.listener,

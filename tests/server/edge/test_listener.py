@@ -9,8 +9,9 @@ from odradek.base.clock import ManualClock
 from odradek.base.errors import SettingError
 from odradek.base.execution import TurnTime
 from odradek.base.settings import BrokerSettings
+from odradek.server.edge.connections import ConnectionMaker, Connections
 from odradek.server.edge.dispatch import FrameDispatcher
-from odradek.server.edge.listener import CannotListen, Listeners
+from odradek.server.edge.listener import CannotListen, Listeners, limits_of
 from odradek.server.process.event_loop import new_event_loop
 
 NO_TIME = TurnTime(lambda: 0)
@@ -28,9 +29,16 @@ def settings(*listeners: str, **more: Any) -> Callable[[], BrokerSettings]:
     return lambda: replace(BrokerSettings(), listeners=listeners, **more)
 
 
+def listeners_of(settings: Callable[[], BrokerSettings], **more: Any) -> Listeners:
+    connections = Connections(
+        ConnectionMaker(settings, NoDisk(), NO_TIME), ManualClock(), lambda: limits_of(settings())
+    )
+    return Listeners(settings, connections, **more)
+
+
 @pytest.mark.asyncio
 async def test_port_0_is_advertised_as_what_it_became() -> None:
-    listeners = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock(), NoDisk(), NO_TIME)
+    listeners = listeners_of(settings("PLAINTEXT://127.0.0.1:0"))
     await listeners.bind()
     (endpoint,) = listeners.endpoints()
     assert (endpoint.listener, endpoint.host) == ("PLAINTEXT", "127.0.0.1")
@@ -40,11 +48,8 @@ async def test_port_0_is_advertised_as_what_it_became() -> None:
 
 @pytest.mark.asyncio
 async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None:
-    listeners = Listeners(
-        settings("PLAINTEXT://127.0.0.1:0", advertised_listeners=("PLAINTEXT://kafka.example:443",)),
-        ManualClock(),
-        NoDisk(),
-        NO_TIME,
+    listeners = listeners_of(
+        settings("PLAINTEXT://127.0.0.1:0", advertised_listeners=("PLAINTEXT://kafka.example:443",))
     )
     await listeners.bind()
     assert [tuple(endpoint) for endpoint in listeners.endpoints()] == [
@@ -57,10 +62,10 @@ async def test_advertised_listeners_are_told_instead_of_the_bound_ones() -> None
 
 def test_of_two_that_bound_one_port_the_second_to_listen_is_refused() -> None:
     async def both() -> None:
-        one = Listeners(settings("PLAINTEXT://127.0.0.1:0"), ManualClock(), NoDisk(), NO_TIME)
+        one = listeners_of(settings("PLAINTEXT://127.0.0.1:0"))
         await one.bind()
         port = one.bound[0].port
-        other = Listeners(settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock(), NoDisk(), NO_TIME)
+        other = listeners_of(settings(f"PLAINTEXT://127.0.0.1:{port}"))
         await other.bind()  # neither listens yet, so the system lets both
         try:
             await one.accept(cast(FrameDispatcher, None))
@@ -77,11 +82,8 @@ def test_of_two_that_bound_one_port_the_second_to_listen_is_refused() -> None:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("host", ["0.0.0.0", ""])
 async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
-    listeners = Listeners(
+    listeners = listeners_of(
         settings(f"PLAINTEXT://{host}:0"),
-        ManualClock(),
-        NoDisk(),
-        NO_TIME,
         own_host=lambda: "kafka.example",
     )
     await listeners.bind()
@@ -93,11 +95,8 @@ async def test_all_addresses_are_advertised_as_the_machine(host: str) -> None:
 
 @pytest.mark.asyncio
 async def test_port_0_of_all_addresses_is_one_port_for_both_families() -> None:
-    listeners = Listeners(
+    listeners = listeners_of(
         settings("PLAINTEXT://:0"),
-        ManualClock(),
-        NoDisk(),
-        NO_TIME,
         own_host=lambda: "kafka.example",
     )
     await listeners.bind()
@@ -114,7 +113,7 @@ async def test_a_listener_for_controllers_is_not_opened(caplog: pytest.LogCaptur
         controller_listener_names=("CONTROLLER",),
         advertised_listeners=("PLAINTEXT://localhost:9092", "CONTROLLER://localhost:9093"),
     )
-    listeners = Listeners(asked, ManualClock(), NoDisk(), NO_TIME)
+    listeners = listeners_of(asked)
     await listeners.bind()
     assert [address.name for address in listeners.bound] == ["PLAINTEXT"]
     assert [endpoint.listener for endpoint in listeners.endpoints()] == ["PLAINTEXT"]
@@ -131,9 +130,7 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
     async with await asyncio.start_server(ignore, "127.0.0.1", 0) as other:
         port = other.sockets[0].getsockname()[1]
         with pytest.raises(CannotListen, match=rf"cannot listen on 127\.0\.0\.1:{port}: "):
-            await Listeners(
-                settings(f"PLAINTEXT://127.0.0.1:{port}"), ManualClock(), NoDisk(), NO_TIME
-            ).bind()
+            await listeners_of(settings(f"PLAINTEXT://127.0.0.1:{port}")).bind()
 
 
 @pytest.mark.asyncio
@@ -143,22 +140,4 @@ async def test_a_port_in_use_is_said_in_a_sentence() -> None:
 )
 async def test_protocols_that_are_not_served_are_refused(listener: str, sentence: str) -> None:
     with pytest.raises(SettingError, match=sentence):
-        await Listeners(settings(listener), ManualClock(), NoDisk(), NO_TIME).bind()
-
-
-@pytest.mark.asyncio
-@pytest.mark.parametrize(("spin_us", "cpus", "spins"), [(0, 8, False), (150, 8, True), (150, 1, False)])
-async def test_the_loop_polls_where_it_is_asked_to_and_there_is_a_processor_to_spare(
-    monkeypatch: pytest.MonkeyPatch, spin_us: int, cpus: int, spins: bool
-) -> None:
-    monkeypatch.setattr("odradek.server.edge.listener.cpus_usable", lambda: cpus)
-    listeners = Listeners(
-        settings("PLAINTEXT://127.0.0.1:0", odradek_loop_spin_max_us=spin_us),
-        ManualClock(),
-        NoDisk(),
-        NO_TIME,
-    )
-    await listeners.bind()
-    assert listeners._ready is not None
-    assert (listeners._ready._spin is not None) == spins
-    listeners.stop_accepting()
+        await listeners_of(settings(listener)).bind()

@@ -203,8 +203,8 @@ def test_it_logs_no_less_and_no_more_than_it_is_told(tmp_path: Path) -> None:
     assert logged_by(tmp_path, "--log-level", "warning") == []
     lines = logged_by(tmp_path, "--log-level", "warning", "--log-level", "odradek.server.edge=debug")
     assert [line.partition(" DEBUG ")[2].partition(" 127.")[0] for line in lines] == [
-        "odradek.server.edge.listener: a connection of",
-        "odradek.server.edge.listener: the connection of",
+        "odradek.server.edge.connections: a connection of",
+        "odradek.server.edge.connections: the connection of",
     ]
 
 

@@ -28,13 +28,20 @@ def describe(broker: BrokerView, subject: str) -> Iterator[Mapping[str, Any]] | 
     describers: Mapping[str, Callable[[], Iterator[Mapping[str, Any]]]] = {
         "purgatories": lambda: _purgatories(broker),
         "partitions": core.replicas.describe,
-        "connections": broker.connections.describe,
+        "connections": lambda: _connections(broker),
         "compaction": lambda: broker.node.cleaner.describe(),
         "groups": core.groups.describe,
         "transactions": core.transactions.describe,
     }
     describer = describers.get(subject)
     return None if describer is None else describer()
+
+
+def _connections(broker: BrokerView) -> Iterator[Mapping[str, Any]]:
+    """Yields the connections of clients, then those of other brokers."""
+    yield from broker.connections.describe()
+    if broker.peer_connections is not None:
+        yield from broker.peer_connections.describe()
 
 
 def _purgatories(broker: BrokerView) -> Iterator[Mapping[str, Any]]:

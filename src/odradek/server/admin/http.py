@@ -67,7 +67,7 @@ class AdminServer:
         try:
             self._listening = _listen(host.removeprefix("[").removesuffix("]"), port)
         except OSError as error:
-            raise cannot_listen(host, port, error) from None
+            raise cannot_listen(f"{host}:{port}", error) from None
         bound, port = self._listening.getsockname()[:2]
         self.address = f"[{bound}]:{port}" if ":" in bound else f"{bound}:{port}"
 

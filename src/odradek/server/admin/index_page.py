@@ -19,7 +19,10 @@ OFFERS: Final = (
     ),
     ("/describe/groups", "Consumer groups that this broker coordinates, and what each waits for."),
     ("/describe/transactions", "Transactions that this broker coordinates, and what each waits for."),
-    ("/describe/connections", "Clients' connections: address, client id, library, requests, bytes."),
+    (
+        "/describe/connections",
+        "Connections of clients and brokers: address, client id, requests, bytes.",
+    ),
     ("/describe/purgatories", "Requests that are held back, each with the condition that it waits for."),
     ("/describe/compaction", "Logs that are being compacted, and those that cannot be."),
 )

@@ -21,6 +21,7 @@ class BrokerView:
 
     node: Node
     connections: ConnectionTable
+    """The connections of clients."""
     stalls: LoopStalls
     """The longest pieces of work of the loop."""
     spin: Spin | None
@@ -29,3 +30,5 @@ class BrokerView:
     """Whether clients are served."""
     faults: FaultRequests | None = None
     """Carries out requests about faults; None if the broker was not started for tests."""
+    peer_connections: ConnectionTable | None = None
+    """The connections of other brokers; None if the broker is alone in its cluster."""

@@ -19,6 +19,8 @@ from odradek.base.settings import BrokerSettings
 from odradek.base.values import value
 
 PLAINTEXT: Final = "PLAINTEXT"
+BROKERS: Final = "BROKERS"
+"""The name of the listener between brokers, in descriptions."""
 
 # An address of a network reserved for documentation (RFC 5737): the route to it shows which of our addresses
 # others see, and connecting a datagram socket sends nothing.

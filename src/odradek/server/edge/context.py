@@ -7,6 +7,7 @@ from typing import Final, Protocol, TypeAlias
 from odradek.base.buffers import Buffer
 from odradek.base.execution import Steps
 from odradek.base.ids import BrokerId
+from odradek.net.connection_table import address_of
 from odradek.wire.apis import APIS
 
 
@@ -67,7 +68,7 @@ class RequestContext:
         """The request's name in warnings: "Fetch v13 of 'consumer-1' from 10.0.0.7:51234", escaped."""
         client = self.client
         named = f"{APIS[self.api_key].name} v{self.api_version} of {self.client_id!r}"
-        return f"{named} from {client.peer_host}:{client.peer_port}"
+        return f"{named} from {address_of(client)}"
 
     @property
     def listener(self) -> str:
@@ -82,14 +83,14 @@ CLIENT_ID_CHARACTERS_MAX: Final = 250
 def named(client: Client, client_id: str | None = None) -> str:
     """Returns a client's name in warnings: "10.0.0.7:51234 ('consumer-1')", escaped."""
     known = (client_id or client.client_id)[:CLIENT_ID_CHARACTERS_MAX]
-    address = f"{client.peer_host}:{client.peer_port}"
+    address = address_of(client)
     return f"{address} ({known!r})" if known else address
 
 
 def log_fields(client: Client, client_id: str | None = None) -> dict[str, str]:
     """Returns the fields of a log event that name a client."""
     return {
-        "address": f"{client.peer_host}:{client.peer_port}",
+        "address": address_of(client),
         "client_id": (client_id or client.client_id)[:CLIENT_ID_CHARACTERS_MAX],
         "listener": client.listener,
     }

@@ -1,7 +1,6 @@
-"""Listeners: bind the broker's addresses, admit connections, and know the advertised addresses.
+"""The listeners of clients: bind the broker's addresses, accept connections, know the advertised addresses.
 
-A listener passes the frames of its connections to the dispatcher without decoding them. `addresses` decides
-which addresses are opened and advertised.
+`addresses` decides which addresses are opened and advertised, and `connections` has what was accepted.
 """
 
 import asyncio
@@ -12,24 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from odradek.base.buffers import Buffer
-from odradek.base.clock import Clock
 from odradek.base.errors import OdradekError
-from odradek.base.execution import Background, TurnTime
 from odradek.base.settings import BrokerSettings
 from odradek.metadata.image import Endpoint
-from odradek.net.connection_table import ConnectionLimits, ConnectionTable
-from odradek.net.framing import SCRATCH_BYTES
-from odradek.net.ready_queue import ReadyQueue
-from odradek.net.server_connection import ServerConnection
-from odradek.net.socket_connection import SocketConnection
-from odradek.net.spin import Spin
+from odradek.net.connection_table import ConnectionLimits
 from odradek.server.edge.addresses import PLAINTEXT, ListenerAddress, own_host, plan_listeners
-from odradek.server.edge.complaints import Complaints
-from odradek.server.edge.context import log_fields, named
+from odradek.server.edge.connections import Connections
 from odradek.server.edge.dispatch import FrameDispatcher
 from odradek.server.edge.open_files import connections_affordable, open_files
-from odradek.wire.headers import FIXED_BYTES
 
 _log = logging.getLogger(__name__)
 
@@ -42,19 +31,13 @@ class CannotListen(OdradekError):
     """The port is in use, or the address is not this machine's: one sentence, exit code 2."""
 
 
-def cpus_usable() -> int:
-    """Returns how many processors this process may run on: on a single one, polling would slow clients."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS
-    return os.cpu_count() or 1 if affinity is None else len(affinity(0))
-
-
-def cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
-    """Returns the error to raise, with the system's own message."""
+def cannot_listen(address: object, error: OSError) -> CannotListen:
+    """Returns the error to raise about an address (host:port, a path), with the system's own message."""
     if isinstance(error, socket.gaierror) or error.errno is None:
         reason = str(error.strerror or error)
     else:
         reason = os.strerror(error.errno)
-    return CannotListen(f"cannot listen on {host}:{port}: {reason[:1].lower()}{reason[1:]}")
+    return CannotListen(f"cannot listen on {address}: {reason[:1].lower()}{reason[1:]}")
 
 
 def limits_of(settings: BrokerSettings) -> ConnectionLimits:
@@ -71,52 +54,28 @@ def limits_of(settings: BrokerSettings) -> ConnectionLimits:
 
 
 class Listeners:
-    """All listeners of one broker, and the connections that came through them."""
+    """All listeners of one broker for clients, and the connections that came through them."""
 
     def __init__(
         self,
         settings: Callable[[], BrokerSettings],
-        clock: Clock,
-        background: Background,
-        time: TurnTime,
+        connections: Connections,
         *,
         own_host: Callable[[], str] = own_host,
-        processor_wait_ns: Callable[[], int] = lambda: 0,
     ) -> None:
-        """`settings` returns those in force; `own_host` returns the host to advertise for a wildcard address.
-
-        `processor_wait_ns` returns how long the loop's thread has waited for a processor so far.
-        """
-        self.table = ConnectionTable(lambda: limits_of(settings()))
+        """`settings` returns those in force, `own_host` the host to advertise for a wildcard address."""
+        self.connections = connections
+        """Those that came through these listeners."""
         self._settings = settings
-        self._background = background
-        self._time = time
-        self._complaints = Complaints(_log, clock)
         self._servers: list[asyncio.Server] = []
         self._own_host = own_host
-        self._processor_wait_ns = processor_wait_ns
         self.bound: list[ListenerAddress] = []
         """The bound addresses, in the order of the setting; a port 0 is replaced by the chosen port."""
         self.advertised: list[ListenerAddress] = []
         """The addresses advertised to clients; never empty after `bind`, never a wildcard."""
-        # Whether new connections are closed at once: a fault that a test may set.
-        self._refuses_connections = False
-        # The receive buffer that all connections share: they read one after another on one thread.
-        self._scratch = memoryview(bytearray(SCRATCH_BYTES))
-        self.spin: Spin | None = None
-        """Keeps the loop awake between requests, if the settings ask for it; created with the loop."""
-        # Decides which connection is served when; created with the loop of the connections.
-        self._ready: ReadyQueue | None = None
-        # Requests go here; set before the first connection is accepted.
-        self._dispatcher: FrameDispatcher | None = None
 
     async def bind(self) -> None:
         """Bind the ports, without accepting connections. Raises SettingError, CannotListen."""
-        call_soon, now_ns = asyncio.get_running_loop().call_soon, self._time.now_ns
-        spin_us = self._settings().odradek_loop_spin_max_us
-        if spin_us and cpus_usable() > 1:
-            self.spin = Spin(call_soon, now_ns, spin_us * 1000, self._processor_wait_ns)
-        self._ready = ReadyQueue(call_soon, self._time, spin=self.spin)
         plan = plan_listeners(self._settings())
         for name in plan.for_controllers:
             _log.warning("the listener %s is not opened: only KRaft controllers use it", name)
@@ -141,7 +100,7 @@ class Listeners:
                 return await self._bind_to(address.name, address.host or None, address.port)
             port = await self._bind_to(address.name, "0.0.0.0", 0)
         except OSError as error:
-            raise cannot_listen(address.host, address.port, error) from error
+            raise cannot_listen(f"{address.host}:{address.port}", error) from error
         try:
             await self._bind_to(address.name, "::", port)
         except OSError as error:
@@ -150,7 +109,7 @@ class Listeners:
 
     async def _bind_to(self, name: str, host: str | None, port: int) -> int:
         server = await asyncio.get_running_loop().create_server(
-            lambda: self._connection(name),
+            lambda: self.connections.make(name),
             host,
             port,
             backlog=self._backlog(),
@@ -175,7 +134,7 @@ class Listeners:
 
     async def accept(self, dispatcher: FrameDispatcher) -> None:
         """Begin to accept connections. Raises CannotListen if another program took a port meanwhile."""
-        self._dispatcher = dispatcher
+        self.connections.dispatcher = dispatcher
         for server in self._servers:
             self._listen(server)
             await server.start_serving()
@@ -192,79 +151,13 @@ class Listeners:
                     same.listen(self._backlog())
                 except OSError as error:
                     host, port = bound.getsockname()[:2]
-                    raise cannot_listen(host, port, error) from error
+                    raise cannot_listen(f"{host}:{port}", error) from error
 
     def _backlog(self) -> int:
         return max(BACKLOG_MIN, self._settings().socket_listen_backlog_size)
-
-    def refuse_connections(self, is_refusing: bool) -> None:
-        """Close new connections at once from now on, or no longer."""
-        self._refuses_connections = is_refusing
-
-    def drop_connections(self) -> int:
-        """Close all connections. Returns how many there were."""
-        connections = list(self.table)
-        for connection in connections:
-            connection.abort()
-        return len(connections)
 
     def stop_accepting(self) -> None:
         """Accept no more connections; open connections stay open."""
         for server in self._servers:
             server.close()
         self._servers.clear()
-
-    def _connection(self, listener: str) -> SocketConnection:
-        assert self._ready is not None, "a connection before the ports were taken"
-        return SocketConnection(
-            self,
-            listener,
-            self._scratch,
-            self._ready,
-            self._background,
-            frame_bytes_min=FIXED_BYTES,
-            frame_bytes_max=self._settings().socket_request_max_bytes,
-            write_buffer_bytes=self._settings().odradek_connection_write_buffer_bytes,
-        )
-
-    # --- reports of connections (`net.FrameHandler`)
-
-    def connection_made(self, connection: ServerConnection) -> bool:
-        """See `FrameHandler.connection_made`."""
-        if self._refuses_connections:
-            return False
-        refused = self.table.admit(connection)
-        if refused is not None:
-            self._complaints.say(
-                "refusing a connection of %s: %s", named(connection), refused, fields=log_fields(connection)
-            )
-        elif _log.isEnabledFor(logging.DEBUG):
-            _log.debug("a connection of %s is open", named(connection), extra=log_fields(connection))
-        return refused is None
-
-    def frame_received(self, connection: ServerConnection, frame: Buffer) -> None:
-        """See `FrameHandler.frame_received`."""
-        assert self._dispatcher is not None, "a request before anybody was let in"
-        self._dispatcher.dispatch(connection, frame)
-
-    def connection_lost(self, connection: ServerConnection) -> None:
-        """See `FrameHandler.connection_lost`."""
-        self.table.forget(connection)
-        if _log.isEnabledFor(logging.DEBUG):
-            _log.debug("the connection of %s is closed", named(connection), extra=log_fields(connection))
-
-    def answer_waits(self, connection: ServerConnection) -> None:
-        """See `FrameHandler.answer_waits`."""
-        assert self._dispatcher is not None, "an answer before anybody was let in"
-        self._dispatcher.answer_waits(connection)
-
-    def answer_taken(self, connection: ServerConnection) -> None:
-        """See `FrameHandler.answer_taken`."""
-        assert self._dispatcher is not None, "an answer before anybody was let in"
-        self._dispatcher.answer_taken(connection)
-
-    def frame_refused(self, connection: ServerConnection, reason: str) -> None:
-        """See `FrameHandler.frame_refused`."""
-        self._complaints.say(
-            "closing the connection of %s: %s", named(connection), reason, fields=log_fields(connection)
-        )

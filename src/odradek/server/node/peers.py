@@ -29,7 +29,8 @@ from odradek.base.errors import ApiError
 from odradek.base.execution import Defer
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
-from odradek.net.request_pipeline import NotConnected
+from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, Outcome, decode_answer
+from odradek.wire.apis import APIS
 from odradek.wire.message import Message
 
 PeerOutcome: TypeAlias = Message | ApiError
@@ -54,6 +55,16 @@ class Peers(Protocol):
 
     def send(self, request: PeerRequest, done: OnPeerOutcome) -> None:
         """Send a request after all earlier ones to that broker; `done` is called once, with the outcome."""
+
+
+def peer_outcome(broker_id: BrokerId, outcome: Outcome) -> PeerOutcome:
+    """The outcome of a request to a broker as `Peers` reports it: the answer is decoded."""
+    if not isinstance(outcome, Answer):
+        return outcome.error
+    try:
+        return decode_answer(f"broker {broker_id}", outcome, APIS[outcome.request.api_key].response_class)
+    except ConnectionFailed as failed:
+        return failed
 
 
 class NoPeers:

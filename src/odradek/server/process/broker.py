@@ -66,6 +66,14 @@ class Broker:
 
 def view_of(shell: Shell, node: Node) -> BrokerView:
     """Returns what the admin listener shows of a node, also before the broker has started."""
-    listeners = shell.listeners
+    clients, peer_listener = shell.listeners.connections.table, shell.peer_listener
     faults = shell.faults(node) if shell.takes_faults else None
-    return BrokerView(node, listeners.table, shell.stalls, listeners.spin, lambda: shell.is_ready, faults)
+    return BrokerView(
+        node,
+        clients,
+        shell.stalls,
+        shell.connection_maker.spin,
+        lambda: shell.is_ready,
+        faults,
+        None if peer_listener is None else peer_listener.connections.table,
+    )

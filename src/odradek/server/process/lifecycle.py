@@ -24,7 +24,7 @@ from odradek.metadata.store_host import StoreHost
 from odradek.server.node import stages
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node
-from odradek.server.node.peers import NoPeers
+from odradek.server.node.peers import NoPeers, Peers
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.boot_id import boot_id
 from odradek.server.process.broker import Broker, view_of
@@ -49,6 +49,11 @@ async def start(shell: Shell) -> Broker:
         undo.callback(shell.driver.close)
         undo.callback(shell.listeners.stop_accepting)
         await shell.listeners.bind()
+        if shell.peer_listener is not None:
+            undo.callback(shell.peer_listener.refuse)
+            shell.peer_listener.bind()
+        if shell.peer_sockets is not None:
+            undo.callback(shell.peer_sockets.close)
         if shell.admin is not None:
             undo.push_async_callback(shell.admin.close)
             shell.admin.bind(shell.settings.odradek_admin_host, shell.settings.odradek_admin_port)
@@ -72,6 +77,8 @@ async def stop(broker: Broker) -> None:
     """Stop a broker that has started; see the module's head."""
     shell = broker.shell
     await _drive(stages.stop(broker.node, sync_in_parallel), shell, broker.store_host)
+    if shell.peer_sockets is not None:
+        shell.peer_sockets.close()
     shell.driver.close()
     broker.store_host.close()
     await shell.executor.close()
@@ -88,8 +95,11 @@ async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
     broker.node.life.end()
     end_files()
     shell.listeners.stop_accepting()
-    for connection in shell.listeners.table:
-        connection.abort()
+    shell.listeners.connections.abort_all()
+    if shell.peer_listener is not None:
+        shell.peer_listener.abandon()
+    if shell.peer_sockets is not None:
+        shell.peer_sockets.close()
     shell.probe.close()
     shell.driver.close()
     if shell.admin is not None:
@@ -121,8 +131,12 @@ async def _carry_out(stage: stages.Stage, shell: Shell, store_host: StoreHost) -
             return await _in_session(store_host, process)
         case stages.OpenLogs(call):
             return await shell.executor.run(call)
-        case stages.AdmitBrokers() | stages.RefuseBrokers():
-            pass  # a broker's process is a cluster of one: it has no listener between brokers
+        case stages.AdmitBrokers(node):
+            if shell.peer_listener is not None:
+                await shell.peer_listener.accept(node.peer_dispatcher)
+        case stages.RefuseBrokers():
+            if shell.peer_listener is not None:
+                shell.peer_listener.refuse()
         case stages.Join():
             await _join(stage)
         case stages.AdmitClients(node):
@@ -151,6 +165,9 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
     def defer(callback: Callable[[], None]) -> None:
         loop.call_soon(shell.stalls.run, callback)
 
+    def connect_peers() -> Peers:
+        return NoPeers(defer) if shell.peer_sockets is None else shell.peer_sockets.connect()
+
     return Surroundings(
         clock=shell.clock,
         turn_time=shell.turn_time,
@@ -160,8 +177,8 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
         defer=defer,
         cleaner_runner=lambda: _cleaner_runner(shell, defer),
         stalls=shell.stalls,
-        peers=NoPeers(defer),
-        connect_peers=lambda: NoPeers(defer),
+        peers=connect_peers(),
+        connect_peers=connect_peers,
         store=store_host.session(),
         on_finding=_log_finding,
         on_failure=shell.on_failure,
@@ -218,7 +235,7 @@ async def _join(stage: stages.Join) -> None:
 
 
 async def _admit(shell: Shell, node: Node) -> None:
-    table = shell.listeners.table
+    table = shell.listeners.connections.table
     node.schedule.every(
         table.sweep_interval_ms, "idle-connections", lambda: table.close_idle(shell.clock.monotonic_ms())
     )
@@ -231,7 +248,7 @@ async def _admit(shell: Shell, node: Node) -> None:
 
 
 async def _await_clients(shell: Shell) -> None:
-    table = shell.listeners.table
+    table = shell.listeners.connections.table
     for _ in range(_DRAIN_LOOKS):
         for connection in table:
             if not connection.is_handling:

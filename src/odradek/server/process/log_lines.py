@@ -1,6 +1,6 @@
 """The broker's log for people and machines: one line per event, with the names of clients escaped.
 
-    console   2026-11-22 05:45:14,510 WARNING odradek.server.edge.listener: closing the connection of ...
+    console   2026-11-22 05:45:14,510 WARNING odradek.server.edge.connections: closing the connection of ...
               The lines of a trace are indented, so that none of them looks like an event of its own.
     json      {"event": "closing the connection of ...", "level": "warning", "logger": "odradek.server...",
               "timestamp": "2026-11-22T05:45:14.510392Z"}, with a trace in "exception", and each name in an

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 from odradek.base.chance import Chance, SeededChance
 from odradek.base.clock import Clock, SystemClock, machine_short_clock
 from odradek.base.execution import TurnTime
+from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings, SettingLayers
 from odradek.metadata.store import StoreEngine
 from odradek.server.admin.http import AdminServer
-from odradek.server.edge.listener import Listeners
+from odradek.server.edge.connections import ConnectionMaker, Connections
+from odradek.server.edge.listener import Listeners, limits_of
 from odradek.server.edge.loop_stalls import LoopStalls
+from odradek.server.edge.peer_listener import PeerConnections, PeerListener, limits_of_brokers
+from odradek.server.edge.unix_address import UnixAddress, broker_socket
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node.node import Node
 from odradek.server.process.embedded_store import open_embedded_engine
 from odradek.server.process.executor import Executor
 from odradek.server.process.loop_probe import LoopProbe
+from odradek.server.process.peer_sockets import PeerSockets, unix_connect
 from odradek.server.process.processor_wait import processor_wait_ns
 from odradek.server.process.timer_driver import TimerDriver
 from odradek.storage import FileSystem
@@ -71,13 +76,21 @@ class Shell:
         self.driver = TimerDriver(loop, self.clock, self.stalls)
         self.turn_time = TurnTime(machine_short_clock())
         """How long requests and other work may hold one turn of the loop."""
+        self.connection_maker = ConnectionMaker(
+            lambda: layers.in_force, self.executor, self.turn_time, processor_wait_ns
+        )
+        """Makes the connections of clients and of other brokers."""
         self.listeners = Listeners(
             lambda: layers.in_force,
-            self.clock,
-            self.executor,
-            self.turn_time,
-            processor_wait_ns=processor_wait_ns,
+            Connections(self.connection_maker, self.clock, lambda: limits_of(layers.in_force)),
         )
+        self.peer_listener: PeerListener | None = None
+        """The listener for other brokers; None if the broker is alone in its cluster."""
+        self.peer_sockets: PeerSockets | None = None
+        """The connections to other brokers; None likewise."""
+        directory = layers.in_force.odradek_cluster_directory
+        if directory is not None:
+            self._join_cluster(directory, layers.in_force.node_id)
         self.handlers = Handlers(load_code=self.stalls.load)
         self.has_real_surroundings = clock is None and file_system is None
         """Whether another process sees the same time and the same files."""
@@ -87,6 +100,14 @@ class Shell:
         """The admin listener, when there is one."""
         self.is_ready = False
         """Whether clients are served: the broker has joined, leads its partitions, and is not stopping."""
+
+    def _join_cluster(self, directory: str, broker_id: BrokerId) -> None:
+        """Make what a cluster on this machine needs, whose sockets are in a directory."""
+        self.peer_listener = PeerListener(
+            UnixAddress(broker_socket(directory, broker_id)),
+            PeerConnections(self.connection_maker, self.clock, limits_of_brokers),
+        )
+        self.peer_sockets = PeerSockets(broker_id, unix_connect(directory), self.driver.timer, self.stalls)
 
     @property
     def settings(self) -> BrokerSettings:
@@ -100,7 +121,14 @@ class Shell:
             from odradek.server.faults.documents import FaultRequests, Reach
 
             disk = getattr(self.file_system, "faults", None)
+            clients = self.listeners.connections
             self._faults = FaultRequests(
-                Reach(node, disk, self.listeners.refuse_connections, self.listeners.drop_connections)
+                Reach(
+                    node,
+                    disk,
+                    clients.refuse,
+                    clients.abort_all,
+                    has_brokers=self.peer_listener is not None,
+                )
             )
         return self._faults

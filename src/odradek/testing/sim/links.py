@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.base.chance import Chance
 from odradek.base.ids import BrokerId
-from odradek.net.request_pipeline import Answer, ConnectionFailed, NotConnected, Outcome, decode_answer
-from odradek.server.node.peers import OnPeerOutcome, PeerOutcome, PeerRequest
+from odradek.net.request_pipeline import Failure, NotConnected, Outcome
+from odradek.server.edge.addresses import BROKERS
+from odradek.server.node.peers import OnPeerOutcome, PeerOutcome, PeerRequest, peer_outcome
 from odradek.testing.sim.client import SimConnection
-from odradek.testing.sim.listener import BROKERS
 from odradek.testing.sim.observer import Fault, FaultKind
 from odradek.testing.sim.streams import Place, Server, Stream
-from odradek.wire.apis import APIS
 
 if TYPE_CHECKING:
     from odradek.testing.sim.node import SimNode
@@ -191,7 +190,7 @@ class SimPeers:
         connection.send(
             request.message,
             request.version,
-            lambda outcome: done(_read(outcome, connection)),
+            lambda outcome: done(_read(broker_id, outcome, connection)),
             timeout_ms=request.timeout_ms,
         )
 
@@ -209,12 +208,7 @@ class SimPeers:
         )
 
 
-def _read(outcome: Outcome, connection: SimConnection) -> PeerOutcome:
-    if not isinstance(outcome, Answer):
-        error = outcome.error
-        is_connected = connection.stream.server_side is not None
-        return error if is_connected else NotConnected(error.message, error.code)
-    try:
-        return decode_answer("a broker", outcome, APIS[outcome.request.api_key].response_class)
-    except ConnectionFailed as failed:
-        return failed
+def _read(broker_id: BrokerId, outcome: Outcome, connection: SimConnection) -> PeerOutcome:
+    if isinstance(outcome, Failure) and connection.stream.server_side is None:
+        return NotConnected(outcome.error.message, outcome.error.code)
+    return peer_outcome(broker_id, outcome)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from odradek.testing.sim.node import SimNode
 
 CLIENTS: Final = "PLAINTEXT"
-BROKERS: Final = "BROKERS"
 
 
 class SimListeners:

@@ -25,6 +25,7 @@ from odradek.base.settings import SettingLayers
 from odradek.metadata.image import Endpoint, TopicImage
 from odradek.metadata.memory import MemorySession
 from odradek.net.server_connection import ServerConnection
+from odradek.server.edge.addresses import BROKERS
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.handlers.registry import Handlers
 from odradek.server.node import stages
@@ -49,7 +50,7 @@ from odradek.testing.sim.clocks import MachineClock
 from odradek.testing.sim.disk import DiskHandle
 from odradek.testing.sim.drawn_time import DrawnTime
 from odradek.testing.sim.faults import faults_of
-from odradek.testing.sim.listener import BROKERS, CLIENTS, SimListeners
+from odradek.testing.sim.listener import CLIENTS, SimListeners
 from odradek.testing.sim.observer import Fault, FaultKind
 from odradek.testing.sim.staging import Staging
 from odradek.testing.sim.threads import SimThreads

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.base.errors import OdradekError
 from odradek.metadata.store import run_in_session
+from odradek.server.edge.addresses import BROKERS
 from odradek.server.node import stages
-from odradek.testing.sim.listener import BROKERS, CLIENTS
+from odradek.testing.sim.listener import CLIENTS
 from odradek.timer import TimedCall
 
 if TYPE_CHECKING:

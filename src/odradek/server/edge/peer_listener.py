@@ -1,0 +1,117 @@
+"""The listener between brokers: accepts the other brokers of the cluster, which may send more requests.
+
+    bind              the address is taken; nobody can connect yet
+    accept            requests go to `Node.peer_dispatcher`
+    refuse            no more connections; those that are open end, with their parked requests
+    abandon           as the death of the process would leave it: the socket's file stays
+
+Which connections are of brokers is decided by the socket that accepted them, not by what they send: only
+processes of this user can open the socket's file. The connections are served in turn with those of clients,
+but have a table of their own: neither kind can use up the other's limit.
+"""
+
+import asyncio
+import socket
+from typing import Final
+
+from odradek.base.buffers import Buffer
+from odradek.base.errors import MalformedRequest
+from odradek.net.connection_table import ConnectionLimits
+from odradek.net.server_connection import ServerConnection
+from odradek.server.edge.addresses import BROKERS
+from odradek.server.edge.connections import Connections
+from odradek.server.edge.dispatch import FrameDispatcher
+from odradek.server.edge.listener import cannot_listen
+from odradek.server.edge.unix_address import UnixAddress
+from odradek.wire.headers import decode_request_header
+
+BACKLOG: Final = 1024
+CONNECTIONS_MAX: Final = 4_096
+"""Each other broker has one for orders, one per fetcher number and one per lane of `forwarding`."""
+UNIX_HOST: Final = "unix"
+"""Where a connection is from that has no address."""
+SOFTWARE: Final = "odradek"
+
+
+def limits_of_brokers() -> ConnectionLimits:
+    """Returns the limits of connections between brokers: none is closed for idleness.
+
+    To close one while a request is on its way would leave the request's outcome unknown.
+    """
+    return ConnectionLimits(CONNECTIONS_MAX, CONNECTIONS_MAX, "the listener between brokers", idle_ms_max=-1)
+
+
+class PeerConnections(Connections):
+    """The connections of other brokers, named by the client ids of their first requests."""
+
+    def connection_made(self, connection: ServerConnection) -> bool:
+        """See `FrameHandler.connection_made`."""
+        connection.peer_host = connection.peer_host or UNIX_HOST
+        return super().connection_made(connection)
+
+    def frame_received(self, connection: ServerConnection, frame: Buffer) -> None:
+        """See `FrameHandler.frame_received`."""
+        if not connection.software:
+            connection.identify(_client_id(frame), SOFTWARE)
+        super().frame_received(connection, frame)
+
+
+def _client_id(frame: Buffer) -> str:
+    """The client id in a request's header; "" if there is none."""
+    try:
+        return decode_request_header(frame)[0].client_id or ""
+    except MalformedRequest:
+        return ""  # the dispatcher refuses the request
+
+
+class PeerListener:
+    """The listener of one broker for the others."""
+
+    def __init__(self, address: UnixAddress, connections: PeerConnections) -> None:
+        self.connections = connections
+        """Those that came through this listener."""
+        self._address = address
+        # Bound by `bind`, and given to the server by `accept`.
+        self._bound: socket.socket | None = None
+        # None before `accept` and after `refuse`.
+        self._server: asyncio.Server | None = None
+
+    def __str__(self) -> str:
+        return str(self._address)
+
+    def bind(self) -> None:
+        """Take the address, without accepting connections. Raises CannotListen."""
+        self._bound = self._address.bind()
+
+    async def accept(self, dispatcher: FrameDispatcher) -> None:
+        """Begin to accept connections. Raises CannotListen if another broker took the address meanwhile."""
+        bound, self._bound = self._bound, None
+        assert bound is not None, "no address was taken"
+        self.connections.dispatcher = dispatcher
+        try:
+            bound.listen(BACKLOG)
+            self._address.check()
+            self._server = await asyncio.get_running_loop().create_unix_server(
+                lambda: self.connections.make(BROKERS), sock=bound, backlog=BACKLOG
+            )
+        except OSError as error:
+            bound.close()
+            raise cannot_listen(self, error) from error
+        except BaseException:
+            bound.close()
+            raise
+
+    def refuse(self) -> None:
+        """Accept no more connections, and close those that are open with their parked requests."""
+        self._address.remove()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """The same, but leave the socket's file as it is."""
+        if self._bound is not None:
+            self._bound.close()
+            self._bound = None
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self.connections.abort_all()

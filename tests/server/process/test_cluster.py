@@ -1,0 +1,382 @@
+"""Brokers that start and stop as a process does, as one cluster: on one loop, with real sockets between them.
+
+They share a metadata store in memory. Clients are on TCP connections of the same loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from odradek.base.clock import SystemClock
+from odradek.base.error_codes import ErrorCode
+from odradek.base.ids import BrokerId
+from odradek.base.settings import SettingLayers
+from odradek.metadata.memory import MemoryTable
+from odradek.metadata.store_host import HostedSession, StoreHost
+from odradek.metadata.tree import TreeEngine
+from odradek.net.client_connection import ClientConnection
+from odradek.net.request_pipeline import Answer, Outcome, decode_answer
+from odradek.server.admin.descriptions import describe
+from odradek.server.edge.listener import CannotListen
+from odradek.server.process import lifecycle
+from odradek.server.process.broker import Broker
+from odradek.server.process.event_loop import new_event_loop
+from odradek.server.process.shell import Shell
+from odradek.storage.faulty_files import FaultyFileSystem
+from odradek.timer import Timer
+from odradek.wire.message import Request, ResponseT
+from odradek.wire.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from odradek.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from odradek.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from odradek.wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ReplicaState,
+)
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+from tests.batches import make_batch
+
+pytestmark = pytest.mark.slow
+
+T = TypeVar("T")
+BROKERS = (1, 2, 3)
+WAIT_S = 60.0
+
+
+class LoopBackground:
+    """Runs calls on the loop itself, each in a turn of its own."""
+
+    def submit(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        asyncio.get_running_loop().call_soon(self._run, call, done, failed)
+
+    def _run(
+        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
+    ) -> None:
+        try:
+            result = call()
+        except Exception as error:
+            failed(error)
+        else:
+            done(result)
+
+
+class SharedStore(StoreHost):
+    """The metadata store of all brokers; no broker closes it."""
+
+    def __init__(self) -> None:
+        super().__init__(TreeEngine(MemoryTable()), LoopBackground())
+        self.made: list[HostedSession] = []
+        """The sessions that were made since a broker began to start."""
+
+    def session(self) -> HostedSession:
+        session = super().session()
+        self.made.append(session)
+        return session
+
+    def close(self) -> None:
+        """Keep it for the others."""
+
+
+class Client:
+    """A client's connection to one broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        host, _, port = broker.bootstrap_servers.rpartition(":")
+        loop = asyncio.get_running_loop()
+        connect = partial(loop.create_connection, host=host, port=int(port))
+        self.received = b""
+        """All answers."""
+        self._connection = ClientConnection(
+            broker.bootstrap_servers, connect, loop, Timer(SystemClock()), client_id="client"
+        )
+
+    async def ask(self, request: Request[ResponseT], response: type[ResponseT], version: int) -> ResponseT:
+        ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._connection.send(request, version, 60_000, ended.set_result)
+        outcome = await ended
+        assert isinstance(outcome, Answer), outcome.error.message
+        self.received += bytes(outcome.frame)
+        return decode_answer("the broker", outcome, response)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Cluster:
+    """Three brokers on the running loop."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory / "sockets"
+        self.directory.mkdir()
+        self.brokers: dict[BrokerId, Broker] = {}
+        """Those that run."""
+        self.store = SharedStore()
+        self._data = directory
+        self._files: dict[BrokerId, FaultyFileSystem] = {}
+        self._clients: dict[BrokerId, Client] = {}
+        # Those of each broker with the store.
+        self._sessions: dict[BrokerId, list[HostedSession]] = {}
+
+    async def start(self, broker_id: BrokerId) -> Broker:
+        layers, unknown = SettingLayers.from_static(
+            {
+                "node.id": str(broker_id),
+                "listeners": "PLAINTEXT://127.0.0.1:0",
+                "log.dirs": str(self._data / f"data-{broker_id}"),
+                "odradek.cluster.directory": str(self.directory),
+                "odradek.cluster.brokers": str(len(BROKERS)),
+            }
+        )
+        assert not unknown
+        files = self._files[broker_id] = FaultyFileSystem(lambda seconds: None, durable=False)
+        shell = Shell(layers, file_system=files, open_engine=lambda settings: self.store.engine)
+        self.store.made.clear()
+        broker = self.brokers[broker_id] = await lifecycle.start(shell)
+        self._sessions[broker_id] = list(self.store.made)
+        return broker
+
+    async def stop(self, broker_id: BrokerId) -> None:
+        self._drop_client(broker_id)
+        await lifecycle.stop(self.brokers.pop(broker_id))
+
+    async def crash(self, broker_id: BrokerId) -> None:
+        """End a broker as `kill -9` does; the store notices at once."""
+        broker = self.brokers.pop(broker_id)
+        await lifecycle.crash(broker, self._files[broker_id].end)
+        self._drop_client(broker_id)
+        for session in self._sessions[broker_id]:
+            self.store.end_session(session.session_id)
+
+    def client(self, broker_id: BrokerId) -> Client:
+        if broker_id not in self._clients:
+            self._clients[broker_id] = Client(self.brokers[broker_id])
+        return self._clients[broker_id]
+
+    def _drop_client(self, broker_id: BrokerId) -> None:
+        if broker_id in self._clients:
+            self._clients.pop(broker_id).close()
+
+    async def end(self) -> None:
+        for broker_id in list(self.brokers):
+            await self.stop(broker_id)
+
+    # --- what clients do and see
+
+    async def create(self, topic: str, replicas: tuple[BrokerId, ...], *, at: BrokerId) -> None:
+        assignment = [CreatableReplicaAssignment(0, list(replicas))]
+        request = CreateTopicsRequest([CreatableTopic(topic, -1, -1, assignment)], timeout_ms=30_000)
+        (created,) = (await self.client(at).ask(request, CreateTopicsResponse, 5)).topics
+        assert created.error_code == ErrorCode.NONE, created.error_message
+
+    async def leader(self, topic: str, *, at: BrokerId) -> tuple[BrokerId, list[BrokerId]]:
+        """Leader and ISR, as a broker knows them."""
+        request = MetadataRequest([MetadataRequestTopic(name=topic)])
+        answer = await self.client(at).ask(request, MetadataResponse, 9)
+        (partition,) = answer.topics[0].partitions
+        return partition.leader_id, sorted(partition.isr_nodes)
+
+    async def produce(self, topic: str, *values: bytes, at: BrokerId) -> int:
+        """Produce with acks=all; returns the first record's offset."""
+        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, make_batch(*values))])]
+        answer = await self.client(at).ask(ProduceRequest(None, -1, 30_000, data), ProduceResponse, 9)
+        (partition,) = answer.responses[0].partition_responses
+        assert partition.error_code == ErrorCode.NONE, partition.error_message
+        return partition.base_offset
+
+    def end_offset(self, topic: str, broker_id: BrokerId) -> int:
+        (log,) = [
+            log for log in self.brokers[broker_id].core.logs.logs() if log.topic_partition.topic == topic
+        ]
+        return log.end_offset
+
+    def records(self, topic: str, broker_id: BrokerId) -> bytes:
+        (log,) = [
+            log for log in self.brokers[broker_id].core.logs.logs() if log.topic_partition.topic == topic
+        ]
+        read = log.read(0, 1 << 30, log.position_of(log.end_offset), at_least_one=True)
+        return bytes(read.held_records)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not holds():
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def running(directory: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Cluster]:
+    cluster = Cluster(directory)
+    monkeypatch.setattr(lifecycle, "StoreHost", lambda engine, background: cluster.store)
+    try:
+        for broker_id in BROKERS:
+            await cluster.start(broker_id)
+        yield cluster
+    finally:
+        await cluster.end()
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Cluster], object]], None]:
+    """Runs a scenario on a broker's own kind of loop."""
+
+    async def main(scenario: Callable[[Cluster], object]) -> None:
+        async with running(tmp_path, monkeypatch) as cluster:
+            await scenario(cluster)  # type: ignore[misc]
+
+    def run(scenario: Callable[[Cluster], object]) -> None:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            runner.run(main(scenario))
+
+    return run
+
+
+Play = Callable[[Callable[[Cluster], object]], None]
+
+
+def test_what_is_acknowledged_is_on_all_brokers_and_who_was_away_catches_up(play: Play) -> None:
+    """R5c, R10, R17: a topic of three replicas; the broker that is asked for it is not the controller."""
+
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create("orders", BROKERS, at=2)
+        assert await cluster.leader("orders", at=2) == (1, [1, 2, 3])
+        assert await cluster.produce("orders", b"a", at=1) == 0
+        assert [cluster.end_offset("orders", broker_id) for broker_id in BROKERS] == [1, 1, 1]
+        await cluster.stop(3)
+        assert not (cluster.directory / "broker-3.sock").exists()
+        assert await cluster.produce("orders", b"b", b"c", at=1) == 1
+        assert [cluster.end_offset("orders", broker_id) for broker_id in (1, 2)] == [3, 3]
+        await cluster.start(3)
+        await until(lambda: cluster.end_offset("orders", 3) == 3)
+        while (await cluster.leader("orders", at=1))[1] != [1, 2, 3]:
+            pass
+        assert await cluster.produce("orders", b"d", at=1) == 3
+        (only,) = {cluster.records("orders", broker_id) for broker_id in BROKERS}
+        assert all(value in only for value in (b"a", b"b", b"c", b"d"))
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("leader", [1, 2], ids=["controller", "not-controller"])
+def test_when_a_leader_crashes_another_leads_and_producers_go_on(play: Play, leader: BrokerId) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        others = tuple(broker_id for broker_id in BROKERS if broker_id != leader)
+        await cluster.create("orders", (leader, *others), at=leader)
+        assert await cluster.produce("orders", b"a", at=leader) == 0
+        assert cluster.brokers[1].core.controller.is_active
+        await cluster.crash(leader)
+        assert (cluster.directory / f"broker-{leader}.sock").exists(), "a crash removes nothing"
+        while (await cluster.leader("orders", at=others[0])) != (others[0], sorted(others)):
+            pass
+        assert await cluster.produce("orders", b"b", at=others[0]) == 1
+        assert [cluster.end_offset("orders", broker_id) for broker_id in others] == [2, 2]
+        await cluster.start(leader)
+        await until(lambda: cluster.end_offset("orders", leader) == 2)
+        assert len({cluster.records("orders", broker_id) for broker_id in BROKERS}) == 1
+
+    play(scenario)
+
+
+def test_clients_see_clients_listeners_and_administrators_see_brokers_connections(play: Play) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create("orders", BROKERS, at=1)
+        await cluster.produce("orders", b"a", at=1)
+        addresses = {broker.bootstrap_servers for broker in cluster.brokers.values()}
+        for broker_id in BROKERS:
+            client = cluster.client(broker_id)
+            described = await client.ask(DescribeClusterRequest(), DescribeClusterResponse, 1)
+            assert {f"{one.host}:{one.port}" for one in described.brokers} == addresses
+            found = await client.ask(MetadataRequest(), MetadataResponse, 12)
+            assert {f"{one.host}:{one.port}" for one in found.brokers} == addresses
+            assert b".sock" not in client.received
+        rows = list(describe(cluster.brokers[1].view, "connections") or ())
+        clients = [row for row in rows if row["listener"] == "PLAINTEXT"]
+        brokers = [row for row in rows if row["listener"] == "BROKERS"]
+        assert len(clients) == len(cluster.brokers[1].view.connections) == 1
+        assert {row["client_id"] for row in brokers} == {"broker-2", "broker-3"}, "they fetch"
+        assert {row["client"] for row in brokers} == {"unix"}
+
+    play(scenario)
+
+
+def test_what_only_brokers_may_send_is_refused_on_clients_listeners(play: Play) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        await cluster.create("orders", BROKERS, at=1)
+        await cluster.produce("orders", b"a", at=1)
+        client, core = cluster.client(1), cluster.brokers[1].core
+        epoch = core.broker_epoch
+        assert epoch is not None
+        refused = [
+            (await client.ask(LeaderAndIsrRequest(1, broker_epoch=epoch), LeaderAndIsrResponse, 7)),
+            (await client.ask(StopReplicaRequest(1, broker_epoch=epoch), StopReplicaResponse, 4)),
+            (await client.ask(UpdateMetadataRequest(1, broker_epoch=epoch), UpdateMetadataResponse, 8)),
+            (await client.ask(AllocateProducerIdsRequest(2, 0), AllocateProducerIdsResponse, 0)),
+            (await client.ask(EnvelopeRequest(), EnvelopeResponse, 0)),
+        ]
+        codes = {answer.error_code for answer in refused}
+        assert codes == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
+        topic = core.image.topics["orders"].topic_id
+        fetch = FetchRequest(
+            replica_id=2,
+            replica_state=ReplicaState(2, -1),
+            topics=[FetchTopic("orders", topic, [FetchPartition(0, -1, 0, -1, 0, 1 << 20)])],
+        )
+        answer = await client.ask(fetch, FetchResponse, 15)
+        (partition,) = answer.responses[0].partitions
+        assert partition.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    play(scenario)
+
+
+def test_a_second_broker_of_an_id_does_not_start_and_changes_nothing(play: Play) -> None:
+    async def scenario(cluster: Cluster) -> None:
+        first = cluster.brokers[2]
+        with pytest.raises(CannotListen, match=r"broker-2\.sock: another broker with this id is running"):
+            await cluster.start(2)
+        assert cluster.brokers[2] is first
+        await cluster.create("orders", BROKERS, at=1)
+        assert await cluster.produce("orders", b"a", at=1) == 0
+
+    play(scenario)
+
+
+def test_a_broker_that_is_alone_has_no_listener_for_brokers(tmp_path: Path) -> None:
+    async def main() -> None:
+        layers, _ = SettingLayers.from_static(
+            {"listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(tmp_path / "data")}
+        )
+        broker = await lifecycle.start(Shell(layers))
+        assert (broker.shell.peer_listener, broker.shell.peer_sockets) == (None, None)
+        assert broker.view.peer_connections is None
+        await lifecycle.stop(broker)
+
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main())
