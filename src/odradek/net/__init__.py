@@ -6,9 +6,9 @@ The package must not know what a request means.
 - `server_connection`: the connection of one client; its requests are handled one at a time, in order.
 - `socket_connection`: the same as a protocol of asyncio's and uvloop's transports.
 - `ready_queue`: the order in which the connections' requests are handled.
-- `connection_table`: all client connections: admission, idle connections, counts.
+- `connection_table`: all connections of clients, or of brokers: admission, idle connections, counts.
 - `spin`: polling without sleeping for a moment after a request.
 - `request_pipeline`: the requests of one connection to a broker, without I/O: versions, order, deadlines.
-- `client_connection`: a connection to a broker on a loop, with many requests in flight.
+- `client_connection`: a connection to a broker on a loop, with callbacks and many requests in flight.
 - `blocking_connection`: the same for callers that may block their thread.
 """

@@ -161,7 +161,7 @@ async def test_a_crash_leaves_the_file_and_the_next_life_replaces_it(directory: 
         await settle()
         setting.listener.abandon()
         await settle()
-    with pytest.raises(ConnectionRefusedError):
+    with pytest.raises((ConnectionRefusedError, FileNotFoundError)):  # from Python 3.13 on, loops remove it
         setting.connect()
     await again.accept()
     with again.connect(request()):

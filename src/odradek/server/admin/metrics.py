@@ -132,7 +132,7 @@ def _connections(broker: BrokerView) -> Iterator[Family]:
     _, bytes_in, bytes_out = table.totals()
     yield CounterMetricFamily("odradek_received_bytes", "Bytes received from clients", bytes_in)
     yield CounterMetricFamily("odradek_sent_bytes", "Bytes sent to clients", bytes_out)
-    yield GaugeMetricFamily("odradek_connections", "Open connections", len(table))
+    yield GaugeMetricFamily("odradek_connections", "Open connections of clients", len(table))
     yield CounterMetricFamily("odradek_connections_opened", "Connections taken in", table.opened)
     yield CounterMetricFamily("odradek_connections_refused", "Connections over a limit", table.refused)
     yield CounterMetricFamily("odradek_connections_closed_idle", "Closed for idleness", table.closed_idle)

@@ -3,7 +3,7 @@
     bind              the address is taken; nobody can connect yet
     accept            requests go to `Node.peer_dispatcher`
     refuse            no more connections; those that are open end, with their parked requests
-    abandon           as the death of the process would leave it: the socket's file stays
+    abandon           as the death of the process would leave it: the socket's file is not removed here
 
 Which connections are of brokers is decided by the socket that accepted them, not by what they send: only
 processes of this user can open the socket's file. The connections are served in turn with those of clients,
@@ -107,7 +107,7 @@ class PeerListener:
         self.abandon()
 
     def abandon(self) -> None:
-        """The same, but leave the socket's file as it is."""
+        """The same, but do not remove the socket's file (the loop does so from Python 3.13 on)."""
         if self._bound is not None:
             self._bound.close()
             self._bound = None

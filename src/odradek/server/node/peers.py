@@ -7,6 +7,9 @@ Every outcome is an event of its own: `done` is called once, never before `send`
 all when the life of the node is over. Requests and responses travel in Kafka's encoding: an implementation
 uses a `net.request_pipeline` per connection, and decodes each answer with the API's response class.
 
+`server/process/peer_sockets` implements it over sockets, `testing/sim/links` over simulated connections, and
+`NoPeers` for a broker that is alone; `tests/server/node/test_peers.py` tests all of them.
+
 An implementation keeps one connection per broker, opened when there is a request to send, and again after it
 failed. A broker answers the requests of a connection one after another, so requests are executed in the order
 of `send` as long as nothing fails. After a failure it is unknown whether a request was executed or still will
