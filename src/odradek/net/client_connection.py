@@ -103,7 +103,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         try:
             await connect(lambda: self)
         except OSError as error:
-            self._end(f"it was never made: {(error.strerror or str(error)).lower()}")
+            self._end(f"it was never made: {_reason_of(error)}")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.BaseProtocol.connection_made`."""
@@ -129,7 +129,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.BaseProtocol.connection_lost`."""
         self._transport = None
-        self._end("the broker closed it" if exc is None else str(exc))
+        self._end("the broker closed it" if exc is None else _reason_of(exc))
 
     # --- outcomes
 
@@ -176,3 +176,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._connecting.cancel()
         if self._transport is not None:
             self._transport.abort()
+
+
+def _reason_of(error: Exception) -> str:
+    """Returns the system's words for an error, without its number."""
+    return ((isinstance(error, OSError) and error.strerror) or str(error)).lower()
