@@ -333,14 +333,17 @@ def test_what_only_brokers_may_send_is_refused_on_clients_listeners(play: Play) 
         client, core = cluster.client(1), cluster.brokers[1].core
         epoch = core.broker_epoch
         assert epoch is not None
-        refused = [
-            (await client.ask(LeaderAndIsrRequest(1, broker_epoch=epoch), LeaderAndIsrResponse, 7)),
-            (await client.ask(StopReplicaRequest(1, broker_epoch=epoch), StopReplicaResponse, 4)),
-            (await client.ask(UpdateMetadataRequest(1, broker_epoch=epoch), UpdateMetadataResponse, 8)),
-            (await client.ask(AllocateProducerIdsRequest(2, 0), AllocateProducerIdsResponse, 0)),
-            (await client.ask(EnvelopeRequest(), EnvelopeResponse, 0)),
-        ]
-        codes = {answer.error_code for answer in refused}
+        codes = {
+            (
+                await client.ask(LeaderAndIsrRequest(1, broker_epoch=epoch), LeaderAndIsrResponse, 7)
+            ).error_code,
+            (await client.ask(StopReplicaRequest(1, broker_epoch=epoch), StopReplicaResponse, 4)).error_code,
+            (
+                await client.ask(UpdateMetadataRequest(1, broker_epoch=epoch), UpdateMetadataResponse, 8)
+            ).error_code,
+            (await client.ask(AllocateProducerIdsRequest(2, 0), AllocateProducerIdsResponse, 0)).error_code,
+            (await client.ask(EnvelopeRequest(), EnvelopeResponse, 0)).error_code,
+        }
         assert codes == {ErrorCode.CLUSTER_AUTHORIZATION_FAILED}
         topic = core.image.topics["orders"].topic_id
         fetch = FetchRequest(
