@@ -188,3 +188,30 @@ def test_a_full_disk_is_a_failure_and_leaves_no_trace(engine: EmbeddedEngine) ->
     refused = engine.apply(session, Create("/a", bytes(1 << 16))).result
     assert refused == Failed(Fault.STORE_FAILED, "/a")
     assert engine.apply(session, GetChildren("/")).result == Children(())
+
+
+def test_leases_are_kept_for_a_later_process(tmp_path: Path) -> None:
+    first = EmbeddedEngine(tmp_path / "metadata.db", keeps_sessions=True)
+    session = first.open_session(b"a lease")
+    assert first.apply(session, Create("/e", ephemeral=True)).result == Created("/e")
+    first.close()
+    second = EmbeddedEngine(tmp_path / "metadata.db", keeps_sessions=True)
+    assert second.leases() == [(session, b"a lease")]
+    assert isinstance(second.apply(session, GetData("/e")).result, Data)
+    second.close()
+    alone = EmbeddedEngine(tmp_path / "metadata.db")
+    assert alone.leases() == []
+    alone.close()
+
+
+def test_a_file_from_before_there_were_leases(tmp_path: Path) -> None:
+    EmbeddedEngine(tmp_path / "metadata.db").close()
+    database = sqlite3.connect(tmp_path / "metadata.db")
+    database.execute("ALTER TABLE session DROP COLUMN lease")
+    database.execute("INSERT INTO session DEFAULT VALUES")
+    database.commit()
+    database.close()
+    engine = EmbeddedEngine(tmp_path / "metadata.db", keeps_sessions=True)
+    assert engine.leases() == [(1, b"")]
+    assert engine.open_session(b"new") == 2
+    engine.close()

@@ -1,9 +1,9 @@
 """The metadata store in one SQLite file, which belongs to the cluster, not to one broker.
 
-Only one process at a time has the file open: it holds a `flock` on a file beside it. So all sessions of an
-earlier process are dead, and end when the file is opened. If several processes ever share the file, two
-things change: `_end_stale_sessions` must check each session's lease and lock, and watches must fire for
-writes of other processes. `begin` is already a write transaction across processes.
+Only one process at a time has the file open: it holds a `flock` on a file beside it. If that process is the
+broker, all sessions of an earlier process are dead, and end when the file is opened. If it serves the store
+to brokers (`service`), their sessions outlive it: the engine `keeps_sessions`, and the service ends those
+that do not come back.
 
 Every commit is on disk when `apply` returns (write-ahead log, synchronous=FULL), unless the engine is not
 `durable`: then it outlives the process, but not a power cut.
@@ -43,7 +43,10 @@ CREATE TABLE node (
     PRIMARY KEY (parent, name)
 ) WITHOUT ROWID;
 CREATE INDEX ephemeral ON node (owner) WHERE owner <> 0;
-CREATE TABLE session (id INTEGER PRIMARY KEY AUTOINCREMENT);
+CREATE TABLE session (
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    lease BLOB NOT NULL DEFAULT x''    -- what a later process must know of it; see `service`
+);
 CREATE TABLE last_transaction (number INTEGER NOT NULL);
 INSERT INTO last_transaction VALUES (1);
 INSERT INTO node VALUES ('', '', x'', 0, 1, 0, 0);
@@ -59,11 +62,12 @@ class EmbeddedEngine(TreeEngine):
     is in use by another process, is another program's, has a newer schema, or cannot be opened.
     """
 
-    def __init__(self, file: Path, *, durable: bool = True) -> None:
+    def __init__(self, file: Path, *, durable: bool = True, keeps_sessions: bool = False) -> None:
         table = SqliteTable(file, durable=durable)
         try:
             super().__init__(table)
-            self._end_stale_sessions(table)
+            if not keeps_sessions:
+                self._end_stale_sessions()
         except TableFailed as failed:
             table.close()
             raise DataDirectoryError(
@@ -78,8 +82,8 @@ class EmbeddedEngine(TreeEngine):
         except codec.MalformedNode:
             return None  # said when the image is loaded
 
-    def _end_stale_sessions(self, table: "SqliteTable") -> None:
-        for session in table.sessions():
+    def _end_stale_sessions(self) -> None:
+        for session, _ in self.leases():
             self.close_session(session)
 
 
@@ -158,9 +162,9 @@ class SqliteTable:
         rows = self._all("SELECT parent, name FROM node WHERE owner = ? AND owner <> 0", session)
         return sorted(f"{'' if parent == ROOT else parent}/{name}" for parent, name in rows)
 
-    def add_session(self) -> int:
+    def add_session(self, lease: bytes) -> int:
         """See `NodeTable.add_session`."""
-        row = self._one("INSERT INTO session DEFAULT VALUES RETURNING id")
+        row = self._one("INSERT INTO session (lease) VALUES (?) RETURNING id", lease)
         assert row is not None, "the insertion returns its id"
         return int(row[0])
 
@@ -172,9 +176,9 @@ class SqliteTable:
         """See `NodeTable.remove_session`."""
         self._run("DELETE FROM session WHERE id = ?", session)
 
-    def sessions(self) -> list[int]:
-        """The sessions that were opened and not ended, oldest first."""
-        return [row[0] for row in self._all("SELECT id FROM session ORDER BY id")]
+    def leases(self) -> list[tuple[int, bytes]]:
+        """See `NodeTable.leases`."""
+        return [(row[0], row[1]) for row in self._all("SELECT id, lease FROM session ORDER BY id")]
 
     def close(self) -> None:
         """See `NodeTable.close`; once more does nothing."""
@@ -260,6 +264,9 @@ def _open_database(file: Path, *, durable: bool) -> sqlite3.Connection:
                 f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID};"
                 f" PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
+        elif "lease" not in [row[1] for row in database.execute("PRAGMA table_info(session)")]:
+            # A file from before sessions had leases; brokers of that time can still use it.
+            database.execute("ALTER TABLE session ADD COLUMN lease BLOB NOT NULL DEFAULT x''")
     except BaseException:
         database.close()
         raise

@@ -62,8 +62,8 @@ class MemoryTable:
         self._children: dict[str, dict[str, None]] = {}
         # What was written over in this transaction, oldest first: (path, the node before, or None).
         self._journal: list[tuple[str, StoredNode | None]] = []
-        # The sessions that are alive (the values mean nothing).
-        self._sessions: dict[int, None] = {}
+        # The sessions that are alive, each with its lease.
+        self._sessions: dict[int, bytes] = {}
         # The numbers given out last; neither ever falls, not even by a rollback.
         self._last_session = 0
         self._last_transaction = 0
@@ -121,15 +121,19 @@ class MemoryTable:
         """See `NodeTable.owned_by`; O(nodes)."""
         return sorted(path for path, node in self._nodes.items() if node.stat.owner == session)
 
-    def add_session(self) -> int:
+    def add_session(self, lease: bytes) -> int:
         """See `NodeTable.add_session`."""
         self._last_session += 1
-        self._sessions[self._last_session] = None
+        self._sessions[self._last_session] = lease
         return self._last_session
 
     def has_session(self, session: int) -> bool:
         """See `NodeTable.has_session`."""
         return session in self._sessions
+
+    def leases(self) -> list[tuple[int, bytes]]:
+        """See `NodeTable.leases`."""
+        return list(self._sessions.items())
 
     def remove_session(self, session: int) -> None:
         """See `NodeTable.remove_session`."""

@@ -340,8 +340,14 @@ class StoreEngine(Protocol):
 
     limits: StoreLimits
 
-    def open_session(self) -> int:
-        """Begin a session; its id is never used again in this store."""
+    def open_session(self, lease: bytes = b"") -> int:
+        """Begin a session; its id is never used again in this store.
+
+        `lease` is what the caller must know of the session in a later process, if it can outlive this one.
+        """
+
+    def leases(self) -> list[tuple[int, bytes]]:
+        """The sessions that are alive, oldest first, each with its lease."""
 
     def close_session(self, session: int) -> tuple[tuple[int, StoreEvent], ...]:
         """End a session, by its holder's wish or because it was found dead; events as in `Applied`."""

@@ -10,6 +10,7 @@ events of everything earlier. It must not depend on the engine, nor decide anyth
 """
 
 import logging
+from collections.abc import Callable
 
 from odradek.base.execution import Background, Lane
 from odradek.metadata.store import (
@@ -40,9 +41,15 @@ class StoreHost:
         # The sessions that are open, by their numbers.
         self._open: dict[int, HostedSession] = {}
 
-    def session(self) -> "HostedSession":
-        """Returns a `MetadataStore` that is not open yet."""
-        return HostedSession(self)
+    def session(self, lease: bytes = b"") -> "HostedSession":
+        """Returns a `MetadataStore` that is not open yet; for `lease` see `StoreEngine.open_session`."""
+        return HostedSession(self, lease)
+
+    def resumed(self, session_id: int, on_event: OnStoreEvent) -> "HostedSession":
+        """Returns a session of an earlier process, which is alive in the engine; it has no watches."""
+        session = HostedSession(self)
+        session.resume(session_id, on_event)
+        return session
 
     def opened(self, session: "HostedSession", session_id: int) -> None:
         """From here on events of that session go to its holder."""
@@ -64,7 +71,15 @@ class StoreHost:
     def end_session(self, session_id: int) -> None:
         """End a session in its turn; its holder gets no event, sessions that watch its nodes do."""
         self._open.pop(session_id, None)
-        self.lane.submit(lambda: self.engine.close_session(session_id), self.tell, _warn)
+        self.expire_session(session_id, _warn)
+
+    def expire_session(self, session_id: int, failed: Callable[[Exception], None]) -> None:
+        """End a session in its turn; its holder gets `SessionEnded`. After `failed` the session is alive."""
+        self.lane.submit(lambda: self.engine.close_session(session_id), self.tell, failed)
+
+    def after_earlier(self, then: Callable[[], None]) -> None:
+        """Call `then` when all that was submitted so far is done."""
+        self.lane.submit(lambda: None, lambda done: then(), _warn)
 
     def close(self) -> None:
         """Close the engine's files after all earlier calls."""
@@ -74,8 +89,10 @@ class StoreHost:
 class HostedSession:
     """A `MetadataStore`."""
 
-    def __init__(self, host: StoreHost) -> None:
+    def __init__(self, host: StoreHost, lease: bytes = b"") -> None:
         self._host = host
+        # Kept with each session that this opens.
+        self._lease = lease
         self.session_id = NO_SESSION
         """The session that is open, or was last."""
         self._last_call_id = -1
@@ -103,7 +120,13 @@ class HostedSession:
             _log.error("no session with the metadata store: %s", error)
             self._report(SessionEnded())
 
-        self._host.lane.submit(self._host.engine.open_session, opened, failed)
+        self._host.lane.submit(lambda: self._host.engine.open_session(self._lease), opened, failed)
+
+    def resume(self, session_id: int, on_event: OnStoreEvent) -> None:
+        """Take a session that is alive in the engine, instead of opening one; no event follows."""
+        self._on_event = on_event
+        self.session_id = session_id
+        self._host.opened(self, session_id)
 
     def submit(self, operation: Operation) -> int:
         """See `MetadataStore.submit`; after `close` nothing happens, and no event follows."""

@@ -102,11 +102,14 @@ class NodeTable(Protocol):
     def owned_by(self, session: int) -> list[str]:
         """The paths of a session's ephemeral nodes, sorted."""
 
-    def add_session(self) -> int:
-        """Begin a session under an id that was never used in this store."""
+    def add_session(self, lease: bytes) -> int:
+        """Begin a session under an id that was never used in this store, and keep its lease."""
 
     def has_session(self, session: int) -> bool:
         """Whether the session is alive."""
+
+    def leases(self) -> list[tuple[int, bytes]]:
+        """The sessions that are alive, oldest first, each with its lease."""
 
     def remove_session(self, session: int) -> None:
         """End a session; the caller removes its nodes."""
@@ -131,16 +134,20 @@ class TreeEngine:
             table.put(ROOT, StoredNode(b"", NodeStat(0, table.next_transaction(), NO_SESSION)))
             table.commit()
 
-    def open_session(self) -> int:
+    def open_session(self, lease: bytes = b"") -> int:
         """See `StoreEngine.open_session`. Raises TableFailed."""
         self._table.begin()
         try:
-            session = self._table.add_session()
+            session = self._table.add_session(lease)
             self._table.commit()
         except TableFailed:
             self._table.rollback()
             raise
         return session
+
+    def leases(self) -> list[tuple[int, bytes]]:
+        """See `StoreEngine.leases`. Raises TableFailed."""
+        return self._table.leases()
 
     def close_session(self, session: int) -> tuple[tuple[int, StoreEvent], ...]:
         """See `StoreEngine.close_session`. Raises TableFailed."""
