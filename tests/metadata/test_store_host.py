@@ -1,12 +1,11 @@
 """The port as its users see it: one conformance suite over sessions of each engine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from odradek.base.errors import OdradekError
-from odradek.base.held_calls import HeldCalls
 from odradek.metadata.embedded import EmbeddedEngine
 from odradek.metadata.memory import MemoryStore, MemoryTable
 from odradek.metadata.store import (
@@ -19,13 +18,13 @@ from odradek.metadata.store import (
     Fault,
     GetChildren,
     GetData,
+    MetadataStore,
     NodeChange,
     Operation,
     ReadResults,
     Reads,
     SessionEnded,
     SessionOpened,
-    StoreEngine,
     StoreEvent,
     StoreRefused,
     StoreReplied,
@@ -34,66 +33,67 @@ from odradek.metadata.store import (
     ensure,
     run_in_session,
 )
-from odradek.metadata.store_host import HostedSession, StoreHost
 from odradek.metadata.tree import TableFailed, TreeEngine
+from tests.metadata.session_worlds import HostWorld, ServedWorld, SessionWorld, opened
+from tests.server.process.socket_worlds import SocketWorld
 
 
-class World:
-    """A host whose calls run when the test says so."""
-
-    def __init__(self, engine: StoreEngine) -> None:
-        self.calls = HeldCalls()
-        self.host = StoreHost(engine, self.calls)
-
-    def run(self) -> None:
-        self.calls.complete()
-
-    def open(self) -> tuple[HostedSession, list[StoreEvent]]:
-        """A session that is open, and its events from now on."""
-        session, heard = self.host.session(), list[StoreEvent]()
-        session.open(heard.append)
-        self.run()
-        assert heard == [SessionOpened(session.session_id)]
-        heard.clear()
-        return session, heard
+def in_memory(folder: Path) -> SessionWorld:
+    return HostWorld(TreeEngine(MemoryTable()))
 
 
-@pytest.fixture(params=["memory", "embedded"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    engines: dict[str, Callable[[], StoreEngine]] = {
-        "memory": lambda: TreeEngine(MemoryTable()),
-        "embedded": lambda: EmbeddedEngine(tmp_path / "metadata.db"),
-    }
-    made = World(engines[request.param]())
+def in_a_file(folder: Path) -> SessionWorld:
+    return HostWorld(EmbeddedEngine(folder / "metadata.db"))
+
+
+def served_from_memory(folder: Path) -> SessionWorld:
+    return ServedWorld(TreeEngine(MemoryTable()))
+
+
+def served_from_a_file(folder: Path) -> SessionWorld:
+    return ServedWorld(EmbeddedEngine(folder / "metadata.db", keeps_sessions=True))
+
+
+def served_over_a_socket(folder: Path) -> SessionWorld:
+    return SocketWorld(folder / "metadata.db")
+
+
+@pytest.fixture(
+    params=[in_memory, in_a_file, served_from_memory, served_from_a_file, served_over_a_socket],
+    ids=lambda make: make.__name__,
+)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionWorld]:
+    made: SessionWorld = request.param(tmp_path)
     yield made
-    made.host.close()
-    made.run()
+    made.close()
 
 
 def results(heard: list[StoreEvent]) -> list[object]:
     return [event.result for event in heard if isinstance(event, StoreReplied)]
 
 
-def test_submit_does_not_call_back(world: World) -> None:
-    session, heard = world.open()
+def test_submit_does_not_call_back(world: SessionWorld) -> None:
+    session, heard, _ = opened(world)
     assert [session.submit(Create("/a")), session.submit(Create("/b"))] == [0, 1]
     assert heard == []
     world.run()
     assert heard == [StoreReplied(0, Created("/a")), StoreReplied(1, Created("/b"))]
 
 
-def test_events_come_before_the_result_that_fired_them(world: World) -> None:
-    session, heard = world.open()
+def test_events_come_before_the_result_that_fired_them(world: SessionWorld) -> None:
+    session, heard, _ = opened(world)
     session.submit(Exists("/a", watch=True))
     session.submit(Create("/a"))
     world.run()
     assert heard[1:] == [WatchFired("/a", NodeChange.CREATED), StoreReplied(1, Created("/a"))]
 
 
-def test_results_come_in_the_order_of_submission_over_all_sessions(world: World) -> None:
-    first, heard_first = world.open()
-    second, heard_second = world.open()
-    operations: list[tuple[HostedSession, Operation]] = [
+@pytest.mark.parametrize("world", [in_memory, in_a_file], indirect=True)
+def test_results_come_in_the_order_of_submission_over_all_sessions(world: SessionWorld) -> None:
+    """In one process; nothing orders what several processes submit."""
+    first, heard_first, _ = opened(world)
+    second, heard_second, _ = opened(world)
+    operations: list[tuple[MetadataStore, Operation]] = [
         (first, Create("/a", b"1")),
         (second, GetData("/a")),
         (second, Create("/a/b")),
@@ -108,8 +108,8 @@ def test_results_come_in_the_order_of_submission_over_all_sessions(world: World)
     assert (data.data, made) == (b"1", Created("/a/b"))
 
 
-def test_many_reads_are_one_call(world: World) -> None:
-    session, heard = world.open()
+def test_many_reads_are_one_call(world: SessionWorld) -> None:
+    session, heard, _ = opened(world)
     session.submit(Create("/a", b"x"))
     session.submit(Reads((GetData("/a"), GetData("/b"))))
     world.run()
@@ -118,30 +118,30 @@ def test_many_reads_are_one_call(world: World) -> None:
     assert [type(result) for result in reads.results] == [Data, Failed]
 
 
-def test_after_the_end_a_session_is_opened_again(world: World) -> None:
+def test_after_the_end_a_session_is_opened_again(world: SessionWorld) -> None:
     """The holder of a session that expired goes on with the same object, under another number."""
-    session, heard = world.open()
-    ended = session.session_id
+    session, heard, ended = opened(world)
     session.submit(Create("/e", ephemeral=True))
     world.run()
-    world.host.tell(world.host.engine.close_session(ended))
+    world.expire(ended)
     assert heard[1:] == [SessionEnded()]
     session.submit(GetData("/e"))
     world.run()
     assert results(heard)[1:] == [Failed(Fault.SESSION_EXPIRED, "/e")]
     session.open(heard.append)
     world.run()
-    assert heard[-1] == SessionOpened(session.session_id)
-    assert session.session_id != ended
+    again = heard[-1]
+    assert isinstance(again, SessionOpened)
+    assert again.session_id != ended
     call_id = session.submit(Create("/e", ephemeral=True))
     world.run()
     assert heard[-1:] == [StoreReplied(call_id, Created("/e"))]
 
 
-def test_a_session_that_closes_hears_nothing_but_others_do(world: World) -> None:
+def test_a_session_that_closes_hears_nothing_but_others_do(world: SessionWorld) -> None:
     """A controller with work left when its broker stops: it must not report a broken disk."""
-    leaving, heard_leaving = world.open()
-    staying, heard_staying = world.open()
+    leaving, heard_leaving, _ = opened(world)
+    staying, heard_staying, _ = opened(world)
     leaving.submit(Create("/a", ephemeral=True))
     staying.submit(Exists("/a", watch=True))
     world.run()
@@ -158,8 +158,8 @@ def test_a_session_that_closes_hears_nothing_but_others_do(world: World) -> None
     assert results(heard_staying) == [Children(("before",))]
 
 
-def test_a_session_that_was_closed_before_it_was_open_does_not_stay(world: World) -> None:
-    session, heard = world.host.session(), list[StoreEvent]()
+def test_a_session_that_was_closed_before_it_was_open_does_not_stay(world: SessionWorld) -> None:
+    session, heard = world.session(), list[StoreEvent]()
     session.open(heard.append)
     session.close()
     world.run()

@@ -19,6 +19,11 @@ class Lane:
         self._waiting: deque[Callable[[], None]] = deque()
         self._busy = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is under way or waits."""
+        return self._busy
+
     def submit(
         self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
     ) -> None:
