@@ -5,12 +5,12 @@ Invariant: it is complete when it is constructed, which is when clients are acce
 
 from typing import TYPE_CHECKING
 
-from odradek.metadata.store_host import StoreHost
 from odradek.server.admin.http import AdminServer
 from odradek.server.admin.view import BrokerView
 from odradek.server.edge.loop_stalls import LoopStalls
 from odradek.server.node.core import BrokerCore
 from odradek.server.node.node import Node
+from odradek.server.process.broker_store import BrokerStore
 from odradek.server.process.shell import Shell
 from odradek.timer import Timer
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:  # loaded in brokers that are started for tests
 class Broker:
     """The parts of a running broker; all policy is in the node."""
 
-    def __init__(self, shell: Shell, store_host: StoreHost, node: Node) -> None:
+    def __init__(self, shell: Shell, store: BrokerStore, node: Node) -> None:
         self.shell = shell
-        self.store_host = store_host
-        """The engine of the metadata store."""
+        self.store = store
+        """The metadata store."""
         self.node = node
         """The synchronous part of the broker."""
 

@@ -1,10 +1,10 @@
 """Drives the start and the stop of a node on the running loop (`server/node/stages` has their order).
 
     start   ports       bound first: if one is in use, nothing was changed on disk
-            store       the engine's file is opened
+            store       the engine's file is opened, or the supervisor's store is found
             stages      each is carried out here: the store's and the disk's on threads, clients by listeners
     stop    stages
-            store       the engine's file is closed when all sessions have ended
+            store       the engine's file, or the sockets, are closed when all sessions have ended
     crash   all of it   at once, for tests: nothing more is answered, written or marked
 
 A start that fails half-way undoes its steps.
@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.base.errors import OdradekError
 from odradek.base.execution import Defer
-from odradek.metadata.store import StoreSteps, run_in_session
-from odradek.metadata.store_host import StoreHost
 from odradek.server.node import stages
 from odradek.server.node.life import Life
 from odradek.server.node.node import Node
@@ -28,6 +26,7 @@ from odradek.server.node.peers import NoPeers, Peers
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.boot_id import boot_id
 from odradek.server.process.broker import Broker, view_of
+from odradek.server.process.broker_store import BrokerStore, in_session, open_store
 from odradek.server.process.executor import sync_in_parallel
 from odradek.server.process.shell import Shell
 from odradek.storage.finding import Finding
@@ -57,30 +56,29 @@ async def start(shell: Shell) -> Broker:
         if shell.admin is not None:
             undo.push_async_callback(shell.admin.close)
             shell.admin.bind(shell.settings.odradek_admin_host, shell.settings.odradek_admin_port)
-        engine = await shell.executor.run(lambda: shell.open_engine(shell.settings))
-        store_host = StoreHost(engine, shell.executor)
-        undo.callback(store_host.close)
+        store = await open_store(shell)
+        undo.callback(store.close)
         sequence = stages.start(
-            Life(_surroundings(shell, store_host)),
+            Life(_surroundings(shell, store)),
             shell.layers,
             shell.handlers,
             shell.file_system,
             shell.listeners.endpoints(),
             sync_in_parallel,
         )
-        node = await _drive(sequence, shell, store_host)
+        node = await _drive(sequence, shell, store)
         undo.pop_all()
-    return Broker(shell, store_host, node)
+    return Broker(shell, store, node)
 
 
 async def stop(broker: Broker) -> None:
     """Stop a broker that has started; see the module's head."""
     shell = broker.shell
-    await _drive(stages.stop(broker.node, sync_in_parallel), shell, broker.store_host)
+    await _drive(stages.stop(broker.node, sync_in_parallel), shell, broker.store)
     if shell.peer_sockets is not None:
         shell.peer_sockets.close()
     shell.driver.close()
-    broker.store_host.close()
+    broker.store.close()
     await shell.executor.close()
 
 
@@ -104,11 +102,11 @@ async def crash(broker: Broker, end_files: Callable[[], None]) -> None:
     shell.driver.close()
     if shell.admin is not None:
         await shell.admin.close()
-    broker.store_host.close()  # without ending the session: the next start finds it stale
+    broker.store.close()  # without ending the session: the next start finds it stale
     await shell.executor.close()
 
 
-async def _drive(sequence: stages.Sequence[T], shell: Shell, store_host: StoreHost) -> T:
+async def _drive(sequence: stages.Sequence[T], shell: Shell, store: BrokerStore) -> T:
     """Carry out one stage after another; an error of a stage is raised in the sequence."""
     advance: Callable[[], stages.Stage] = partial(next, sequence)
     while True:
@@ -118,17 +116,17 @@ async def _drive(sequence: stages.Sequence[T], shell: Shell, store_host: StoreHo
             value: T = end.value
             return value
         try:
-            result = await _carry_out(stage, shell, store_host)
+            result = await _carry_out(stage, shell, store)
         except BaseException as error:
             advance = partial(sequence.throw, error)
         else:
             advance = partial(sequence.send, result)
 
 
-async def _carry_out(stage: stages.Stage, shell: Shell, store_host: StoreHost) -> object:
+async def _carry_out(stage: stages.Stage, shell: Shell, store: BrokerStore) -> object:
     match stage:
         case stages.ReadStore(process):
-            return await _in_session(store_host, process)
+            return await in_session(store, process)
         case stages.OpenLogs(call):
             return await shell.executor.run(call)
         case stages.AdmitBrokers(node):
@@ -153,13 +151,14 @@ async def _carry_out(stage: stages.Stage, shell: Shell, store_host: StoreHost) -
             if shell.cleaner_processes is not None:
                 await shell.cleaner_processes.close()
         case stages.AwaitWork():
+            await store.drain()
             await shell.executor.drain()
         case stages.CloseLogs(close):
             await shell.executor.run(close)
     return None
 
 
-def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
+def _surroundings(shell: Shell, store: BrokerStore) -> Surroundings:
     loop = asyncio.get_running_loop()
 
     def defer(callback: Callable[[], None]) -> None:
@@ -179,7 +178,7 @@ def _surroundings(shell: Shell, store_host: StoreHost) -> Surroundings:
         stalls=shell.stalls,
         peers=connect_peers(),
         connect_peers=connect_peers,
-        store=store_host.session(),
+        store=store.session(),
         on_finding=_log_finding,
         on_failure=shell.on_failure,
         cluster_brokers=lambda: shell.settings.odradek_cluster_brokers,
@@ -201,22 +200,6 @@ def _cleaner_runner(shell: Shell, defer: Defer) -> "CleanerRunner":
     from odradek.server.cleaning.cleaner_host import InlineCleaner
 
     return InlineCleaner(shell.file_system, defer)
-
-
-async def _in_session(store_host: StoreHost, process: StoreSteps[T]) -> T:
-    """Run a store process in a session of its own. Raises OdradekError."""
-    ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def done(outcome: T | OdradekError) -> None:
-        if ended.cancelled():
-            return
-        if isinstance(outcome, OdradekError):
-            ended.set_exception(outcome)
-        else:
-            ended.set_result(outcome)
-
-    run_in_session(store_host.session(), process, done)
-    return await ended
 
 
 async def _join(stage: stages.Join) -> None:

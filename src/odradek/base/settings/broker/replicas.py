@@ -51,9 +51,8 @@ class ReplicaSettings:
         Kind.INT,
         "broker.session.timeout.ms",
         9000,
-        "After how long without a heartbeat a broker counts as dead.",
+        "After how long without a sign of life a broker counts as dead, where brokers share a store.",
         least=1,
-        no_effect="this broker is alone in its cluster",
     )
     controlled_shutdown_enable: bool = setting(
         Kind.BOOLEAN,
