@@ -1,7 +1,7 @@
 """Messages as bytes: whatever is encoded is decoded as itself, and other bytes are refused."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.base.buffers import Buffer
@@ -123,16 +123,19 @@ def encoded(message: Message) -> bytes:
     return b"".join(parts)
 
 
+@settings(max_examples=40, deadline=None)
 @given(TO_SERVER)
 def test_what_a_client_sends_is_decoded_as_itself(message: ToServer) -> None:
     assert exhaust(decode_to_server(encoded(message))) == message
 
 
+@settings(max_examples=40, deadline=None)
 @given(TO_CLIENT)
 def test_what_a_server_sends_is_decoded_as_itself(message: ToClient) -> None:
     assert exhaust(decode_to_client(encoded(message))) == message
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.one_of(TO_SERVER, TO_CLIENT), st.data())
 def test_a_message_that_is_cut_is_refused(message: Message, data: st.DataObject) -> None:
     whole = encoded(message)
@@ -142,6 +145,7 @@ def test_a_message_that_is_cut_is_refused(message: Message, data: st.DataObject)
             exhaust(decode(cut))
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.one_of(TO_SERVER, TO_CLIENT), st.data())
 def test_a_message_with_other_bytes_is_another_message_or_is_refused(
     message: Message, data: st.DataObject
@@ -157,6 +161,7 @@ def test_a_message_with_other_bytes_is_another_message_or_is_refused(
         assert exhaust(decode(encoded(other))) == other
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=100))
 def test_any_bytes_are_a_message_or_are_refused(noise: bytes) -> None:
     for decode in (decode_to_server, decode_to_client):

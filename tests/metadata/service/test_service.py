@@ -379,6 +379,7 @@ def test_a_refused_operation_among_lost_ones_keeps_its_answer_and_its_turn() -> 
     assert client.heard == [*map(StoreReplied, calls, lost), Reconnected()]
 
 
+@pytest.mark.slow
 def test_thousands_of_operations_and_megabytes_go_through(world: PipeWorld) -> None:
     client = opened(world)
     many = tuple(Create(f"/n{number}", bytes(500)) for number in range(4_000))
