@@ -1,6 +1,6 @@
 """Brokers that start and stop as a process does, as one cluster: on one loop, with real sockets between them.
 
-They share a metadata store in memory. Clients are on TCP connections of the same loop.
+Their metadata store is served over a socket, too. Clients are on TCP connections of the same loop.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -18,9 +17,7 @@ from odradek.base.clock import SystemClock
 from odradek.base.error_codes import ErrorCode
 from odradek.base.ids import BrokerId
 from odradek.base.settings import SettingLayers
-from odradek.metadata.memory import MemoryTable
-from odradek.metadata.store_host import HostedSession, StoreHost
-from odradek.metadata.tree import TreeEngine
+from odradek.metadata.embedded import METADATA_FILE
 from odradek.net.client_connection import ClientConnection
 from odradek.net.request_pipeline import Answer, Outcome, decode_answer
 from odradek.server.admin.descriptions import describe
@@ -29,6 +26,7 @@ from odradek.server.process import lifecycle
 from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.shell import Shell
+from odradek.server.process.store_server import serve_store
 from odradek.storage.faulty_files import FaultyFileSystem
 from odradek.timer import Timer
 from odradek.wire.message import Request, ResponseT
@@ -65,45 +63,8 @@ from tests.batches import make_batch
 
 pytestmark = pytest.mark.slow
 
-T = TypeVar("T")
 BROKERS = (1, 2, 3)
 WAIT_S = 60.0
-
-
-class LoopBackground:
-    """Runs calls on the loop itself, each in a turn of its own."""
-
-    def submit(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        asyncio.get_running_loop().call_soon(self._run, call, done, failed)
-
-    def _run(
-        self, call: Callable[[], T], done: Callable[[T], None], failed: Callable[[Exception], None]
-    ) -> None:
-        try:
-            result = call()
-        except Exception as error:
-            failed(error)
-        else:
-            done(result)
-
-
-class SharedStore(StoreHost):
-    """The metadata store of all brokers; no broker closes it."""
-
-    def __init__(self) -> None:
-        super().__init__(TreeEngine(MemoryTable()), LoopBackground())
-        self.made: list[HostedSession] = []
-        """The sessions that were made since a broker began to start."""
-
-    def session(self) -> HostedSession:
-        session = super().session()
-        self.made.append(session)
-        return session
-
-    def close(self) -> None:
-        """Keep it for the others."""
 
 
 class Client:
@@ -136,15 +97,12 @@ class Cluster:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory / "sockets"
-        self.directory.mkdir()
+        self.directory.mkdir(mode=0o700)
         self.brokers: dict[BrokerId, Broker] = {}
         """Those that run."""
-        self.store = SharedStore()
         self._data = directory
         self._files: dict[BrokerId, FaultyFileSystem] = {}
         self._clients: dict[BrokerId, Client] = {}
-        # Those of each broker with the store.
-        self._sessions: dict[BrokerId, list[HostedSession]] = {}
 
     async def start(self, broker_id: BrokerId) -> Broker:
         layers, unknown = SettingLayers.from_static(
@@ -158,10 +116,7 @@ class Cluster:
         )
         assert not unknown
         files = self._files[broker_id] = FaultyFileSystem(lambda seconds: None, durable=False)
-        shell = Shell(layers, file_system=files, open_engine=lambda settings: self.store.engine)
-        self.store.made.clear()
-        broker = self.brokers[broker_id] = await lifecycle.start(shell)
-        self._sessions[broker_id] = list(self.store.made)
+        broker = self.brokers[broker_id] = await lifecycle.start(Shell(layers, file_system=files))
         return broker
 
     async def stop(self, broker_id: BrokerId) -> None:
@@ -169,12 +124,10 @@ class Cluster:
         await lifecycle.stop(self.brokers.pop(broker_id))
 
     async def crash(self, broker_id: BrokerId) -> None:
-        """End a broker as `kill -9` does; the store notices at once."""
+        """End a broker as `kill -9` does; the store notices by its connection, at once."""
         broker = self.brokers.pop(broker_id)
         await lifecycle.crash(broker, self._files[broker_id].end)
         self._drop_client(broker_id)
-        for session in self._sessions[broker_id]:
-            self.store.end_session(session.session_id)
 
     def client(self, broker_id: BrokerId) -> Client:
         if broker_id not in self._clients:
@@ -233,23 +186,24 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def running(directory: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Cluster]:
+async def running(directory: Path) -> AsyncIterator[Cluster]:
     cluster = Cluster(directory)
-    monkeypatch.setattr(lifecycle, "StoreHost", lambda engine, background: cluster.store)
+    store = await serve_store(str(cluster.directory), directory / METADATA_FILE, durable=False)
     try:
         for broker_id in BROKERS:
             await cluster.start(broker_id)
         yield cluster
     finally:
         await cluster.end()
+        await store.stop()
 
 
 @pytest.fixture
-def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Cluster], object]], None]:
+def play(tmp_path: Path) -> Callable[[Callable[[Cluster], object]], None]:
     """Runs a scenario on a broker's own kind of loop."""
 
     async def main(scenario: Callable[[Cluster], object]) -> None:
-        async with running(tmp_path, monkeypatch) as cluster:
+        async with running(tmp_path) as cluster:
             await scenario(cluster)  # type: ignore[misc]
 
     def run(scenario: Callable[[Cluster], object]) -> None:
