@@ -1,6 +1,7 @@
 """What tests do with topics, groups and faults: the same in this process and in a process of its own."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -291,6 +292,26 @@ def test_a_full_disk_ends_the_broker_and_its_data_is_there_again(broker: Broker,
     broker.start()
     assert [record.text for record in broker.produce(topic, "c", partition=0)] == ["c"]
     assert [record.text for record in broker.records(topic)] == ["a", "c"]
+
+
+def test_a_restart_brings_back_a_broker_whose_disk_was_full(broker: Broker, topic: str) -> None:
+    broker.faults.full_disk()
+    with pytest.raises((ApiError, ConnectionFailed)):
+        broker.produce(topic, "a", partition=0)
+    broker.restart()
+    assert [record.text for record in broker.produce(topic, "b", partition=0)] == ["b"]
+
+
+def test_a_broker_whose_disk_was_full_is_started_again_when_faults_are_cleared(
+    broker: Broker, topic: str
+) -> None:
+    """It may be about to end."""
+    host, _, port = broker.bootstrap_servers.partition(":")
+    with socket.create_connection((host, int(port)), WAIT_S) as connection:
+        broker.faults.full_disk()
+        broker.clear_faults()
+        assert connection.recv(1) == b""
+    assert [record.text for record in broker.produce(topic, "a", partition=0)] == ["a"]
 
 
 def test_a_slow_disk_delays_what_is_written(broker: Broker, topic: str) -> None:

@@ -99,8 +99,9 @@ class Broker:
         # The same host while the broker runs in a separate process.
         self._process_host: ProcessHost | None = None
         self._scratch: _Scratch | None = None
-        # Whether faults were set since they were last cleared.
+        # Whether faults were set since they were last cleared, and whether a full disk was one of them.
         self._has_had_faults = False
+        self._has_had_full_disk = False
         # The broker's log as last read; kept after `close`.
         self._log_text = ""
 
@@ -348,10 +349,17 @@ class Broker:
 
     @ends_at_caller
     def clear_faults(self) -> None:
-        """Remove all faults; a broker that is not running has none."""
-        if self._has_had_faults and self.is_running:
-            self.faults.clear()
-        self._has_had_faults = False
+        """Remove all faults; a broker that is not running has none.
+
+        One whose disk was full may be about to end, so it is stopped and started.
+        """
+        if self.is_running:
+            if self._has_had_full_disk:
+                self._started.stop()
+                self._started.start()
+            elif self._has_had_faults:
+                self.faults.clear()
+        self._has_had_faults = self._has_had_full_disk = False
 
     @property
     def aio(self) -> AsyncVerbs:
@@ -374,6 +382,7 @@ class Broker:
     def _fault(self, document: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a document of JSON
         answer = self._running.fault(document)
         self._has_had_faults = True
+        self._has_had_full_disk |= document.get("fault") == "full_disk"
         return answer
 
     def _admin(self) -> Admin:

@@ -185,7 +185,7 @@ def _in_a_sentence() -> Iterator[None]:
     try:
         yield
     except OdradekError as error:
-        pytest.fail(f"odradek: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"odradek: {error}", pytrace=False) from None
 
 
 BROKERS: Final = pytest.StashKey[Brokers]()

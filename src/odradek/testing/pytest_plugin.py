@@ -97,7 +97,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     try:
         _check_marker(item)
     except MarkerError as error:
-        pytest.fail(str(error), pytrace=False)
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
     item.config.stash[BROKERS].note_logs()
 
 

@@ -78,7 +78,8 @@ class Reader:
         count = partition_count(connection, topic)
         if partition is not None and not 0 <= partition < count:
             raise ApiError(
-                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} has {count} partitions, not {partition}"
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                f"there is no partition {partition} of topic {topic}: it has {count}",
             )
         numbers = range(count) if partition is None else [partition]
         self.partitions = [TopicPartition(topic, number) for number in numbers]
