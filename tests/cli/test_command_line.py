@@ -93,6 +93,13 @@ def test_what_is_wrong_is_named_in_a_sentence(arguments: tuple[str, ...], senten
         parsed(*arguments)
 
 
+def test_an_option_that_is_needed_is_named_with_its_value() -> None:
+    place = option("--to", help="the place", metavar="PLACE", required=True)
+    needed = Command("move", "Move.", nothing, (place,))
+    with pytest.raises(UsageError, match="odradek move needs --to PLACE, the place; see odradek move --help"):
+        parse("odradek move", needed, ())
+
+
 def test_help_is_wanted_wherever_it_is_asked_for_as_an_option() -> None:
     for arguments in (("-h",), ("x", "--help"), ("--count", "3", "-h")):
         with pytest.raises(HelpWanted):

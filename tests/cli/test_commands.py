@@ -140,8 +140,13 @@ def test_a_log_is_dumped_from_its_files(
         (["describe", "groups"], 1, "groups are shown by the admin listener"),
         (["describe", "transactions"], 1, "transactions are shown by the admin listener"),
         (["describe", "purgatories", "--admin", "127.0.0.1:1"], 1, "the admin listener at 127.0.0.1:1"),
-        (["describe", "groups", "--admin", "no where"], 1, "the admin listener at no where did not answer"),
-        (["describe", "groups", "--admin", "nowhere:x"], 1, "the admin listener at nowhere:x did not answer"),
+        (["describe", "groups", "--admin", "no where"], 2, "--admin is HOST:PORT"),
+        (["describe", "groups", "--admin", "nowhere:x"], 2, "--admin is HOST:PORT"),
+        (
+            ["describe", "groups", "--admin", "no where:1"],
+            1,
+            "the admin listener at no where:1 did not answer",
+        ),
         (["groups", "describe", "\udcff"], 2, "an argument is not UTF-8: '\\udcff'"),
         (["configs", "set", "topic", "nowhere", "a=1"], 1, "there is no topic nowhere"),
         (["consume", "nowhere"], 1, "nowhere"),
@@ -263,10 +268,50 @@ def test_a_record_steers_no_terminal_and_reaches_a_pipe_as_it_is(
     assert capfdbinary.readouterr().out == b"\\x1b[2Jhello\n"
 
 
-def test_a_setting_that_there_is_not_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    run(["topics", "create", "set"])
-    assert run(["configs", "set", "topic", "set", "no.such=1"]) == 1
-    assert "no.such" in capsys.readouterr().err
+def test_a_setting_that_was_perhaps_meant_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["topics", "create", "meant"])
+    capsys.readouterr()
+    for command in (
+        ("configs", "set", "topic", "meant", "retention.m=1"),
+        ("topics", "create", "meant-too", "--set", "retention.m=1"),
+    ):
+        assert run(command) == 1
+        said = "odradek: there is no setting retention.m (did you mean retention.ms?)\n"
+        assert capsys.readouterr().err == said
+    assert run(["configs", "set", "topic", "meant", "retention.ms=soon"]) == 1
+    assert "did you mean" not in capsys.readouterr().err
+
+
+def test_the_name_of_a_broker_is_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["configs", "describe", "broker", "kafka-1"]) == 2
+    said = "odradek: a broker's name is its id, a number, or 'all', not 'kafka-1'\n"
+    assert capsys.readouterr().err == said
+    assert "settings of all brokers have" in output_of(capsys, "configs", "describe", "broker", "all")
+
+
+def test_an_empty_list_says_whether_a_filter_made_it_so(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["topics", "create", "there"])
+    capsys.readouterr()
+    nothing = ("--filter", "nothing-*")
+    assert output_of(capsys, "topics", "list", *nothing) == "No topics match.\n"
+    assert output_of(capsys, "groups", "list", "--state", "Nowhere") == "No groups match.\n"
+    assert output_of(capsys, "transactions", "list", *nothing) == "No transactional ids match.\n"
+    assert output_of(capsys, "describe", "partitions", *nothing) == "No partitions match.\n"
+    assert "other values than the default match; --all" in output_of(
+        capsys, "configs", "describe", "topic", "there", *nothing
+    )
+
+
+def test_a_wrong_option_of_the_command_itself_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--versoin"]) == 2
+    said = "odradek has no option --versoin (did you mean --version?); see odradek --help\n"
+    assert capsys.readouterr().err == said
+
+
+def test_the_address_of_the_admin_listener_has_a_port(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["describe", "purgatories", "--admin", "localhost"]) == 2
+    said = "odradek: --admin is HOST:PORT, with the port of serve --admin-port, not 'localhost'\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_topic_that_exists_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,7 +320,8 @@ def test_a_topic_that_exists_is_made_once(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().err == "odradek: topic once exists already\n"
     assert "exists already" in output_of(capsys, "topics", "create", "once", "--if-not-exists")
     output_of(capsys, "topics", "delete", "once")
-    output_of(capsys, "topics", "delete", "once", "--if-exists")
+    said = output_of(capsys, "topics", "delete", "once", "--if-exists")
+    assert said == "There is no topic once; nothing was deleted.\n"
 
 
 def test_a_topic_is_described_with_its_offsets_and_size(

@@ -318,6 +318,11 @@ def test_what_groups_and_transactions_wait_for_is_shown_by_the_admin_listener(
         header, row = capsys.readouterr().out.splitlines()
         assert header.split() == ["group", "type", "state", "protocol", "offsets", "waits", "for"]
         assert row.split() == ["readers", "consumer", "Stable", "uniform", "1", "nothing"]
+        assert run(["describe", "compaction", *admin]) == 0
+        said = "No topic is compacted; --internal shows the cluster's own.\n"
+        assert capsys.readouterr().out == said
+        own = document_of(capsys, "describe", "compaction", "--internal", *admin)
+        assert {one["partition"].rpartition("-")[0] for one in own} == {"__consumer_offsets"}
         consumer.close()
     finally:
         broker.kill()

@@ -173,7 +173,8 @@ def test_a_produce_that_fails_says_what_was_sent(
     files = ["--file", str(file), "--file", str(bad)]
     assert run(["produce", topic, *files, "--key-separator", "="]) == 1
     said = capfdbinary.readouterr().err.decode()
-    assert said == "odradek: a line has no key separator '=': no separator; 3 records were sent before that\n"
+    wrong = f"{bad}, line 1: there is no key separator '=' in: no separator"
+    assert said == f"odradek: {wrong}; 3 records were sent before that\n"
     assert output(capfdbinary, topic, "--from-beginning") == b"v\n" * 3
 
 

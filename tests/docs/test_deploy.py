@@ -4,7 +4,10 @@ import configparser
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -69,6 +72,21 @@ def test_the_unit_has_its_sections_and_starts_a_broker() -> None:
         "/etc/odradek/server.properties",
     )
     assert unit["Service"]["RestartPreventExitStatus"] == "2"
+
+
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    """But for the program, which is not installed where the unit looks for it."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd is not installed")
+    unit = (DEPLOY / "odradek.service").read_text()
+    assert "ExecStart=/opt/odradek/bin/odradek " in unit
+    file = tmp_path / "odradek.service"
+    file.write_text(unit.replace("/opt/odradek/bin/odradek ", "/bin/true ", 1))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", file], capture_output=True, text=True, check=False
+    )
+    own = [line for line in done.stderr.splitlines() if "odradek" in line]
+    assert own == []
 
 
 def test_the_manifest_for_kubernetes_starts_a_broker_where_its_service_looks_for_it() -> None:

@@ -20,7 +20,7 @@ from confluent_kafka import Consumer, Message, Producer
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.net.request_pipeline import ConnectionFailed
 from odradek.testing import Broker, FaultRefused, OdradekError, SettingError
-from odradek.testing.host import BrokerNotRunning
+from odradek.testing.host import SUBJECTS, BrokerNotRunning
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -205,8 +205,10 @@ def test_a_process_of_its_own_has_no_clock_that_moves() -> None:
 def test_errors_are_the_same_from_both(broker: Broker) -> None:
     with pytest.raises(FaultRefused, match="did you mean Produce"):
         broker.faults.error("Produces", "NOT_LEADER_OR_FOLLOWER")
-    with pytest.raises(OdradekError, match="there is nothing to describe under weather"):
+    with pytest.raises(OdradekError, match="nothing to describe under weather; subjects are compaction"):
         broker.describe("weather")
+    for subject in SUBJECTS:
+        assert isinstance(broker.describe(subject), list)
 
 
 def test_an_in_process_broker_frees_its_descriptors_when_it_is_killed() -> None:

@@ -197,7 +197,8 @@ def _value_of(path: str, one: Argument, given: dict[str, list[str]]) -> Any:  # 
         texts = [os.environ[one.variable]]
     if not texts:
         if one.required:
-            raise UsageError(f"{path} needs {one.label}, {one.help}; see {path} --help")
+            needed = f"{one.label} {one.metavar}" if one.is_option else one.label
+            raise UsageError(f"{path} needs {needed}, {one.help}; see {path} --help")
         return [] if one.many else one.default
     if one.is_option and not one.metavar:
         return True

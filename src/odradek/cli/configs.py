@@ -3,10 +3,11 @@
 from enum import Enum
 
 from odradek.base.errors import SettingError
-from odradek.cli.command_line import JSON, Command, Group, Options, flag, meant, positional
+from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, meant, positional
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
 from odradek.cli.output import Column, say, show
+from odradek.cli.setting_hints import hinting
 from odradek.cli.topics import assignments
 from odradek.client.admin import BROKER_RESOURCE, GROUP_RESOURCE, TOPIC_RESOURCE, Admin
 
@@ -39,16 +40,24 @@ def describe(options: Options) -> None:
     ]
     rows = matching(rows, options.filter, "setting")
     columns = (*COLUMNS, Column("meaning")) if options.explain else COLUMNS
-    empty = f"All settings of {options.kind} {options.name} have their default values; --all shows them."
-    show(rows, columns, as_json=options.json, empty=empty)
+    show(rows, columns, as_json=options.json, empty=_empty(options))
+
+
+def _empty(options: Options) -> str:
+    """The sentence for no rows."""
+    if options.filter is None:
+        return f"All settings of {_named(options)} have their default values; --all shows them."
+    if options.all:
+        return f"No settings of {_named(options)} match."
+    return f"No settings of {_named(options)} with other values than the default match; --all shows the rest."
 
 
 def set_values(options: Options) -> None:
     """Set settings."""
     changes: dict[str, str | None] = dict(assignments(options.values))
-    with Admin(client_config(options)) as admin:
+    with Admin(client_config(options)) as admin, hinting(options.kind, changes):
         admin.alter_configs(TYPES[options.kind], _resource(options), changes)
-    say(f"Set {', '.join(changes)} of {options.kind} {options.name}.")
+    say(f"Set {', '.join(changes)} of {_named(options)}.")
 
 
 def reset(options: Options) -> None:
@@ -59,19 +68,30 @@ def reset(options: Options) -> None:
             if name not in known:
                 raise SettingError(_unknown(options, name, known))
         admin.alter_configs(TYPES[options.kind], _resource(options), dict.fromkeys(options.settings))
-    say(f"Reset {', '.join(options.settings)} of {options.kind} {options.name}.")
+    say(f"Reset {', '.join(options.settings)} of {_named(options)}.")
 
 
 def _unknown(options: Options, name: str, known: list[str]) -> str:
     """The error for a setting that cannot be reset; for all brokers only overridden settings are known."""
     if _resource(options) == "":
         return f"there is no value of {name} for all brokers"
-    return f"{options.kind} {options.name} has no setting {name}{meant(name, known)}"
+    return f"{_named(options)} has no setting {name}{meant(name, known)}"
 
 
 def _resource(options: Options) -> str:
-    is_default = options.kind == "broker" and options.name == ALL_BROKERS
-    return "" if is_default else str(options.name)
+    """The name of the resource in the protocol, where "" stands for all brokers. Raises UsageError."""
+    if options.kind != "broker":
+        return str(options.name)
+    if options.name == ALL_BROKERS:
+        return ""
+    if not options.name.isdecimal():
+        raise UsageError(f"a broker's name is its id, a number, or '{ALL_BROKERS}', not '{options.name}'")
+    return str(options.name)
+
+
+def _named(options: Options) -> str:
+    """What has the settings: topic flights, broker 0, all brokers."""
+    return "all brokers" if _resource(options) == "" else f"{options.kind} {options.name}"
 
 
 def _layer(source: Enum | None) -> str:

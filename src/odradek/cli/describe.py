@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from odradek.base.errors import OdradekError
 from odradek.base.topic_names import INTERNAL_TOPICS
-from odradek.cli.command_line import JSON, Command, Group, Options, flag, option
+from odradek.cli.command_line import JSON, Command, Group, Options, UsageError, flag, option
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.names import FILTER, matching
 from odradek.cli.output import (
@@ -107,7 +107,7 @@ SUBJECTS = {
     "connections": ("the clients' connections", "There are no connections."),
     "compaction": (
         "the compacted logs, how dirty they are, and what keeps each from being cleaned",
-        "No log is compacted.",
+        "No topic is compacted; --internal shows the cluster's own.",
     ),
     "replicas": (
         "the replicas of a broker, and who is behind, by how much, since when and why",
@@ -128,6 +128,8 @@ UNDER_REPLICATED = flag(
     "--under-replicated", help="only replicas that are not in sync, or whose partition is not"
 )
 INTERNAL = flag("--internal", help="also those of the cluster's own topics")
+WITHOUT_INTERNAL = ("partitions", "compaction")
+"""Subjects whose rows of the cluster's own topics are left out here; for `replicas` see `_replicas`."""
 PARTITIONS_DETAILS = (
     "With --admin these are the logs that one broker has, as leader or follower. Without it, the brokers at"
     " -b are asked by Kafka's protocol for the partitions of the whole cluster: who leads each, and what the"
@@ -153,14 +155,23 @@ def _describe_once(subject: str, options: Options) -> None:
         rows = _replicas(options)
     else:
         rows = _ask(options.admin, subject)
-    if subject == "partitions" and not options.internal:
-        rows = [row for row in rows if row["topic"] not in INTERNAL_TOPICS]
+    if subject in WITHOUT_INTERNAL and not options.internal:
+        rows = [row for row in rows if _topic_of(row) not in INTERNAL_TOPICS]
     if subject != "replicas":  # whose filter the broker has applied
         rows = matching(rows, options.filter, *_FILTERED)
     columns = COLUMNS.get(subject) or [Column(name, counted) for name in (rows[0] if rows else ())]
     is_in_order = subject == "replicas" and options.under_replicated
-    empty = "All replicas of these topics are in sync." if is_in_order else SUBJECTS[subject][1]
+    empty = SUBJECTS[subject][1]
+    if is_in_order:
+        empty = "All replicas of these topics are in sync."
+    elif options.filter is not None:
+        empty = f"No {subject} match." if subject != "compaction" else "No compacted logs match."
     show(rows, columns, as_json=options.json, empty=empty)
+
+
+def _topic_of(row: Mapping[str, Any]) -> str:
+    """The topic of a row, whose partition is a number, or text as flights-0."""
+    return str(row["topic"]) if "topic" in row else str(row["partition"]).rpartition("-")[0]
 
 
 def _partitions_by_protocol(options: Options) -> list[dict[str, Any]]:
@@ -201,6 +212,8 @@ def _ask(admin: str | None, subject: str, query: Mapping[str, str] | None = None
         raise OdradekError(
             f"{subject} are shown by the admin listener: serve with --admin-port, then give it as --admin"
         )
+    if not admin.rpartition(":")[2].isdigit():
+        raise UsageError(f"--admin is HOST:PORT, with the port of serve --admin-port, not '{admin}'")
     try:
         asked = f"?{urlencode(query)}" if query else ""
         with urllib.request.urlopen(f"http://{admin}/describe/{subject}{asked}", timeout=TIMEOUT_S) as answer:
@@ -222,6 +235,8 @@ def _command(subject: str) -> Command:
     if subject == "replicas":
         shown = (ADMIN, UNDER_REPLICATED, INTERNAL, FILTER, WATCH, JSON)
         return Command(subject, f"List {SUBJECTS[subject][0]}.", run, shown, details=REPLICAS_DETAILS)
+    if subject == "compaction":
+        return Command(subject, f"List {SUBJECTS[subject][0]}.", run, (ADMIN, INTERNAL, FILTER, WATCH, JSON))
     if subject != "partitions":
         return Command(subject, f"List {SUBJECTS[subject][0]}.", run, (ADMIN, FILTER, WATCH, JSON))
     own = (ADMIN, INTERNAL, FILTER, WATCH, JSON, *CONNECTION)

@@ -18,7 +18,7 @@ from odradek.cli.command_line import (
 from odradek.cli.connecting import CONNECTION, client_config
 from odradek.cli.group_output import LAG_COLUMNS, group_document, lag_rows, print_group, total_of
 from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
-from odradek.cli.names import FILTER, matching
+from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.offset_files import offset_rows, read_offsets
 from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
 from odradek.cli.watching import WATCH, watched
@@ -70,7 +70,8 @@ def list_groups(options: Options) -> None:
         if options.type is None or one.kind.lower() == options.type.lower()
     ]
     rows = matching(rows, options.filter, "group")
-    show(rows, LIST_COLUMNS, as_json=options.json, empty="There are no groups.")
+    empty = none_of("groups", options.filter, options.state, options.type)
+    show(rows, LIST_COLUMNS, as_json=options.json, empty=empty)
 
 
 def describe(options: Options) -> None:
@@ -157,6 +158,8 @@ def delete_offsets(options: Options) -> None:
     show(rows, DELETED_COLUMNS, as_json=options.json, empty=empty)
     if found and not options.execute:
         say("Nothing was deleted: add --execute to do it.", as_error=True)
+    elif found and not options.json:
+        say("These committed offsets are deleted.", as_error=True)
 
 
 def delete(options: Options) -> None:

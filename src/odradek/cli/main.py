@@ -49,6 +49,10 @@ Options:
 
 See odradek COMMAND --help for each. Exit codes: 0 done, 1 failed, 2 wrong use or setting."""
 
+WHERE_BROKERS_ARE = (
+    "The broker's address is given with -b, in a file with --config, or in $ODRADEK_BOOTSTRAP_SERVERS."
+)
+
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exits with 0, 1 when something failed, 2 when a command or setting is wrong."""
@@ -69,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     except OdradekError as error:
         _complain(error)
         if isinstance(error, ApiError) and error.code is ErrorCode.NETWORK_EXCEPTION:
-            print("The broker's address is given with -b, or in a file with --config.", file=sys.stderr)
+            print(WHERE_BROKERS_ARE, file=sys.stderr)
         return EXIT_FAILED
     except BrokenPipeError:
         # The reader closed the pipe, as `head` does. Python would report that at exit.
@@ -85,6 +89,9 @@ def find(words: Sequence[str]) -> tuple[str, Command | Group, list[str]]:
     Raises UsageError for an unknown command.
     """
     name, rest = words[0], list(words[1:])
+    if name not in MODULES and name.startswith("-"):
+        known = [*HELP.names, "--version"]
+        raise UsageError(f"odradek has no option {name}{meant(name, known)}; see odradek --help")
     if name not in MODULES:
         raise UsageError(f"odradek has no command '{name}'{meant(name, list(MODULES))}; see odradek --help")
     module = import_module(f"odradek.cli.{MODULES[name][0]}")

@@ -1,4 +1,4 @@
-"""Filters of lists: only rows whose names match a shell pattern are shown."""
+"""Filters of lists: only rows whose names match a shell pattern are shown; and what an empty list says."""
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -19,3 +19,9 @@ def matching(rows: Iterable[R], glob: str | None, *fields: str) -> list[R]:
         for row in rows
         if glob is None or any(fnmatchcase(str(row.get(name, "")), glob) for name in fields)
     ]
+
+
+def none_of(things: str, *filters: object) -> str:
+    """The sentence of an empty list: there are none of these things, or none that the filters select."""
+    is_filtered = any(one is not None for one in filters)
+    return f"No {things} match." if is_filtered else f"There are no {things}."

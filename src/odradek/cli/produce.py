@@ -32,7 +32,8 @@ def produce(options: Options) -> None:
         try:
             for path in options.file or ["-"]:
                 with open_input(path) as descriptor:
-                    for records in _records(descriptor, options.format, rules):
+                    named = "" if path == "-" else f"{path}, "
+                    for records in _records(descriptor, options.format, rules, named):
                         _send(writer, records, options.rate)
         except OdradekError as error:
             said = f"{error}; {_sent(writer)} before that"
@@ -47,17 +48,26 @@ def produce(options: Options) -> None:
         say(f"{_sent(writer)} to {options.topic}.", as_error=True)
 
 
-def _records(descriptor: int, form: str, rules: LineRules) -> Iterator[list[OutgoingRecord]]:
-    """Yields the records of the input, in lists of those available at once."""
+def _records(descriptor: int, form: str, rules: LineRules, named: str) -> Iterator[list[OutgoingRecord]]:
+    """Yields the records of the input, in lists of those available at once.
+
+    Raises OdradekError, whose message begins with `named` and the number of the line.
+    """
     if form == "whole":
         whole_rules = replace(rules, key_separator=None)
         yield [record_of_line(whole(descriptor), whole_rules)]
         return
+    record_of, before = record_of_json if form == "json" else record_of_line, 0
     for lines in lines_of(descriptor):
-        if form == "json":
-            yield [record_of_json(line, rules) for line in lines if line.strip()]
-        else:
-            yield [record_of_line(line, rules) for line in lines]
+        records = []
+        for place, line in enumerate(lines, before + 1):
+            try:
+                if form != "json" or line.strip():
+                    records.append(record_of(line, rules))
+            except OdradekError as error:
+                raise OdradekError(f"{named}line {place:,}: {error}") from error
+        before += len(lines)
+        yield records
 
 
 def _send(writer: RecordWriter, records: list[OutgoingRecord], rate: int | None) -> None:

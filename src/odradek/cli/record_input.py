@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from odradek.base.errors import OdradekError
+from odradek.cli.moments import INT64_MAX
 from odradek.client.record_writer import OutgoingRecord
 from odradek.records.framing import RecordHeaders
+from odradek.records.header import NO_TIMESTAMP
 
 CHUNK_BYTES = 64 << 10
 LINE_SHOWN_MAX = 60
@@ -89,7 +91,7 @@ def record_of_line(line: bytes, rules: LineRules) -> OutgoingRecord:
         key, found, value = line.partition(rules.key_separator)
         if not found:
             separator = rules.key_separator.decode(errors="replace")
-            raise OdradekError(f"a line has no key separator '{separator}': {_shown(line)}")
+            raise OdradekError(f"there is no key separator '{separator}' in: {_shown(line)}")
     return OutgoingRecord(
         _unless_null(key, rules), _unless_null(value, rules), rules.headers, None, rules.partition
     )
@@ -99,14 +101,19 @@ def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
     """The record that a JSON object describes, as `odradek consume --json` prints it. Raises OdradekError."""
     try:
         given = json.loads(line)
+    except json.JSONDecodeError as error:
+        wrong = f"{error.msg[:1].lower()}{error.msg[1:]} at column {error.colno}"
+        raise OdradekError(f"this is not JSON ({wrong}): {_shown(line)}") from error
+    except RecursionError:
+        raise OdradekError(f"this JSON is nested too deeply: {_shown(line)}") from None
     except ValueError as error:
-        raise OdradekError(f"a line is not JSON ({error}): {_shown(line)}") from error
+        raise OdradekError(f"this is not JSON ({error}): {_shown(line)}") from error
     if not isinstance(given, dict):
-        raise OdradekError(f"a line is not a JSON object: {_shown(line)}")
+        raise OdradekError(f"this is not a JSON object: {_shown(line)}")
     unknown = sorted(given.keys() - _JSON_FIELDS - _JSON_IGNORED)
     if unknown:
         known = ", ".join(sorted(_JSON_FIELDS))
-        raise OdradekError(f"a JSON object has the field {unknown[0]}; known are {known}: {_shown(line)}")
+        raise OdradekError(f"the JSON object has the field {unknown[0]}; known are {known}: {_shown(line)}")
     try:
         key = _bytes(given, "key")
         headers = tuple(_header(one) for one in given.get("headers") or ())
@@ -116,9 +123,11 @@ def record_of_json(line: bytes, rules: LineRules) -> OutgoingRecord:
         timestamp_ms = given.get("timestamp")
         if not isinstance(timestamp_ms, int | None) or isinstance(timestamp_ms, bool):
             raise ValueError("its timestamp is not a number of milliseconds")
+        if timestamp_ms is not None and not NO_TIMESTAMP <= timestamp_ms <= INT64_MAX:
+            raise ValueError("its timestamp is out of range")
         value = _bytes(given, "value")
     except ValueError as error:
-        raise OdradekError(f"a JSON object cannot be sent, {error}: {_shown(line)}") from error
+        raise OdradekError(f"the JSON object cannot be sent, {error}: {_shown(line)}") from error
     return OutgoingRecord(
         rules.key if key is None else key, value, (*rules.headers, *headers), timestamp_ms, partition
     )

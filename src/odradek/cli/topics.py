@@ -4,8 +4,9 @@ from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, SettingError
 from odradek.cli.command_line import JSON, Command, Group, Options, flag, number, option, positional
 from odradek.cli.connecting import CONNECTION, client_config
-from odradek.cli.names import FILTER, matching
+from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_leader, counted, say, show, sized
+from odradek.cli.setting_hints import hinting
 from odradek.client.admin import TOPIC_RESOURCE, Admin
 from odradek.client.record_deletion import TO_THE_END, beyond_the_end, delete_records, partitions_of
 from odradek.client.topic_figures import figures_of, partitions_with_figures
@@ -46,19 +47,21 @@ def list_topics(options: Options) -> None:
         for topic in topics
     ]
     rows = matching(rows, options.filter, "topic")
-    show(rows, LIST_COLUMNS, as_json=options.json, empty="There are no topics.")
+    show(rows, LIST_COLUMNS, as_json=options.json, empty=none_of("topics", options.filter))
 
 
 def create(options: Options) -> None:
     """Create a topic."""
+    configs = assignments(options.set)
     with Admin(client_config(options)) as admin:
         try:
-            admin.create_topic(
-                options.topic,
-                partitions=options.partitions,
-                replication_factor=options.replication_factor,
-                configs=assignments(options.set),
-            )
+            with hinting("topic", configs):
+                admin.create_topic(
+                    options.topic,
+                    partitions=options.partitions,
+                    replication_factor=options.replication_factor,
+                    configs=configs,
+                )
         except ApiError as refused:
             if refused.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
@@ -100,7 +103,7 @@ def describe(options: Options) -> None:
         say(f"Topic {options.topic}, id {topics[0].topic_id}, {said}.")
         print()
         rows = [{name: value for name, value in row.items() if name != "topic"} for row in rows]
-    show(rows, DESCRIBE_COLUMNS, as_json=options.json, empty="There are no topics.")
+    show(rows, DESCRIBE_COLUMNS, as_json=options.json, empty=none_of("topics", options.filter))
 
 
 def alter(options: Options) -> None:
@@ -120,6 +123,7 @@ def delete(options: Options) -> None:
             except ApiError as refused:
                 if refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     if options.if_exists:
+                        say(f"There is no topic {topic}; nothing was deleted.")
                         continue
                     raise ApiError(refused.code, f"there is no topic {topic}") from refused
                 raise

@@ -18,7 +18,7 @@ from odradek.cli.command_line import (
     positional,
 )
 from odradek.cli.connecting import CONNECTION, client_config
-from odradek.cli.names import FILTER, matching
+from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
 from odradek.client.admin import Admin
 from odradek.client.configuration import ClientConfig
@@ -75,7 +75,8 @@ def list_transactions(options: Options) -> None:
         if options.state is None or one.state.lower() == options.state.lower()
     ]
     rows = matching(rows, options.filter, "transactional_id")
-    show(rows, COLUMNS, as_json=options.json, empty="There are no transactional ids.")
+    empty = none_of("transactional ids", options.filter, options.state)
+    show(rows, COLUMNS, as_json=options.json, empty=empty)
 
 
 def describe(options: Options) -> None:

@@ -24,7 +24,7 @@ from weakref import WeakSet
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError, OdradekError
 from odradek.testing.faults import Faults
-from odradek.testing.host import BrokerNotRunning, Host
+from odradek.testing.host import SUBJECTS, BrokerNotRunning, Host
 from odradek.testing.machine_clock import MachineClock
 from odradek.testing.setting_texts import SettingValue, broker_layers, setting_texts
 from odradek.testing.thread_host import ThreadHost
@@ -267,7 +267,14 @@ class Broker:
 
     @ends_at_caller
     def describe(self, subject: str) -> list[dict[str, Any]]:
-        """The rows of one subject of /describe: "purgatories", "groups", "partitions", "connections", ..."""
+        """The rows of one subject of /describe: "purgatories", "groups", "partitions", "connections", ...
+
+        Raises OdradekError for another subject, with those that there are.
+        """
+        if subject not in SUBJECTS:
+            raise OdradekError(
+                f"there is nothing to describe under {subject}; subjects are {', '.join(SUBJECTS)}"
+            )
         return self._running.describe(subject)
 
     # --- records

@@ -5,9 +5,12 @@ again has the same port and the same data.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from odradek.base.errors import OdradekError
+
+SUBJECTS: Final = ("compaction", "connections", "groups", "partitions", "purgatories", "transactions")
+"""What `describe` takes."""
 
 
 class BrokerNotRunning(OdradekError):

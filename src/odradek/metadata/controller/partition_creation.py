@@ -80,7 +80,7 @@ def _added(image: ClusterImage, topic: TopicImage, asked: MorePartitions, partit
     if len(first_replicas) > len(image.brokers):
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"{len(first_replicas)} replicas need as many brokers; there are {len(image.brokers)}",
+            f"{len(first_replicas)} replicas need as many brokers; the cluster has {len(image.brokers)}",
         )
     # The topic's first leader is where its assignment once began.
     order = sorted(image.brokers)

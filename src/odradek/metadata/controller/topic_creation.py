@@ -148,7 +148,7 @@ def _assignment_of(
     if factor > len(image.brokers):
         raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"{factor} replicas need as many brokers; there are {len(image.brokers)}",
+            f"{factor} replicas need as many brokers; the cluster has {len(image.brokers)}",
         )
     _refuse_too_many(count, partitions_left)
     return assign_replicas(

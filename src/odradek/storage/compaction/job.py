@@ -110,7 +110,8 @@ class CleaningReport:
     segments_made: int = 0
 
     def __str__(self) -> str:
+        segments = "1 segment" if self.segments_replaced == 1 else f"{self.segments_replaced} segments"
         return (
             f"cleaned up to offset {self.end_offset}: {self.records_kept} of {self.records_read} records "
-            f"kept, {self.segments_replaced} segments became {self.segments_made}"
+            f"kept, {segments} became {self.segments_made}"
         )
