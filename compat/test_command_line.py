@@ -69,19 +69,21 @@ def test_records_are_deleted(cli: Cli, topic: str, tmp_path: Path) -> None:
     assert (described["log_start_offset"], described["log_end_offset"]) == (2, 3)
 
 
-def test_groups(cli: Cli, topic: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["classic", pytest.param("consumer", marks=pytest.mark.kip848)])
+def test_groups(cli: Cli, topic: str, tmp_path: Path, protocol: str) -> None:
     send(cli, tmp_path, topic, "a\nb\nc\n")
     group = f"readers of {topic}"
-    assert cli("consume", topic, "--group", group, "--from-beginning", "-n", "2") == "a\nb\n"
+    chosen = [] if protocol == "consumer" else ["--protocol", protocol]
+    assert cli("consume", topic, "--group", group, "--from-beginning", "-n", "2", *chosen) == "a\nb\n"
     (listed,) = rows(cli, "groups", "list", "--filter", group)
-    assert (listed["state"].lower(), listed["type"].lower()) == ("empty", "consumer")
+    assert (listed["state"].lower(), listed["type"].lower()) == ("empty", protocol)
     (lag,) = rows(cli, "groups", "lag", group)
     assert (lag["committed"], lag["end"], lag["lag"]) == (2, 3, 1)
     assert "no members" in cli("groups", "describe", group)
     reset = ("groups", "reset-offsets", group, "--topic", topic)
     assert rows(cli, *reset, "--to", "99")[0]["committed"] == 3
     assert rows(cli, *reset, "--shift-by", "-1", "--execute")[0]["committed"] == 1
-    assert cli("consume", topic, "--group", group, "-n", "2") == "b\nc\n"
+    assert cli("consume", topic, "--group", group, "-n", "2", *chosen) == "b\nc\n"
     cli("groups", "delete", group)
     assert f"there is no group {group}" in cli("groups", "lag", group, code=1)
 
