@@ -6,7 +6,7 @@ from odradek.base.ids import TopicPartition
 from odradek.metadata import paths
 from odradek.metadata.controller import RequestArrived, StoreCall, TurnWanted
 from odradek.metadata.controller.broker_messages import PARTITIONS_PER_MESSAGE
-from odradek.metadata.controller.carrying_out import WRITES_PER_BATCH
+from odradek.metadata.controller.controlled_cluster import WRITES_PER_COMMIT_MAX
 from odradek.metadata.controller.requests import (
     CreatePartitions,
     CreateTopics,
@@ -54,8 +54,8 @@ def ask(
 def test_a_wide_topic_is_written_in_parts_with_pauses(three: Cluster) -> None:
     errors, writes, pauses = ask(three, CreateTopics((NewTopic("wide", WIDE, 2),)))
     assert errors == {"wide": ErrorCode.NONE}
-    assert len(writes) >= 2 * WIDE // (WRITES_PER_BATCH + 1)
-    assert max(map(len, writes)) <= WRITES_PER_BATCH + 1
+    assert len(writes) >= 2 * WIDE // (WRITES_PER_COMMIT_MAX + 1)
+    assert max(map(len, writes)) <= WRITES_PER_COMMIT_MAX + 1
     assert pauses >= WIDE // 100
     assert writes[0][2].path == paths.topic("wide")
     assert three.image.topics == stored_image(three).topics
@@ -93,6 +93,23 @@ def test_a_write_that_the_store_finds_too_large_deposes_nobody(three: Cluster) -
     assert three.image.topics == stored_image(three).topics
 
 
+def test_a_store_that_takes_little_at_once_gets_little_at_once(cluster: Cluster) -> None:
+    """Every write has the controller epoch's check, too."""
+    limits = cluster.store.engine.limits = StoreLimits(multi_operations_max=20)
+    cluster.start(1, 2, 3)
+    small = tuple(f"t{number}" for number in range(30))
+    topics = (NewTopic("wide", WIDE, 1), *(NewTopic(name, 3, 1) for name in small))
+    for request in (
+        CreateTopics(topics),
+        CreatePartitions((MorePartitions("t0", WIDE),)),
+        DeleteTopics((TopicToDelete("wide"), *map(TopicToDelete, small))),
+    ):
+        errors, writes, _ = ask(cluster, request)
+        assert set(errors.values()) == {ErrorCode.NONE}
+        assert max(map(len, writes)) <= limits.multi_operations_max
+    assert cluster.image.topics == stored_image(cluster).topics == {}
+
+
 def test_a_topic_that_is_in_the_store_already_fails_alone(three: Cluster) -> None:
     """Somebody else wrote it behind the controller's back."""
     session = three.store.engine.open_session()
@@ -128,7 +145,7 @@ def test_a_topic_grows_wide_in_parts(three: Cluster) -> None:
     ask(three, CreateTopics((NewTopic("a", 1, 1),)))
     errors, writes, _ = ask(three, CreatePartitions((MorePartitions("a", WIDE),)))
     assert errors == {"a": ErrorCode.NONE}
-    assert max(map(len, writes)) <= WRITES_PER_BATCH + 1
+    assert max(map(len, writes)) <= WRITES_PER_COMMIT_MAX + 1
     assert three.image.topics == stored_image(three).topics
 
 
@@ -138,7 +155,7 @@ def test_a_wide_topic_is_deleted_in_parts(three: Cluster) -> None:
     assert errors == {"wide": ErrorCode.NONE}
     assert "wide" not in three.image.topics
     assert stored_image(three).topics == {}
-    assert max(map(len, writes)) <= WRITES_PER_BATCH + 5
+    assert max(map(len, writes)) <= WRITES_PER_COMMIT_MAX + 1
     assert pauses >= WIDE // 100
     stops = [message for message in three.members[2].received if isinstance(message, StopReplica)]
     assert max(len(message.partitions) for message in stops) <= PARTITIONS_PER_MESSAGE

@@ -12,7 +12,7 @@ next one) knows what is missing and creates it.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, TypeVar
 
 from odradek.base.error_codes import ErrorCode
@@ -34,7 +34,6 @@ from odradek.metadata.image import (
 from odradek.metadata.resources import resource_of
 from odradek.metadata.store import Failed, Fault, StoreRefused, StoreSteps
 
-WRITES_PER_BATCH: Final = 200
 ITEMS_PER_DECISION: Final = 5
 """What it costs to decide one subject, in items of `pace.Pace`."""
 
@@ -59,10 +58,11 @@ class CarryingOut:
         batch: list[Decision[Outcome]] = []
         writes = 0
         pace = Pace()
-        for decision in decisions:
+        for decided in decisions:
             if pace.is_over(ITEMS_PER_DECISION):
                 yield None
-            if batch and writes + len(decision.writes) > WRITES_PER_BATCH:
+            decision = self._fitted(decided)
+            if batch and writes + len(decision.writes) > self._cluster.writes_max:
                 outcomes += yield from self._carry_out_batch(batch, conflict)
                 batch, writes = [], 0
             batch.append(decision)
@@ -70,6 +70,13 @@ class CarryingOut:
         if batch:
             outcomes += yield from self._carry_out_batch(batch, conflict)
         return tuple(outcomes)
+
+    def _fitted(self, decision: Decision[Outcome]) -> Decision[Outcome]:
+        """The decision with no more in its first write than the store takes; the rest follows it."""
+        most, writes = self._cluster.writes_max, decision.writes
+        if len(writes) <= most:
+            return decision
+        return replace(decision, writes=writes[:most], more_writes=chain(writes[most:], decision.more_writes))
 
     def _carry_out_batch(
         self, batch: list[Decision[Outcome]], conflict: ErrorCode
@@ -96,7 +103,7 @@ class CarryingOut:
     def _finish(self, decision: Decision[Outcome]) -> StoreSteps[None]:
         """Write what did not fit into the first write, then apply the decision to the image."""
         rest = iter(decision.more_writes)
-        while writes := tuple(islice(rest, WRITES_PER_BATCH)):
+        while writes := tuple(islice(rest, self._cluster.writes_max)):
             failed = yield from self._cluster.commit(writes)
             if failed is not None:
                 # Half of the subject is in the store: only reading it again shows its present state.

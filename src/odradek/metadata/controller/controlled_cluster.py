@@ -43,6 +43,8 @@ from odradek.metadata.store import (
     ensure,
 )
 
+WRITES_PER_COMMIT_MAX: Final = 200
+"""What the controller writes at once where the store would take more: made and applied at once."""
 STATES_PER_WRITE_MAX = 100
 STATE_BYTES_MAX = 2_048
 """More than a partition's state and its path take: a topic's name and 100 replicas."""
@@ -107,6 +109,16 @@ class ControlledCluster:
         self._log_ends: dict[Replica, LogEnd] = {}
         # The replicas that a StopReplica not answered yet deletes, by message; each of one broker.
         self.deleting_messages: dict[int, tuple[Replica, ...]] = {}
+
+    @property
+    def writes_max(self) -> int:
+        """How many writes of partitions' nodes one commit takes, behind its fence.
+
+        An even number, as the two nodes of a partition go together, and at least 4, which is how many nodes a
+        topic has of its own: a store that takes fewer refuses them.
+        """
+        fitting = min(self._limits.multi_operations_max - 1, self._limits.multi_bytes_max // STATE_BYTES_MAX)
+        return max(4, min(WRITES_PER_COMMIT_MAX, fitting) // 2 * 2)
 
     def online(self, named: TopicPartition) -> dict[BrokerId, None]:
         """The brokers whose replica of a partition may lead it, or leads it until it stops."""
@@ -231,8 +243,7 @@ class ControlledCluster:
                     epoch = self.image.controller_epoch
                     successors.append((named, replace(after, controller_epoch=epoch)))
             pending = []
-            states_max = min(STATES_PER_WRITE_MAX, self._limits.multi_operations_max - 1)
-            states_max = min(states_max, self._limits.multi_bytes_max // STATE_BYTES_MAX)
+            states_max = min(STATES_PER_WRITE_MAX, self.writes_max)
             for begin in range(0, len(successors), states_max):
                 chunk = successors[begin : begin + states_max]
                 if (yield from self._write_states(chunk)):

@@ -36,4 +36,4 @@ class Decision(Generic[R]):
     writes: tuple[DecidedWrite, ...] = ()
     changes: tuple[Change, ...] = ()
     # Written after `writes`, in batches, each of pairs that belong together: what one write cannot hold.
-    more_writes: Iterable[WriteOperation] = ()
+    more_writes: Iterable[DecidedWrite] = ()

@@ -10,6 +10,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Pace
 from odradek.base.ids import BrokerId
+from odradek.base.values import value
 from odradek.metadata import paths
 from odradek.metadata.controller.controlled_cluster import ControlledCluster
 from odradek.metadata.controller.events import BrokerAnswered
@@ -20,8 +21,6 @@ from odradek.metadata.store import Existence, Exists, Failed, StoreRefused, Stor
 
 TOPICS_PER_WRITE: Final = 20
 """Topics whose last nodes are removed together."""
-WRITES_PER_BATCH: Final = 200
-"""An even number: the two nodes of a partition go together."""
 
 
 class TopicDeletions:
@@ -81,42 +80,64 @@ class TopicDeletions:
     def _finish(self, names: Sequence[str]) -> StoreSteps[None]:
         """All replicas of these topics are deleted: their nodes go, and the names are free.
 
-        Small topics go together. Where that fails, a topic has no config node, and each goes alone.
+        Small topics go together.
         """
-        topics = [self._cluster.image.topics[name] for name in names]
-        for begin in range(0, len(topics), TOPICS_PER_WRITE):
-            together = topics[begin : begin + TOPICS_PER_WRITE]
-            writes: list[WriteOperation] = []
-            for topic in together:
-                writes += yield from self._remove_partitions(topic)
-                writes += topic_removals(topic, has_config=True)
-            failed = yield from self._cluster.commit(writes)
-            for topic in together:
-                if failed is not None:
-                    yield from self._remove_alone(topic)
-                del self._deletions[topic.name]
-                self._cluster.apply(TopicDeleted(topic.name))
+        together: list[_Leaving] = []
+        writes = 0
+        for name in names:
+            topic = self._cluster.image.topics[name]
+            leaving = _Leaving(topic, (yield from self._remove_partitions(topic)))
+            size = len(leaving.removals(has_config=True))
+            is_full = len(together) == TOPICS_PER_WRITE or writes + size > self._cluster.writes_max
+            if together and is_full:
+                yield from self._remove_together(together)
+                together, writes = [], 0
+            together.append(leaving)
+            writes += size
+        if together:
+            yield from self._remove_together(together)
 
     def _remove_partitions(self, topic: TopicImage) -> StoreSteps[list[WriteOperation]]:
         """Remove the nodes of most partitions of a wide topic, and return the removals still to be written.
 
         The topic's mark stays until its own nodes are deleted: a controller elected in between continues.
         """
-        removals = iter(partition_removals(topic))
-        while len(pairs := list(islice(removals, WRITES_PER_BATCH))) == WRITES_PER_BATCH:
+        removals, most = iter(partition_removals(topic)), self._cluster.writes_max
+        while pairs := list(islice(removals, most)):
+            if len(pairs) + len(topic_removals(topic, has_config=True)) <= most:
+                return pairs
             failed = yield from self._cluster.commit(pairs)
             if failed is not None:
                 raise StoreRefused(failed)
-        return pairs
+        return []
 
-    def _remove_alone(self, topic: TopicImage) -> StoreSteps[None]:
-        config = yield Exists(paths.topic_config(topic.name))
+    def _remove_together(self, together: Sequence["_Leaving"]) -> StoreSteps[None]:
+        """Remove what is left of these topics. Where that fails, one has no config node: each goes alone."""
+        failed = yield from self._cluster.commit(
+            [removal for leaving in together for removal in leaving.removals(has_config=True)]
+        )
+        for leaving in together:
+            if failed is not None:
+                yield from self._remove_alone(leaving)
+            del self._deletions[leaving.topic.name]
+            self._cluster.apply(TopicDeleted(leaving.topic.name))
+
+    def _remove_alone(self, leaving: "_Leaving") -> StoreSteps[None]:
+        config = yield Exists(paths.topic_config(leaving.topic.name))
         if isinstance(config, Failed):
             raise StoreRefused(config)
         assert isinstance(config, Existence), config
-        pairs = list(partition_removals(topic))
-        rest = pairs[len(pairs) // WRITES_PER_BATCH * WRITES_PER_BATCH :]
-        removals = topic_removals(topic, has_config=config.stat is not None)
-        failed = yield from self._cluster.commit((*rest, *removals))
+        failed = yield from self._cluster.commit(leaving.removals(has_config=config.stat is not None))
         if failed is not None:
             raise StoreRefused(failed)
+
+
+@value
+class _Leaving:
+    """A topic of which only these nodes of partitions and its own are left."""
+
+    topic: TopicImage
+    pairs: Sequence[WriteOperation]
+
+    def removals(self, *, has_config: bool) -> list[WriteOperation]:
+        return [*self.pairs, *topic_removals(self.topic, has_config=has_config)]
