@@ -2,7 +2,7 @@
 
 from odradek.base.ids import TopicPartition
 from odradek.server.node.rounds import Rounds
-from odradek.testing.sim.node import Turns
+from odradek.testing.sim.turns import Turns
 
 A, B = TopicPartition("a", 0), TopicPartition("b", 0)
 

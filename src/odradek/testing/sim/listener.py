@@ -4,27 +4,46 @@ It replaces `server.edge.listener` of a real process: the same connections, serv
 life ends, its connections end, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from odradek.base.buffers import Buffer
 from odradek.net.framing import SCRATCH_BYTES
 from odradek.net.ready_queue import ReadyQueue
 from odradek.net.server_connection import ServerConnection
+from odradek.server.node.core import BrokerCore
+from odradek.server.node.life import Life
+from odradek.testing.sim.turns import Turns
 from odradek.wire.headers import FIXED_BYTES
 
-if TYPE_CHECKING:
-    from odradek.testing.sim.node import SimNode
-
 CLIENTS: Final = "PLAINTEXT"
+
+
+class Listening(Protocol):
+    """The life of a broker that listens."""
+
+    turns: Turns
+    life: Life
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it starts, serves or stops."""
+
+    @property
+    def core(self) -> BrokerCore:
+        """The node's state, once its logs are open."""
+
+    def on_frame(self, connection: ServerConnection, frame: Buffer) -> None:
+        """Serve a request."""
+
+    def on_frame_refused(self, reason: str) -> None:
+        """Called when a connection is closed because of what came through it."""
 
 
 class SimListeners:
     """Both listeners of a life; a `Server` for streams, and a `FrameHandler` for their connections."""
 
-    def __init__(self, node: SimNode) -> None:
+    def __init__(self, node: Listening) -> None:
         ports = node.life.surroundings
         self.admitted: set[str] = set()
         """The listeners that accept connections."""
@@ -109,7 +128,7 @@ class SimListeners:
 
     def frame_refused(self, connection: ServerConnection, reason: str) -> None:
         """See `FrameHandler.frame_refused`."""
-        self._node.world.record(f"{self._node.broker_id} closes a connection: {reason}")
+        self._node.on_frame_refused(reason)
 
     def answer_waits(self, connection: ServerConnection) -> None:
         """See `FrameHandler.answer_waits`; nobody reads the times of a simulated broker's sends."""

@@ -11,7 +11,6 @@ two disk operations of one step.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
@@ -54,6 +53,7 @@ from odradek.testing.sim.listener import CLIENTS, SimListeners
 from odradek.testing.sim.observer import Fault, FaultKind
 from odradek.testing.sim.staging import Staging
 from odradek.testing.sim.threads import SimThreads
+from odradek.testing.sim.turns import Turns
 from odradek.timer import Timer
 from odradek.wire.message import Request, ResponseT
 
@@ -63,27 +63,6 @@ if TYPE_CHECKING:
 PORT: Final = 9092
 THREADS: Final = 4
 """How many calls in the background may be under way at once: one of them ends next."""
-
-
-class Turns:
-    """Callbacks for later turns of a node's loop."""
-
-    def __init__(self) -> None:
-        # Oldest first.
-        self.waiting: deque[Callable[[], None]] = deque()
-
-    def defer(self, callback: Callable[[], None]) -> None:
-        """See `Defer`."""
-        self.waiting.append(callback)
-
-    def run_next(self) -> None:
-        """Run the oldest; there is one."""
-        self.waiting.popleft()()
-
-    def run(self) -> None:
-        """Run all, also those that come meanwhile."""
-        while self.waiting:
-            self.run_next()
 
 
 class SimNode:
@@ -285,6 +264,10 @@ class SimNode:
 
     def _fire_timers(self) -> None:
         self.timer.advance()
+
+    def on_frame_refused(self, reason: str) -> None:
+        """Record why a connection is closed."""
+        self.world.record(f"{self.broker_id} closes a connection: {reason}")
 
     def on_frame(self, connection: ServerConnection, frame: Buffer) -> None:
         """Serve a request."""
