@@ -141,6 +141,13 @@ class BrokerGone:
 
 
 @value
+class BrokerStopping:
+    """A live broker asked to stop; it is that until its registration ends or another one begins."""
+
+    broker_id: BrokerId
+
+
+@value
 class TopicCreated:
     """A topic with all its partitions; replaces a topic of that name that had another id."""
 
@@ -201,6 +208,7 @@ Change: TypeAlias = (
     | ControllerChanged
     | BrokerRegistered
     | BrokerGone
+    | BrokerStopping
     | TopicCreated
     | PartitionChanged
     | TopicDeletionBegan
@@ -225,6 +233,9 @@ class ClusterImage:
     controller_epoch: int = NO_CONTROLLER_EPOCH
     # The live brokers.
     brokers: dict[BrokerId, BrokerImage] = field(default_factory=dict)
+    # Live brokers that asked to stop (the values mean nothing): they get no leadership, and join no ISR. A
+    # subset of `brokers`; only a controller's image has any.
+    stopping: dict[BrokerId, None] = field(default_factory=dict)
     # The topics by name, those being deleted included.
     topics: dict[str, TopicImage] = field(default_factory=dict)
     # The names behind the ids of `topics`; the two always agree.
@@ -315,8 +326,13 @@ class ClusterImage:
                 _set_or_drop(self.topic_configs, topic, overrides)
             case BrokerRegistered(broker):
                 self.brokers[broker.broker_id] = broker
+                self.stopping.pop(broker.broker_id, None)
             case BrokerGone(broker_id):
                 self.brokers.pop(broker_id, None)
+                self.stopping.pop(broker_id, None)
+            case BrokerStopping(broker_id):
+                assert broker_id in self.brokers, f"broker {broker_id} is not registered"
+                self.stopping[broker_id] = None
             case BrokerConfigChanged(None, overrides):
                 self.default_broker_config = overrides
             case BrokerConfigChanged(int() as broker_id, overrides):

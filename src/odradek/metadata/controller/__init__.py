@@ -9,6 +9,7 @@
 - `requests`: its requests and answers.
 - `topic_creation`, `partition_creation`, `topic_deletion`, `config_changes`, `producer_ids`: one kind of
   request each: (image, request) -> a `Decision` per subject.
+- `leader_moves`: requests that move leaderships: ElectLeaders, ControlledShutdown, RebalanceLeaders.
 - `assignment`: which brokers hold a new partition.
 - `membership`: joining the cluster and competing for the controllership.
 - `election`: the leader and ISR of a partition, given the live brokers.

@@ -1,17 +1,16 @@
 """How the elected controller handles a request: decides it, carries the decisions out, answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import field
 
 from odradek.base.chance import Chance
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.execution import Pace
-from odradek.base.ids import TopicPartition
 from odradek.base.settings import GroupBounds
 from odradek.base.values import value
 from odradek.metadata import codec, paths
-from odradek.metadata.controller import election
+from odradek.metadata.controller import leader_moves
 from odradek.metadata.controller.carrying_out import ITEMS_PER_DECISION, CarryingOut, Outcome
 from odradek.metadata.controller.config_changes import decide_configs
 from odradek.metadata.controller.controlled_cluster import UNCLEAN_ELECTION, ControlledCluster
@@ -19,7 +18,6 @@ from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.deletions import TopicDeletions
 from odradek.metadata.controller.partition_creation import decide_more_partitions
 from odradek.metadata.controller.producer_ids import decide_producer_ids
-from odradek.metadata.controller.replica_states import Replica
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     AlterConfigs,
@@ -31,18 +29,14 @@ from odradek.metadata.controller.requests import (
     CreatePartitions,
     CreateTopics,
     DeleteTopics,
-    ElectionType,
     ElectLeaders,
-    PartitionOutcome,
-    PartitionOutcomes,
     ProducerIdBlock,
+    RebalanceLeaders,
     ResourceOutcomes,
-    ShutdownProgress,
     TopicOutcomes,
 )
 from odradek.metadata.controller.topic_creation import decide_creation
 from odradek.metadata.controller.topic_deletion import decide_deletion
-from odradek.metadata.image import PartitionImage
 from odradek.metadata.startup import read_document
 from odradek.metadata.store import StoreSteps
 
@@ -96,9 +90,11 @@ class RequestAnswering:
             case AllocateProducerIds():
                 answer = yield from self._allocate_producer_ids(request)
             case ElectLeaders():
-                answer = yield from self._elect_leaders(request)
+                answer = yield from leader_moves.elect(self._cluster, request)
             case ControlledShutdown():
-                answer = yield from self._shut_down(request)
+                answer = yield from leader_moves.shut_down(self._cluster, request)
+            case RebalanceLeaders():
+                answer = yield from leader_moves.rebalance(self._cluster, request)
         yield from self._cluster.flush()
         return answer
 
@@ -148,92 +144,6 @@ class RequestAnswering:
             if failed is None:
                 return decision.outcome
         raise ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "others keep taking producer ids; try again")
-
-    def _elect_leaders(self, request: ElectLeaders) -> StoreSteps[PartitionOutcomes]:
-        preferred = request.election_type is ElectionType.PREFERRED
-        asked: Sequence[TopicPartition] | None = request.partitions
-        if asked is None:
-            asked = yield from self._cluster.partitions()
-        outcomes: dict[TopicPartition, PartitionOutcome] = {}
-        candidates: list[TopicPartition] = []
-        unavailable = (
-            ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-            if preferred
-            else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
-        )
-        pace = Pace()
-        for named in asked:
-            if pace.is_over():
-                yield None
-            if named in outcomes:
-                continue
-            partition = self._cluster.image.partition(named)
-            if partition is None:
-                outcomes[named] = self._unknown(named)
-            elif self._needs_no_election(partition, named, preferred=preferred):
-                outcomes[named] = PartitionOutcome(named, ErrorCode.ELECTION_NOT_NEEDED)
-            else:
-                outcomes[named] = PartitionOutcome(named, unavailable)
-                candidates.append(named)
-
-        def elected(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-            online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
-            if preferred:
-                return election.elect_preferred(partition, online, min_isr)
-            return election.elect_offline(
-                partition, online, min_isr, self._cluster.log_ends(named, partition)
-            )
-
-        for named in (yield from self._cluster.rewrite(candidates, elected)):
-            if pace.is_over():
-                yield None
-            outcomes[named] = PartitionOutcome(named)
-        return PartitionOutcomes(outcomes)
-
-    def _unknown(self, named: TopicPartition) -> PartitionOutcome:
-        if self._cluster.image.topic(named.topic) is None:
-            message = f"there is no topic {named.topic}"
-        else:
-            message = f"{named.topic} has no partition {named.partition}"
-        return PartitionOutcome(named, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-
-    def _needs_no_election(
-        self, partition: PartitionImage, named: TopicPartition, *, preferred: bool
-    ) -> bool:
-        if preferred:
-            return partition.leader == partition.preferred_leader
-        return partition.leader in self._cluster.online(named)
-
-    def _shut_down(self, request: ControlledShutdown) -> StoreSteps[ShutdownProgress]:
-        stopping = request.broker_id
-        broker = self._cluster.image.brokers.get(stopping)
-        if broker is None:
-            raise ApiError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {stopping} is not registered")
-        if broker.epoch != request.broker_epoch:
-            raise ApiError(ErrorCode.STALE_BROKER_EPOCH, f"broker {stopping} has registered again since")
-        self._cluster.stopping[stopping] = None
-
-        def without(named: TopicPartition, partition: PartitionImage) -> PartitionImage | None:
-            online, min_isr = self._cluster.online(named), self._cluster.min_isr(named, partition)
-            if partition.leader == stopping:
-                return election.elect_for_shutdown(partition, online, self._cluster.stopping, min_isr)
-            return election.settle(partition, online, min_isr, None)
-
-        shared = yield from self._cluster.partitions(
-            lambda state: stopping in state.replicas and len(state.replicas) > 1
-        )
-        yield from self._cluster.rewrite(shared, without)
-        remaining: list[TopicPartition] = []
-        pace = Pace()
-        for named in shared:
-            if pace.is_over():
-                yield None
-            after = self._cluster.image.partition(named)
-            if after is not None and after.leader == stopping:
-                remaining.append(named)
-            else:
-                self._cluster.messages.stop(Replica(named, stopping), after, delete=False)
-        return ShutdownProgress(tuple(remaining))
 
 
 def _outcomes(decisions: Iterable[Decision[Outcome]]) -> StoreSteps[tuple[Outcome, ...]]:

@@ -20,9 +20,17 @@ first partition, as Kafka does.
 from collections.abc import Collection, Mapping, Sequence
 
 from odradek.base.ids import BrokerId
-from odradek.metadata.image import BrokerImage
+from odradek.metadata.image import BrokerImage, ClusterImage
 
 Assignment = dict[int, tuple[BrokerId, ...]]
+
+
+def assignable(image: ClusterImage, replication_factor: int) -> Mapping[BrokerId, BrokerImage]:
+    """The brokers for new partitions: without those that are stopping, if the others are enough (KIP-841)."""
+    staying = {
+        broker_id: broker for broker_id, broker in image.brokers.items() if broker_id not in image.stopping
+    }
+    return staying if len(staying) >= replication_factor else image.brokers
 
 
 def assign_replicas(

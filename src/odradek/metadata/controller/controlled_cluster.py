@@ -101,8 +101,6 @@ class ControlledCluster:
         self._topic_defaults = topic_defaults
         # The messages to send to brokers at the end of this process; empty between processes.
         self.messages = BrokerMessages()
-        # Live brokers that asked to stop: they are given no leadership. A subset of the image's brokers.
-        self.stopping: dict[BrokerId, None] = {}
         # Replicas whose brokers are live and reported a failed disk.
         self.failed: dict[Replica, None] = {}
         # Where the logs of live brokers end, as they last said it of a partition without a leader.
@@ -127,7 +125,7 @@ class ControlledCluster:
         return {
             broker_id: None
             for broker_id in self.image.brokers
-            if (broker_id not in self.stopping or broker_id == leader)
+            if (broker_id not in self.image.stopping or broker_id == leader)
             and Replica(named, broker_id) not in self.failed
         }
 
@@ -389,7 +387,6 @@ class ControlledCluster:
     def forget_broker(self, broker_id: BrokerId) -> None:
         """A broker is gone: with it what it was asked, and what is known of its disks."""
         self.apply(BrokerGone(broker_id))
-        self.stopping.pop(broker_id, None)
         for replica in [replica for replica in self.failed if replica.broker_id == broker_id]:
             del self.failed[replica]
         for replica in [replica for replica in self._log_ends if replica.broker_id == broker_id]:

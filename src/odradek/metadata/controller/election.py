@@ -97,6 +97,21 @@ def elect_for_shutdown(
     return None
 
 
+def release(
+    partition: PartitionImage, online: Container[BrokerId], min_isr: int, *, is_first: bool
+) -> PartitionImage | None:
+    """What a partition must become whose follower's broker, not in `online`, stops; None for no change.
+
+    The follower leaves the ISR. When its broker asks for the first time (`is_first`), a new epoch begins even
+    where the follower was not in the ISR: a fetch under the present epoch, and an ISR write that follows from
+    one, come too late (KIP-841).
+    """
+    after = settle(partition, online, min_isr, None)
+    if after is None and is_first and partition.leader != NO_BROKER:
+        return _next(partition)
+    return after
+
+
 def settle(
     partition: PartitionImage, online: Container[BrokerId], min_isr: int, ends: LogEnds | None
 ) -> PartitionImage | None:

@@ -16,7 +16,12 @@ from itertools import islice
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.metadata import codec, paths
-from odradek.metadata.controller.assignment import Assignment, assign_replicas, fault_in_replicas
+from odradek.metadata.controller.assignment import (
+    Assignment,
+    assign_replicas,
+    assignable,
+    fault_in_replicas,
+)
 from odradek.metadata.controller.decision import Decision
 from odradek.metadata.controller.requests import CreatePartitions, MorePartitions, TopicOutcome
 from odradek.metadata.controller.topic_creation import (
@@ -83,10 +88,11 @@ def _added(image: ClusterImage, topic: TopicImage, asked: MorePartitions, partit
             f"{len(first_replicas)} replicas need as many brokers; the cluster has {len(image.brokers)}",
         )
     # The topic's first leader is where its assignment once began.
-    order = sorted(image.brokers)
-    start = order.index(first_replicas[0]) if first_replicas[0] in image.brokers else 0
+    brokers = assignable(image, len(first_replicas))
+    order = sorted(brokers)
+    start = order.index(first_replicas[0]) if first_replicas[0] in brokers else 0
     return assign_replicas(
-        image.brokers,
+        brokers,
         partition_count=added,
         replication_factor=len(first_replicas),
         start=start,

@@ -136,6 +136,14 @@ class ControlledShutdown:
     broker_epoch: int
 
 
+@value
+class RebalanceLeaders:
+    """Give leaderships back to preferred leaders (`auto.leader.rebalance.enable`)."""
+
+    # How many at most; the rest is for another request.
+    elections_max: int
+
+
 ControllerRequest: TypeAlias = (
     CreateTopics
     | DeleteTopics
@@ -144,6 +152,7 @@ ControllerRequest: TypeAlias = (
     | AllocateProducerIds
     | ElectLeaders
     | ControlledShutdown
+    | RebalanceLeaders
 )
 
 
@@ -221,6 +230,15 @@ class ShutdownProgress:
 
 
 @value
+class RebalanceProgress:
+    """The answer to RebalanceLeaders."""
+
+    elected: int
+    # Whether more leaderships can be given back.
+    has_more: bool
+
+
+@value
 class Refused:
     """The request was not taken at all, for all its subjects alike."""
 
@@ -229,5 +247,11 @@ class Refused:
 
 
 Answer: TypeAlias = (
-    TopicOutcomes | ResourceOutcomes | PartitionOutcomes | ProducerIdBlock | ShutdownProgress | Refused
+    TopicOutcomes
+    | ResourceOutcomes
+    | PartitionOutcomes
+    | ProducerIdBlock
+    | ShutdownProgress
+    | RebalanceProgress
+    | Refused
 )

@@ -24,7 +24,12 @@ from odradek.base.errors import ApiError
 from odradek.base.ids import BrokerId, TopicId
 from odradek.base.topic_names import fault_in_name, folded_name
 from odradek.metadata import codec, paths
-from odradek.metadata.controller.assignment import Assignment, assign_replicas, fault_in_replicas
+from odradek.metadata.controller.assignment import (
+    Assignment,
+    assign_replicas,
+    assignable,
+    fault_in_replicas,
+)
 from odradek.metadata.controller.config_changes import checked_topic_overrides
 from odradek.metadata.controller.decision import DecidedWrite, Decision, Put
 from odradek.metadata.controller.requests import USE_DEFAULT, CreateTopics, NewTopic, TopicOutcome
@@ -90,9 +95,13 @@ def new_partitions(image: ClusterImage, assignment: Assignment) -> dict[int, Par
 
 
 def new_partition(image: ClusterImage, replicas: tuple[int, ...]) -> PartitionImage:
-    """The first state of a partition: led by its first live replica, all live ones in sync."""
+    """The first state of a partition: led by its first live replica, all live ones in sync.
+
+    Brokers that are stopping do not count as live (KIP-841), unless there is no other.
+    """
     live = tuple(replica for replica in replicas if image.is_live(replica))
     assert live, f"none of {replicas} is live"
+    live = tuple(replica for replica in live if replica not in image.stopping) or live
     return PartitionImage(replicas, isr=live, leader=live[0], controller_epoch=image.controller_epoch)
 
 
@@ -151,12 +160,13 @@ def _assignment_of(
             f"{factor} replicas need as many brokers; the cluster has {len(image.brokers)}",
         )
     _refuse_too_many(count, partitions_left)
+    brokers = assignable(image, factor)
     return assign_replicas(
-        image.brokers,
+        brokers,
         partition_count=count,
         replication_factor=factor,
-        start=chance.below(len(image.brokers)),
-        shift=chance.below(len(image.brokers)),
+        start=chance.below(len(brokers)),
+        shift=chance.below(len(brokers)),
     )
 
 

@@ -24,6 +24,7 @@ INDEX: Final[tuple[Row, ...]] = (
     Row(4, "leader_and_isr", 7, 7, 7),
     Row(5, "stop_replica", 4, 4, 4),
     Row(6, "update_metadata", 8, 8, 8),
+    Row(7, "controlled_shutdown", 3, 3, 3),
     Row(8, "offset_commit", 2, 10, 2),
     Row(9, "offset_fetch", 1, 10, 1),
     Row(10, "find_coordinator", 0, 6, 0),

@@ -2,6 +2,7 @@
 
 CreateTopics           of Metadata and of the coordinators, in an Envelope, as a client's request would be
 AllocateProducerIds    as the API of that name; repeatable: a block whose answer was lost is never used
+ControlledShutdown     as the API of that name; repeatable: what has moved stays where it is
 """
 
 import logging
@@ -10,16 +11,18 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Defer, Slices, Steps, stepwise
-from odradek.base.ids import BrokerId
+from odradek.base.ids import BrokerId, TopicPartition
 from odradek.client.refusal import known_code
 from odradek.metadata.controller.requests import (
     AllocateProducerIds,
     Answer,
+    ControlledShutdown,
     ControllerRequest,
     CreateTopics,
     NewTopic,
     ProducerIdBlock,
     Refused,
+    ShutdownProgress,
     TopicOutcome,
     TopicOutcomes,
 )
@@ -32,12 +35,14 @@ _log = logging.getLogger(__name__)
 
 CREATION_TIMEOUT_MS: Final = 5_000
 """How long a creation may wait for a controller; who wants the topic tells its client to retry."""
+SHUTDOWN_TIMEOUT_MS: Final = 15_000
+"""How long a request to move the leaderships of this broker may take; it asks more than once."""
 _CLIENT_ID: Final = "odradek"
 _CREATE_TOPICS: Final = 19
 _CREATE_TOPICS_VERSION: Final = 7
 """The first version whose answer has the topics' ids."""
 
-Wanted: TypeAlias = CreateTopics | AllocateProducerIds
+Wanted: TypeAlias = CreateTopics | AllocateProducerIds | ControlledShutdown
 
 
 class ControllerPort(Protocol):
@@ -81,15 +86,16 @@ class AnyController:
         def later(answer: Answer) -> None:
             self._defer(lambda: answered(answer))
 
-        now_ms = self._now_ms()
-        wish: _Wish
-        if isinstance(request, AllocateProducerIds):
-            deadline_ms = now_ms + self._request_timeout_ms()
-            wish = _WishForIds(self._broker_id, self._own, self._slices, request, later, deadline_ms)
-        else:
-            deadline_ms = now_ms + CREATION_TIMEOUT_MS
-            wish = _WishForTopics(self._broker_id, self._own, self._slices, request, later, deadline_ms)
-        self._forwarding.begin(wish)
+        kind: type[_Wish]
+        match request:
+            case AllocateProducerIds():
+                kind, timeout_ms = _WishForIds, self._request_timeout_ms()
+            case CreateTopics():
+                kind, timeout_ms = _WishForTopics, CREATION_TIMEOUT_MS
+            case ControlledShutdown():
+                kind, timeout_ms = _WishToStop, SHUTDOWN_TIMEOUT_MS
+        deadline_ms = self._now_ms() + timeout_ms
+        self._forwarding.begin(kind(self._broker_id, self._own, self._slices, request, later, deadline_ms))
 
 
 class _Wish:
@@ -168,6 +174,26 @@ class _WishForIds(_Wish):
     def _read(self, answer: Any) -> Generator[None, None, Answer]:  # noqa: ANN401 - the API's response
         yield
         return ProducerIdBlock(self._request.broker_id, answer.producer_id_start, answer.producer_id_len)
+
+
+class _WishToStop(_Wish):
+    """The leaderships of this broker moved to others."""
+
+    _request: ControlledShutdown
+    is_repeatable = True
+
+    def to_message(self, left_ms: int) -> Generator[None, None, Message]:
+        """See `Forwardable.to_message`."""
+        from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
+
+        return ControlledShutdownRequest(self._request.broker_id, self._request.broker_epoch)
+        yield
+
+    def _read(self, answer: Any) -> Generator[None, None, Answer]:  # noqa: ANN401 - the API's response
+        rows = yield from stepwise(
+            answer.remaining_partitions, lambda row: TopicPartition(row.topic_name, row.partition_index)
+        )
+        return ShutdownProgress(tuple(rows))
 
 
 class _WishForTopics(_Wish):

@@ -36,7 +36,7 @@ from odradek.metadata.controller import (
     TurnWanted,
 )
 from odradek.metadata.controller.event_queue import EventQueue
-from odradek.metadata.controller.requests import Answer, ControllerRequest, ResourceOutcomes
+from odradek.metadata.controller.requests import Answer, ControllerRequest, ResourceOutcomes, ShutdownProgress
 from odradek.metadata.image import BrokerGone, BrokerImage, Change, ClusterImage
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
@@ -111,6 +111,11 @@ class ControllerHost:
     def registered_epoch(self) -> int:
         """The epoch of this broker's last registration; NO_EPOCH before the first."""
         return self._controller.broker_epoch
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether this broker is registered in the present session."""
+        return self._controller.broker is not None
 
     @property
     def is_active(self) -> bool:
@@ -222,11 +227,18 @@ class ControllerHost:
                 self._on_failed(event, error)
 
     def _respond(self, answered: Callable[[Answer], None], answer: Answer) -> None:
-        """Answer in a later turn; changed settings are in force on this broker before that (R18)."""
-        if isinstance(answer, ResourceOutcomes):
-            self._orders.after_all(self._broker_id, lambda: answered(answer))
-        else:
-            self._defer(lambda: answered(answer))
+        """Answer in a later turn.
+
+        Before that changed settings are in force on this broker (R18), and all brokers know that they lead in
+        place of one that stops.
+        """
+        match answer:
+            case ResourceOutcomes():
+                self._orders.after_all(self._broker_id, lambda: answered(answer))
+            case ShutdownProgress():
+                self._orders.after_everyone(lambda: answered(answer))
+            case _:
+                self._defer(lambda: answered(answer))
 
     @property
     def _commanded(self) -> Obedient:

@@ -32,6 +32,7 @@ from odradek.server.node.controller_host import ControllerHost
 from odradek.server.node.forwarding import Forwarding
 from odradek.server.node.group_flush import GroupFlush
 from odradek.server.node.group_host import GROUP_KEY_TYPE, GroupHost
+from odradek.server.node.hand_over import HandOver
 from odradek.server.node.internal_topic import InternalTopic, TopicMaking
 from odradek.server.node.isr_writer import IsrWriter
 from odradek.server.node.log_dir_events import LogDirEvents
@@ -242,6 +243,17 @@ class BrokerCore:
             quota=self.replication_quotas.follower,
         )
         """Fetches from the leaders of the partitions that this broker follows."""
+        self.hand_over = HandOver(
+            self.broker_id,
+            self.any_controller,
+            controller,
+            self.fetchers,
+            self.image,
+            self.timer,
+            self.defer,
+            lambda: layers.in_force,
+        )
+        """Moves the leaderships of this broker to others before it stops."""
 
     def _make_received_orders(self) -> None:
         """Make the part that obeys the controller's orders, after all parts that the orders change."""

@@ -9,6 +9,7 @@ ports.
     node.serve()                                                 periodic work begins
     node.dispatcher.dispatch(connection, frame)                  requests of clients
     node.peer_dispatcher.dispatch(connection, frame)             requests of other brokers
+    node.core.hand_over.begin(ended)                             it is to stop: others lead what it leads
     node.let_go()                                                it stops: waiting requests are answered
     node.life.end()                                              nothing of it runs any more
 """

@@ -32,6 +32,8 @@ _log = logging.getLogger(__name__)
 
 RETRY_MS: Final = 100
 """How long after an order that was not answered it is sent again."""
+EVERYONE_MS_MAX: Final = 5_000
+"""How long `after_everyone` waits for a broker that does not answer."""
 TIMEOUT_MS: Final = 30_000
 """How long an answer may take: Kafka's `controller.socket.timeout.ms`."""
 
@@ -94,6 +96,28 @@ class OutgoingOrders:
         else:
             number, _ = queue.waiting[-1]
             queue.after.append((number, then))
+
+    def after_everyone(self, then: Callable[[], None]) -> None:
+        """Call `then` once, in a later turn: when all brokers have answered the orders sent so far, or are
+        forgotten, but after EVERYONE_MS_MAX in any case.
+        """
+        unanswered = [broker_id for broker_id in self._queues if self.has_unanswered(broker_id)]
+        if not unanswered:
+            self._defer(then)
+            return
+        left = len(unanswered)
+
+        def answered() -> None:
+            nonlocal left
+            left -= 1
+            if not left and limit.is_pending:
+                limit.cancel()
+                then()
+
+        limit = TimedCall(self._timer.clock.monotonic_ms() + EVERYONE_MS_MAX, then)
+        self._timer.add(limit)
+        for broker_id in unanswered:
+            self.after_all(broker_id, answered)
 
     def forget(self, broker_id: BrokerId) -> None:
         """The broker's registration is over: drop its orders, and ignore answers that still arrive."""

@@ -102,6 +102,8 @@ class ReplicaFetchers:
         self._is_spreading = False
         self._has_cut = False
         """Whether logs were truncated since the last call of `on_cut`."""
+        self._follows_nothing_new = False
+        """Whether the broker is about to stop; see `follow_nothing_new`."""
         self.is_closed = False
         """Whether the broker stops: no more asks are sent, and no more answers applied."""
 
@@ -114,6 +116,9 @@ class ReplicaFetchers:
         for stopped in changes.stopped:
             self.manager.unfollow(stopped)
         for followed in changes.following:
+            if self._follows_nothing_new:
+                self.manager.unfollow(followed.topic_partition)
+                continue
             state = followed.state
             fetcher = self.manager.follow(
                 followed.topic_partition, followed.topic_id, state.leader, state.leader_epoch
@@ -132,6 +137,13 @@ class ReplicaFetchers:
         for topic_partition in self.manager.names():
             if self._logs.log(topic_partition) is None:
                 self.manager.unfollow(topic_partition)
+
+    def follow_nothing_new(self) -> None:
+        """Follow no partition under a new leader epoch from now on: the broker is about to stop (KIP-841).
+
+        The controller takes it out of the ISRs, each under a new epoch; a fetch would bring it back.
+        """
+        self._follows_nothing_new = True
 
     def close(self) -> None:
         """Called when the broker stops."""

@@ -5,7 +5,8 @@
             AdmitBrokers    before Join, because the controller's orders come from another broker
             Join            registered, and the controller's orders obeyed: the broker leads its partitions
             AdmitClients    only now: a client that connects finds the partitions led
-    stop    RefuseClients   no new ones; then parked requests are answered with what they have so far
+    stop    HandOver        other brokers lead what this one leads, if it is not alone; bounded by settings
+            RefuseClients   no new ones; then parked requests are answered with what they have so far
             AwaitClients    requests at work are answered, for up to DRAIN_MS_MAX
             EndCompaction   cleanings under way are dropped
             RefuseBrokers   until here followers fetch and orders are obeyed, as in Kafka, which ends all
@@ -77,6 +78,13 @@ class AdmitClients:
 
 
 @value
+class HandOver:
+    """Let the node move its leaderships to other brokers (`hand_over.HandOver`), and wait until it ends."""
+
+    node: Node
+
+
+@value
 class RefuseClients:
     """Accept no more clients."""
 
@@ -114,6 +122,7 @@ Stage: TypeAlias = (
     | AdmitBrokers
     | Join
     | AdmitClients
+    | HandOver
     | RefuseClients
     | AwaitClients
     | EndCompaction
@@ -182,6 +191,8 @@ def start(
 
 def stop(node: Node, in_parallel: InParallel = one_after_another) -> Sequence[None]:
     """Stop a node that was created, whether its start succeeded or failed."""
+    if node.core.hand_over.is_needed:
+        yield HandOver(node)
     yield RefuseClients()
     node.let_go()
     yield AwaitClients()

@@ -139,6 +139,10 @@ async def _carry_out(stage: stages.Stage, shell: Shell, store: BrokerStore) -> o
             await _join(stage)
         case stages.AdmitClients(node):
             await _admit(shell, node)
+        case stages.HandOver(node):
+            handed_over = asyncio.Event()
+            node.core.hand_over.begin(handed_over.set)
+            await handed_over.wait()
         case stages.RefuseClients():
             shell.is_ready = False
             shell.listeners.stop_accepting()

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from odradek.testing.sim.world import World
 
 PORT: Final = 9092
+STOP_MS_MAX: Final = 120_000
+"""How long `stop` waits: longer than the settings of a controlled shutdown allow by default."""
 THREADS: Final = 4
 """How many calls in the background may be under way at once: one of them ends next."""
 
@@ -331,7 +333,8 @@ class SimNode:
         """Stop in good order."""
         self.begin_stop()
         self.settle()
-        if self.is_alive:
+        end_ms = self.clock.monotonic_ms() + STOP_MS_MAX
+        while self.is_alive and self.clock.monotonic_ms() < end_ms:
             self.advance(stages.DRAIN_MS_MAX)
         assert self.is_over, f"broker {self.broker_id} does not stop: {self.stage}"
 

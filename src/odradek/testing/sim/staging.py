@@ -117,6 +117,8 @@ class Staging:
             case stages.AdmitClients():
                 listeners.admitted.add(CLIENTS)
                 self._may_go_on = _at_once
+            case stages.HandOver(stopping):
+                stopping.core.hand_over.begin(node.life.call(partial(self._go_on, None)))
             case stages.RefuseClients():
                 listeners.admitted.discard(CLIENTS)
                 self._may_go_on = _at_once

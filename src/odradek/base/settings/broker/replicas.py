@@ -58,8 +58,21 @@ class ReplicaSettings:
         Kind.BOOLEAN,
         "controlled.shutdown.enable",
         True,
-        "Whether a stopping broker hands over its leaderships first.",
-        no_effect="this broker is alone in its cluster",
+        "Whether a stopping broker moves its leaderships to other brokers first.",
+    )
+    controlled_shutdown_max_retries: int = setting(
+        Kind.INT,
+        "controlled.shutdown.max.retries",
+        3,
+        "How often a stopping broker asks for that (Apache Kafka until 3.9).",
+        least=0,
+    )
+    controlled_shutdown_retry_backoff_ms: int = setting(
+        Kind.LONG,
+        "controlled.shutdown.retry.backoff.ms",
+        5000,
+        "How long it waits before it asks again (Apache Kafka until 3.9).",
+        least=0,
     )
     leader_imbalance_check_interval_seconds: int = setting(
         Kind.LONG,

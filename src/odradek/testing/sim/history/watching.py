@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from odradek.testing.sim.node import SimNode
 
 _STOPPING: Final = (
+    stages.HandOver,
     stages.RefuseClients,
     stages.AwaitClients,
     stages.EndCompaction,

@@ -1,0 +1,181 @@
+"""Moves the leaderships of a broker that is about to stop to other brokers: its side of ControlledShutdown.
+
+The controller moves them (`metadata/controller/leader_moves`); this broker asks it, wherever it is, until it
+leads nothing that another replica in sync could lead, or until it has asked often enough:
+
+    state      event                                          next state
+    ---------  ---------------------------------------------  ------------------------------------------------
+    (new)      begin                                          ASKING
+    ASKING     the answer: nothing remains                    ENDED
+    ASKING     the answer: some partitions remain; an error;  RESTING, or after the last attempt ENDED
+               no answer within SHUTDOWN_TIMEOUT_MS
+    RESTING    the backoff is over                            ASKING, or ENDED if no other broker lives
+
+Settings: `controlled.shutdown.enable`, `controlled.shutdown.max.retries` (all attempts, the first included),
+`controlled.shutdown.retry.backoff.ms`. From `begin` on this broker follows no partition under a new leader
+epoch, so that it never joins an ISR that the controller has taken it out of (R16, KIP-841). Everything else
+goes on until the end: requests are served, orders obeyed, and partitions that are led here replicated.
+"""
+
+import logging
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Final, Protocol
+
+from odradek.base.execution import Defer
+from odradek.base.ids import BrokerId
+from odradek.base.settings import BrokerSettings
+from odradek.metadata.controller.requests import Answer, ControlledShutdown, Refused, ShutdownProgress
+from odradek.metadata.image import ClusterImage
+from odradek.server.node.any_controller import SHUTDOWN_TIMEOUT_MS, ControllerPort
+from odradek.timer import TimedCall, Timer
+
+_log = logging.getLogger(__name__)
+
+_NAMES_LOGGED_MAX: Final = 5
+
+
+class Registration(Protocol):
+    """This broker's registration with the metadata store."""
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether this broker is registered in the present session."""
+
+    @property
+    def registered_epoch(self) -> int:
+        """The epoch of its last registration."""
+
+
+class Followed(Protocol):
+    """The fetchers of this broker."""
+
+    def follow_nothing_new(self) -> None:
+        """Follow no partition under a new leader epoch."""
+
+
+class State(Enum):
+    """Where the hand-over is."""
+
+    NEW = auto()
+    ASKING = auto()
+    RESTING = auto()
+    ENDED = auto()
+
+
+class HandOver:
+    """The hand-over of one broker's leaderships; `begin` once."""
+
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        any_controller: ControllerPort,
+        registration: Registration,
+        followed: Followed,
+        image: ClusterImage,
+        timer: Timer,
+        defer: Defer,
+        settings: Callable[[], BrokerSettings],
+    ) -> None:
+        """`image` is this broker's view of the cluster."""
+        self._broker_id = broker_id
+        self._any_controller = any_controller
+        self._registration = registration
+        self._followed = followed
+        self._image = image
+        self._timer = timer
+        self._defer = defer
+        self._settings = settings
+        self.state = State.NEW
+        """ASKING and RESTING: `_wake` is in the timer. Otherwise it is not."""
+        # How often the controller was asked: the number of the attempt.
+        self._attempts = 0
+        # What ends this state if nothing else does.
+        self._wake: TimedCall | None = None
+        # Called once, at the end; None before `begin`.
+        self._ended: Callable[[], None] | None = None
+        self._begun_ms = 0
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a stop has to begin with it: there are other brokers, and the controller knows this one."""
+        settings = self._settings()
+        return (
+            settings.controlled_shutdown_enable
+            and settings.controlled_shutdown_max_retries > 0
+            and self._registration.is_registered
+            and self._has_others
+        )
+
+    @property
+    def _has_others(self) -> bool:
+        return any(broker_id != self._broker_id for broker_id in self._image.brokers)
+
+    def begin(self, ended: Callable[[], None]) -> None:
+        """Begin; `ended` is called once, in a later turn, however it ends."""
+        assert self.state is State.NEW, "a broker stops once"
+        self._ended = ended
+        self._begun_ms = self._timer.clock.monotonic_ms()
+        self._followed.follow_nothing_new()
+        self._ask()
+
+    def _ask(self) -> None:
+        if not self._has_others:
+            _log.info("no other broker lives that could lead what is led here")
+            self._end()
+            return
+        self.state = State.ASKING
+        self._attempts += 1
+        attempt = self._attempts
+        self._wake_after(SHUTDOWN_TIMEOUT_MS, lambda: self._on_failed("there is no answer"))
+        # Each attempt names the present registration: the session may have ended since the last one.
+        request = ControlledShutdown(self._broker_id, self._registration.registered_epoch)
+        self._any_controller.submit(request, lambda answer: self._on_answer(attempt, answer))
+
+    def _on_answer(self, attempt: int, answer: Answer) -> None:
+        if self.state is not State.ASKING or attempt != self._attempts:
+            return  # it comes too late
+        if isinstance(answer, Refused):
+            self._on_failed(f"{answer.error.name}: {answer.message}")
+            return
+        assert isinstance(answer, ShutdownProgress), answer
+        if answer.remaining:
+            self._on_failed(_words_of(answer))
+            return
+        took_ms = self._timer.clock.monotonic_ms() - self._begun_ms
+        _log.info("other brokers lead what was led here, after %d ms", took_ms)
+        self._end()
+
+    def _on_failed(self, reason: str) -> None:
+        settings = self._settings()
+        if self._attempts >= settings.controlled_shutdown_max_retries:
+            _log.warning("this broker stops although not all its leaderships have moved: %s", reason)
+            self._end()
+            return
+        self.state = State.RESTING
+        backoff_ms = settings.controlled_shutdown_retry_backoff_ms
+        _log.info("not all leaderships have moved: %s; the next attempt is in %d ms", reason, backoff_ms)
+        self._wake_after(backoff_ms, self._ask)
+
+    def _wake_after(self, delay_ms: int, call: Callable[[], None]) -> None:
+        if self._wake is not None:
+            self._wake.cancel()
+        self._wake = TimedCall(self._timer.clock.monotonic_ms() + delay_ms, call)
+        self._timer.add(self._wake)
+
+    def _end(self) -> None:
+        self.state = State.ENDED
+        if self._wake is not None:
+            self._wake.cancel()
+            self._wake = None
+        assert self._ended is not None, "what has not begun does not end"
+        self._defer(self._ended)
+
+
+def _words_of(progress: ShutdownProgress) -> str:
+    """The number of the partitions that remain, and the first names."""
+    remaining = progress.remaining
+    names = ", ".join(f"{topic}-{number}" for topic, number in remaining[:_NAMES_LOGGED_MAX])
+    more = len(remaining) - _NAMES_LOGGED_MAX
+    listed = f"{names} and {more} more" if more > 0 else names
+    return f"no other replica in sync can lead {listed}"
