@@ -25,10 +25,10 @@ Produce is listed from version 0, as Kafka lists it, and served from 3 (KIP-896)
 ApiVersions that is not known is answered in the layout of version 0 with UNSUPPORTED_VERSION and
 the list.
 
-Keys 4 to 7, by which a controller commands brokers, and 58 and 67 (Envelope and AllocateProducerIds),
-by which brokers ask the controller, are never advertised to clients. Who sends LeaderAndIsr 7,
-StopReplica 4, UpdateMetadata 8, Envelope or AllocateProducerIds to a clients' listener all the same is
-answered with CLUSTER_AUTHORIZATION_FAILED. Keys that are missing here belong to what this broker does not do:
+Keys 4 to 6, by which a controller commands brokers, and 7, 58 and 67 (ControlledShutdown, Envelope and
+AllocateProducerIds), by which brokers ask the controller, are never advertised to clients. Who sends
+LeaderAndIsr 7, StopReplica 4, UpdateMetadata 8, ControlledShutdown 3, Envelope or AllocateProducerIds to a
+clients' listener all the same is answered with CLUSTER_AUTHORIZATION_FAILED. Keys that are missing here belong to what this broker does not do:
 KRaft's own quorum, delegation tokens, client telemetry.
 """
 

@@ -49,7 +49,7 @@ def create(world: World, name: str, replicas: Sequence[Sequence[BrokerId]], min_
 
 def stored(world: World, name: str) -> list[StateDocument]:
     """The states of a topic's partitions in the metadata store."""
-    found = []
+    found: list[StateDocument] = []
     while (node := world.store.table.get(paths.partition_state(name, len(found)))) is not None:
         found.append(codec.decode_state(node.data))
     return found
