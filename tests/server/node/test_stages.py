@@ -260,10 +260,10 @@ def test_an_order_on_its_way_when_a_broker_stops_is_answered_or_fails() -> None:
     for seed in range(1, 60):
         world = World(seed, brokers=2)
         node = world.nodes[2]
-        outcomes = ask_as_broker(node)
-        for _ in range(seed % 12):
-            world.step()
         node.begin_stop()
+        while isinstance(node.stage, stages.HandOver):
+            world.step()
+        outcomes = ask_as_broker(node)
         world.advance(60_000)
         assert node.is_over
         assert node.disk.exists(CLEAN_MARK)
