@@ -124,6 +124,11 @@ class GroupBench:
         self.run()
         return self.coordinator
 
+    def lead_again(self, partition: int) -> None:
+        """Lose a partition and lead it again; it is not loaded yet."""
+        self.coordinator.resign(partition)
+        self.coordinator.lead(partition, 2)
+
     def fail_over(self) -> None:
         """Let another broker lead for a moment, which has only what was replicated; then this one again."""
         self.log.fail_over()

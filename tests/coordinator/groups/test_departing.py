@@ -85,7 +85,7 @@ def test_what_was_left_in_an_earlier_leadership_may_be_lost(
 ) -> None:
     leaving = Leaving(bench, *(MemberIdentity(one.member_id) for one in members))
     leaving.step()
-    bench.coordinator.lead(bench.coordinator._partition_of("g"), 2)
+    bench.lead_again(bench.coordinator._partition_of("g"))
     bench.run()
     assert leaving.finish() == (ErrorCode.NOT_COORDINATOR, [])
 

@@ -56,7 +56,7 @@ def test_groups_that_are_being_read_ask_for_patience(bench: GroupBench) -> None:
     for number in range(600):
         member.commit({T0: number})
     partition = bench.coordinator._partition_of("g")
-    bench.coordinator.lead(partition, 2)
+    bench.lead_again(partition)
     loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.member().join().code is loading
     assert member.commit({T0: 1}).answer == {T0: loading}
@@ -75,7 +75,7 @@ def test_a_partition_that_goes_while_it_is_read_is_read_no_further(bench: GroupB
     for number in range(600):
         bench.commit("g", {T0: number})
     partition = bench.coordinator._partition_of("g")
-    bench.coordinator.lead(partition, 2)
+    bench.lead_again(partition)
     bench.coordinator.resign(partition)
     bench.run()
     assert bench.committed() is ErrorCode.NOT_COORDINATOR

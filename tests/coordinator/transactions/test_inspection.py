@@ -50,7 +50,7 @@ def test_filters_all_have_to_admit(
 
 def test_no_list_is_given_while_not_all_is_known(bench: TransactionBench) -> None:
     bench.init()
-    bench.coordinator.lead(bench.state_partition().partition, 2)
+    bench.lead_again(bench.state_partition())
     store = bench.coordinator.store
     assert exhaust(list_transactions(store, TransactionFilter(), 0)) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 

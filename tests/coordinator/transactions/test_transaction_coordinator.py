@@ -99,7 +99,7 @@ def test_an_id_of_a_partition_led_elsewhere_is_not_ours(bench: TransactionBench)
 
 def test_an_id_that_is_being_loaded_has_to_wait(bench: TransactionBench) -> None:
     _, producer = bench.init().one
-    bench.coordinator.lead(bench.state_partition().partition, 2)
+    bench.lead_again(bench.state_partition())
     assert bench.init().error is E.COORDINATOR_LOAD_IN_PROGRESS
     assert bench.end(producer, committed=True).error is E.COORDINATOR_LOAD_IN_PROGRESS
     bench.run()
@@ -112,8 +112,8 @@ def test_what_cannot_be_read_stays_loading_and_holds_up_no_other(bench: Transact
     torn = bench.state_partition()
     assert bench.state_partition("other") != torn
     bench.log.batches[torn][0] = bench.log.batches[torn][0][:-1]
-    bench.coordinator.lead(torn.partition, 2)
-    bench.coordinator.lead(bench.state_partition("other").partition, 2)
+    bench.lead_again(torn)
+    bench.lead_again(bench.state_partition("other"))
     with pytest.raises(OdradekError, match=str(torn)):
         bench.run()
     bench.run()

@@ -135,6 +135,12 @@ class TransactionBench:
             self.coordinator.lead(index, self.coordinator_epoch)
         self.run()
 
+    def lead_again(self, topic_partition: TopicPartition) -> None:
+        """Lose a partition and lead it again; it is not loaded yet."""
+        self.coordinator_epoch += 1
+        self.coordinator.resign(topic_partition.partition)
+        self.coordinator.lead(topic_partition.partition, self.coordinator_epoch)
+
     def run(self) -> None:
         """Do all work that is done in slices."""
         while self.works:

@@ -82,6 +82,7 @@ def test_partitions_are_loaded_in_slices(filled: SimNode, monkeypatch: pytest.Mo
         run_next()
 
     monkeypatch.setattr(filled.turns, "run_next", run_and_count)
+    order(filled, stopped=[one.topic_partition for one in leading(filled)])
     order(filled, leading=leading(filled))
     asked = [filled.send(InitProducerIdRequest(name, 60_000)).arrive() for name in IDS[:2]]
     while filled.turns.waiting:
@@ -114,6 +115,7 @@ def test_a_partition_that_cannot_be_read_is_logged_and_the_other_serves(
     real: property = vars(Log)["end_offset"]
     nothing_there = property(lambda self: 5 if self is log else real.__get__(self))
     monkeypatch.setattr(Log, "end_offset", nothing_there)
+    order(filled, stopped=[one.topic_partition for one in leading(filled)])
     order(filled, leading=leading(filled))
     monkeypatch.undo()
     assert log.end_offset == end

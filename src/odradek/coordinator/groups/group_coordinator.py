@@ -115,10 +115,17 @@ class GroupCoordinator:
     # --- leadership
 
     def lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
-        """This broker leads a partition from now on: read it in slices, and serve its groups."""
+        """This broker leads a partition in this epoch: read it in slices, and serve its groups.
+
+        Where it has led the partition until now, the groups go on: memory has what the log has.
+        """
         self._trampoline.run(lambda: self._lead(partition, leader_epoch))
 
     def _lead(self, partition: int, leader_epoch: LeaderEpoch) -> None:
+        led = self._shards.get(partition)
+        if led is not None and not led.is_loading:
+            led.leader_epoch = leader_epoch
+            return
         self._resign(partition)
         log: GroupLog = PartitionLog(
             TopicPartition(OFFSETS_TOPIC, partition),

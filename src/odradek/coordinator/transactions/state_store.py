@@ -112,6 +112,14 @@ class StateStore:
         self._write_markers = write_markers
         self._led: dict[int, StatePartition] = {}
 
+    def continues(self, index: int, coordinator_epoch: LeaderEpoch) -> bool:
+        """Enter the next epoch of a partition that is led and loaded; False if it is not."""
+        partition = self._led.get(index)
+        if partition is None or not partition.is_loaded:
+            return False
+        partition.coordinator_epoch = coordinator_epoch
+        return True
+
     def lead(self, index: int, coordinator_epoch: LeaderEpoch) -> StatePartition:
         """Add a partition that this broker now leads; it must be loaded before it serves requests."""
         self.resign(index)

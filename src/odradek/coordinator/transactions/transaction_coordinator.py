@@ -93,10 +93,14 @@ class TransactionCoordinator:
     # --- leadership
 
     def lead(self, index: int, coordinator_epoch: LeaderEpoch) -> None:
-        """This broker leads a partition of `__transaction_state` now: load it, in slices."""
+        """This broker leads a partition of `__transaction_state` in this epoch: load it, in slices.
+
+        Where it has led the partition until now, the transactions go on: the log has all of them.
+        """
 
         def begin() -> None:
-            self._run_steps(load(self.store.lead(index, coordinator_epoch), self._reader))
+            if not self.store.continues(index, coordinator_epoch):
+                self._run_steps(load(self.store.lead(index, coordinator_epoch), self._reader))
 
         self._trampoline.run(begin)
 
