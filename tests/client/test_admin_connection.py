@@ -6,7 +6,15 @@ import pytest
 
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
-from odradek.client.admin_connection import patient
+from odradek.cli.main import run
+from odradek.client.admin_connection import Missing, patient
+from odradek.client.configuration import ClientConfig
+from odradek.client.group_admin import GroupAdmin
+from odradek.client.transaction_admin import TransactionAdmin
+from odradek.net.request_pipeline import ConnectionFailed
+from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from odradek.wire.messages.list_transactions import ListTransactionsResponse, TransactionState
+from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 
 
 class Coordinator:
@@ -48,3 +56,76 @@ def test_other_refusals_are_final() -> None:
     with pytest.raises(ApiError, match="GROUP_ID_NOT_FOUND"):
         coordinator.ask()
     assert coordinator.ask() == 7
+
+
+# --- lists of the whole cluster
+
+
+class Lists:
+    """A connection to a broker that has one group and one transactional id, each named after it."""
+
+    def __init__(self, broker_id: int) -> None:
+        self.broker_id = broker_id
+
+    def __enter__(self) -> "Lists":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """See `close`."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def ask(self, request: object, *_: object) -> object:
+        if isinstance(request, MetadataRequest):
+            rows = [MetadataResponseBroker(number, f"b{number}", 9092) for number in (1, 2, 3)]
+            return MetadataResponse(brokers=rows)
+        if self.broker_id == 3:
+            raise ConnectionFailed("it hung up")
+        if isinstance(request, ListGroupsRequest):
+            return ListGroupsResponse(groups=[ListedGroup(f"group-{self.broker_id}")])
+        state = TransactionState(f"id-{self.broker_id}", 1, "Empty")
+        return ListTransactionsResponse(transaction_states=[state])
+
+
+class TestListsOfACluster:
+    """The admin clients of a cluster of three: the second cannot be reached, the third hangs up."""
+
+    @pytest.fixture(autouse=True)
+    def connected(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def connect(config: ClientConfig, address: tuple[str, int] | None = None) -> Lists:
+            broker_id = 1 if address is None else int(address[0][1:])
+            if broker_id == 2:
+                raise ConnectionFailed("no connection to b2:9092")
+            return Lists(broker_id)
+
+        monkeypatch.setattr(ClientConfig, "connect", connect)
+
+    def test_brokers_that_do_not_answer_are_named(self) -> None:
+        missing: Missing = {}
+        assert [one.group for one in GroupAdmin("b1").list_groups(missing)] == ["group-1"]
+        assert missing == {
+            2: "broker 2 does not answer: no connection to b2:9092",
+            3: "broker 3 does not answer: it hung up",
+        }
+        missing = {}
+        found = TransactionAdmin("b1").list_transactions(missing=missing)
+        assert [one.transactional_id for one in found] == ["id-1"]
+        assert list(missing) == [2, 3]
+
+    def test_who_needs_all_of_them_gets_an_error(self) -> None:
+        with pytest.raises(ConnectionFailed, match="b2:9092"):
+            GroupAdmin("b1").list_groups()
+        with pytest.raises(ConnectionFailed, match="b2:9092"):
+            TransactionAdmin("b1").list_transactions()
+
+    @pytest.mark.parametrize("command", ["groups", "transactions"])
+    def test_a_list_without_some_brokers_says_so(
+        self, command: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run([command, "list"]) == 1
+        out, err = capsys.readouterr()
+        assert ("group-1" if command == "groups" else "id-1") in out
+        assert "the list is incomplete: broker 2 does not answer: no connection to b2:9092; broker 3" in err
+        assert run([command, "list", "--filter", "none-of-them"]) == 1
+        assert "The brokers that answer" in capsys.readouterr().out

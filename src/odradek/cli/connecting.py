@@ -3,10 +3,16 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from odradek.base.error_codes import ErrorCode
+from odradek.base.errors import ApiError
 from odradek.cli.command_line import Options, UsageError, option
 from odradek.cli.output import say
 from odradek.client.configuration import ClientConfig, read_client_properties
+
+if TYPE_CHECKING:
+    from odradek.client.admin_connection import Missing
 
 SERVERS_VARIABLE = "ODRADEK_BOOTSTRAP_SERVERS"
 BOOTSTRAP = option(
@@ -25,6 +31,14 @@ CONFIG = option(
 )
 
 CONNECTION = (BOOTSTRAP, CONFIG)
+
+
+def raise_if_missing(missing: "Missing") -> None:
+    """Called when a list of the whole cluster is shown; raises ApiError for brokers that did not answer."""
+    if missing:
+        raise ApiError(
+            ErrorCode.BROKER_NOT_AVAILABLE, f"the list is incomplete: {'; '.join(missing.values())}"
+        )
 
 
 def client_config(options: Options) -> ClientConfig:

@@ -15,13 +15,14 @@ from odradek.cli.command_line import (
     option,
     positional,
 )
-from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.connecting import CONNECTION, client_config, raise_if_missing
 from odradek.cli.group_output import LAG_COLUMNS, group_document, lag_rows, print_group, total_of
 from odradek.cli.moments import INT64_MAX, MOMENT, moment_ms
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.offset_files import offset_rows, read_offsets
 from odradek.cli.output import Column, colour_of_state, counted, say, say_json, show
 from odradek.cli.watching import WATCH, watched
+from odradek.client.admin_connection import Missing
 from odradek.client.group_admin import GroupAdmin
 from odradek.client.offset_reset import (
     At,
@@ -62,7 +63,8 @@ DELETED_COLUMNS = (Column("topic"), Column("partition"), Column("committed", cou
 def list_groups(options: Options) -> None:
     """List the groups."""
     with GroupAdmin(client_config(options)) as admin:
-        groups = admin.list_groups()
+        missing: Missing = {}
+        groups = admin.list_groups(missing)
     rows = [
         {"group": one.group, "state": one.state, "type": one.kind, "protocol": one.protocol_type}
         for one in groups
@@ -71,7 +73,10 @@ def list_groups(options: Options) -> None:
     ]
     rows = matching(rows, options.filter, "group")
     empty = none_of("groups", options.filter, options.state, options.type)
+    if missing:
+        empty = "The brokers that answer have no such groups."
     show(rows, LIST_COLUMNS, as_json=options.json, empty=empty)
+    raise_if_missing(missing)
 
 
 def describe(options: Options) -> None:

@@ -17,10 +17,11 @@ from odradek.cli.command_line import (
     option,
     positional,
 )
-from odradek.cli.connecting import CONNECTION, client_config
+from odradek.cli.connecting import CONNECTION, client_config, raise_if_missing
 from odradek.cli.names import FILTER, matching, none_of
 from odradek.cli.output import Column, colour_of_state, counted, say, show, timed
 from odradek.client.admin import Admin
+from odradek.client.admin_connection import Missing
 from odradek.client.configuration import ClientConfig
 from odradek.client.open_transactions import (
     PartitionProducer,
@@ -68,7 +69,8 @@ HANGING_COLUMNS = (
 def list_transactions(options: Options) -> None:
     """List the transactional ids."""
     with TransactionAdmin(client_config(options)) as admin:
-        found = admin.list_transactions()
+        missing: Missing = {}
+        found = admin.list_transactions(missing=missing)
     rows = [
         {"transactional_id": one.transactional_id, "producer_id": one.producer_id, "state": one.state}
         for one in found
@@ -76,7 +78,10 @@ def list_transactions(options: Options) -> None:
     ]
     rows = matching(rows, options.filter, "transactional_id")
     empty = none_of("transactional ids", options.filter, options.state)
+    if missing:
+        empty = "The brokers that answer have no such ids."
     show(rows, COLUMNS, as_json=options.json, empty=empty)
+    raise_if_missing(missing)
 
 
 def describe(options: Options) -> None:

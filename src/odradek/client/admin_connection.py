@@ -1,11 +1,11 @@
 """The common base of all admin clients: a connection to the first bootstrap address that answers."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import IntEnum
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from odradek.base.closing import Closing
 from odradek.base.error_codes import ErrorCode
@@ -15,6 +15,7 @@ from odradek.client.cluster import METADATA_VERSION_MAX
 from odradek.client.configuration import ClientConfig
 from odradek.client.refusal import raise_for
 from odradek.net.blocking_connection import BrokerConnection
+from odradek.net.request_pipeline import ConnectionFailed
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
@@ -33,6 +34,10 @@ _COMING = {
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
+
+Missing: TypeAlias = dict[BrokerId, str]
+"""The brokers that do not answer, each with a sentence that says why."""
 
 
 class CoordinatorKey(IntEnum):
@@ -79,11 +84,24 @@ class AdminConnection(Closing):
         request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
         return self._connection.ask(request, MetadataResponse, METADATA_VERSION_MAX)
 
-    def _brokers(self) -> Iterator[BrokerConnection]:
-        """A connection to each broker of the cluster, in turn."""
+    def _ask_brokers(
+        self, ask: Callable[[BrokerConnection], Iterable[T]], missing: Missing | None
+    ) -> list[T]:
+        """What each broker of the cluster lists, one broker after another.
+
+        A broker that cannot be reached, or does not answer, is put into `missing`, with a sentence that names
+        it; without `missing` that raises ConnectionFailed.
+        """
+        found: list[T] = []
         for broker in self._metadata_of_brokers().brokers:
-            with self.config.connect((broker.host, broker.port)) as connection:
-                yield connection
+            try:
+                with self.config.connect((broker.host, broker.port)) as connection:
+                    found += ask(connection)
+            except ConnectionFailed as failed:
+                if missing is None:
+                    raise
+                missing[broker.node_id] = f"broker {broker.node_id} does not answer: {failed}"
+        return found
 
     def _coordinator(self, kind: CoordinatorKey, key: str, *, wait_ms: int = 0) -> BrokerConnection:
         """Open a separate connection to the coordinator of a group or transactional id.

@@ -1,7 +1,6 @@
 """The admin client for groups: their members, committed offsets and lag.
 
-Requests about a group go to its coordinator, which FindCoordinator names; ListGroups goes to the broker at
-the bootstrap address.
+Requests about a group go to its coordinator, which FindCoordinator names; ListGroups goes to every broker.
 """
 
 from collections import defaultdict
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import TopicPartition
-from odradek.client.admin_connection import AdminConnection, CoordinatorKey, patient
+from odradek.client.admin_connection import AdminConnection, CoordinatorKey, Missing, patient
 from odradek.client.cluster import LATEST, Offsets, fetch_leaders, list_offsets
 from odradek.client.group_description import GroupDescription, of_classic_group, of_consumer_group
 from odradek.client.refusal import known_code, raise_for
@@ -77,17 +76,22 @@ class GroupAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     @patient
-    def list_groups(self) -> list[GroupListing]:
-        """The groups of the cluster, by name: each broker lists those that it coordinates."""
-        found = []
-        for connection in self._brokers():
+    def list_groups(self, missing: Missing | None = None) -> list[GroupListing]:
+        """The groups of the cluster, by name: each broker lists those that it coordinates.
+
+        Those of a broker that does not answer are left out, and the broker is put into `missing`; without
+        `missing` that raises ConnectionFailed.
+        """
+
+        def listed(connection: BrokerConnection) -> list[GroupListing]:
             answer = connection.ask(ListGroupsRequest(), ListGroupsResponse)
             raise_for(answer.error_code, about="listing groups")
-            found += [
+            return [
                 GroupListing(one.group_id, one.group_state, one.group_type, one.protocol_type)
                 for one in answer.groups
             ]
-        return sorted(found, key=lambda one: one.group)
+
+        return sorted(self._ask_brokers(listed, missing), key=lambda one: one.group)
 
     @patient
     def describe(self, group: str) -> GroupDescription:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import ApiError
 from odradek.base.ids import ProducerId, TopicPartition
-from odradek.client.admin_connection import AdminConnection, CoordinatorKey, patient
+from odradek.client.admin_connection import AdminConnection, CoordinatorKey, Missing, patient
 from odradek.client.refusal import raise_for
+from odradek.net.blocking_connection import BrokerConnection
 from odradek.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -45,21 +46,25 @@ class TransactionAdmin(AdminConnection):
     """Raises ApiError for refusals, ConnectionFailed when no broker answers."""
 
     @patient
-    def list_transactions(self, producer_id: ProducerId | None = None) -> list[TransactionListing]:
+    def list_transactions(
+        self, producer_id: ProducerId | None = None, missing: Missing | None = None
+    ) -> list[TransactionListing]:
         """The transactional ids of the cluster, by name, or those of one producer id.
 
-        Each broker lists those that it coordinates.
+        Each broker lists those that it coordinates. Those of a broker that does not answer are left out, and
+        the broker is put into `missing`; without `missing` that raises ConnectionFailed.
         """
-        found = []
         request = ListTransactionsRequest(producer_id_filters=[] if producer_id is None else [producer_id])
-        for connection in self._brokers():
+
+        def listed(connection: BrokerConnection) -> list[TransactionListing]:
             answer = connection.ask(request, ListTransactionsResponse)
             raise_for(answer.error_code, about="listing transactional ids")
-            found += [
+            return [
                 TransactionListing(one.transactional_id, one.producer_id, one.transaction_state)
                 for one in answer.transaction_states
             ]
-        return sorted(found, key=lambda one: one.transactional_id)
+
+        return sorted(self._ask_brokers(listed, missing), key=lambda one: one.transactional_id)
 
     @patient
     def describe(self, transactional_id: str) -> TransactionDescription:
