@@ -40,10 +40,17 @@ def send(
 
 
 def end(
-    bench: LogBench, log: Log, *, committed: bool, pid: int = 7, epoch: int = 0, coordinator_epoch: int = 0
+    bench: LogBench,
+    log: Log,
+    *,
+    committed: bool,
+    pid: int = 7,
+    epoch: int = 0,
+    coordinator_epoch: int = 0,
+    origin: Origin = Origin.COORDINATOR,
 ) -> int:
     data = bench.marker(pid, epoch, committed=committed, coordinator_epoch=coordinator_epoch)
-    return log.append_as_leader(data, 0, origin=Origin.COORDINATOR, now_ms=bench.clock.wall_ms()).first_offset
+    return log.append_as_leader(data, 0, origin=origin, now_ms=bench.clock.wall_ms()).first_offset
 
 
 def reopened(bench: LogBench, log: Log, config: TopicConfig | None = None) -> Log:
@@ -250,6 +257,19 @@ def test_markers_of_old_coordinators_and_producers_are_refused(bench: LogBench) 
         end(bench, log, committed=True, epoch=3, coordinator_epoch=4)
     with pytest.raises(InvalidProducerEpoch):
         end(bench, log, committed=True, epoch=2, coordinator_epoch=5)
+
+
+def test_a_late_marker_of_the_epoch_that_it_began_is_refused(bench: LogBench) -> None:
+    """KIP-1228: after it was written once, the next transaction of the producer has the same epoch."""
+    log = bench.open()
+    send(bench, log, 0, is_transactional=True)
+    begun = Origin.NEXT_EPOCH
+    end(bench, log, committed=False, epoch=1, origin=begun)
+    end(bench, log, committed=False, epoch=1, origin=begun)  # a repetition, after a lost answer
+    send(bench, log, 0, epoch=1, is_transactional=True)
+    with pytest.raises(InvalidProducerEpoch, match="late marker"):
+        end(bench, log, committed=False, epoch=1, origin=begun)
+    end(bench, log, committed=False, epoch=1)  # that of a classic producer, which keeps its epoch
 
 
 def test_a_marker_with_a_new_epoch_fences_and_begins_sequences_anew(bench: LogBench) -> None:

@@ -151,13 +151,15 @@ class ProducerStates:
                 f"producer {header.producer_id} is fenced: it writes in epoch {header.producer_epoch}, "
                 f"epoch {entry.epoch} has begun"
             )
+        is_open = entry.transaction_first_offset is not None
+        if origin is Origin.NEXT_EPOCH and header.producer_epoch == entry.epoch and is_open:
+            raise InvalidProducerEpoch(
+                f"a late marker for producer {header.producer_id}: it ends no transaction of epoch "
+                f"{header.producer_epoch}, which began with it"
+            )
         if origin is Origin.CLIENT:
             _check_sequence(header, entry)
-        if (
-            not header.is_control
-            and not header.is_transactional
-            and entry.transaction_first_offset is not None
-        ):
+        if is_open and not header.is_control and not header.is_transactional:
             raise InvalidTransactionState(
                 f"producer {header.producer_id} has a transaction open since offset "
                 f"{entry.transaction_first_offset} and writes outside of it"

@@ -29,7 +29,9 @@ def test_v2_markers_are_written_in_the_next_epoch(bench: TransactionBench, produ
     """KIP-890: a late batch of the old epoch is refused by it."""
     bench.end(producer, committed=False, version=TransactionVersion.V2)
     (marker,) = bench.partitions.markers[T0]
-    assert marker == Marker(Producer(producer.producer_id, producer.epoch + 1), False, 1)
+    assert marker == Marker(
+        Producer(producer.producer_id, producer.epoch + 1), False, 1, TransactionVersion.V2
+    )
 
 
 def test_a_partition_that_refuses_is_asked_again_and_no_other(

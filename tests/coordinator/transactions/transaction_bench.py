@@ -45,8 +45,9 @@ class FakePartitions:
         self,
         marker: Marker,
         partitions: Sequence[TopicPartition],
+        is_wanted: Callable[[], bool],
         written: Callable[[Mapping[TopicPartition, ErrorCode]], None],
-    ) -> Mapping[TopicPartition, ErrorCode] | None:
+    ) -> Mapping[TopicPartition, ErrorCode]:
         outcome = {one: self.errors.get(one, ErrorCode.NONE) for one in partitions}
         outcome |= dict.fromkeys(self.gone & outcome.keys(), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for one, error in outcome.items():
@@ -54,7 +55,7 @@ class FakePartitions:
                 self.markers.setdefault(one, []).append(marker)
         if self.is_held:
             self.held.append(lambda: written(outcome))
-            return None
+            return {}
         return outcome
 
     def let_go(self) -> None:

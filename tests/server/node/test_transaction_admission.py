@@ -41,6 +41,7 @@ class HeldLog:
 
     def __init__(self) -> None:
         self.producers = ProducerStates(lambda: 1_000)
+        self.latest_epoch = 0
 
     def append(self, batch: bytes) -> None:
         self.producers.apply(read_header(batch))
@@ -239,6 +240,15 @@ def test_a_consent_is_for_the_log_that_was_there(bench: Bench) -> None:
     admission = bench.admit_batches({A: batch_of()})
     assert admission is not None
     bench.logs[A] = HeldLog()  # deleted, and made anew
+    assert list(admission.entries({A: batch_of()})) == [(A, ErrorCode.NOT_ENOUGH_REPLICAS)]
+
+
+def test_a_consent_is_for_one_leadership(bench: Bench) -> None:
+    """Another leader may have written the marker, and what is known here of it may be cut off again."""
+    bench.membership.known = ErrorCode.NONE
+    admission = bench.admit_batches({A: batch_of()})
+    assert admission is not None
+    bench.logs[A].latest_epoch += 2
     assert list(admission.entries({A: batch_of()})) == [(A, ErrorCode.NOT_ENOUGH_REPLICAS)]
 
 

@@ -161,7 +161,7 @@ def decided(new_node: NewNode, monkeypatch: pytest.MonkeyPatch) -> Decided:
         assert produced.partition_responses[0].error_code == 0
         offsets = [TxnOffsetCommitRequestTopic("t", partitions=[TxnOffsetCommitRequestPartition(0, 7)])]
         node.ask(TxnOffsetCommitRequest(PAYMENTS, "g", *producer, topics=offsets), 3)
-        monkeypatch.setattr(node.core.transactions, "write_markers", lambda *_: None)
+        monkeypatch.setattr(node.core.transactions.markers, "write_markers", lambda *_: {})
         assert node.ask(EndTxnRequest(PAYMENTS, *producer, committed), 1).error_code == 0
         return node
 

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Later
 from odradek.base.ids import ProducerId, TopicPartition
-from odradek.coordinator.transactions.transaction import Producer
+from odradek.coordinator.transactions.transaction import Producer, TransactionVersion
 
 TakeProducerId: TypeAlias = Callable[[Later[ProducerId | ErrorCode]], ProducerId | ErrorCode | None]
 """The result is a producer id that was never given out before, or the error why there is none."""
@@ -25,6 +25,13 @@ class Marker:
     committed: bool
     coordinator_epoch: int
     """Leader epoch of the partition of `__transaction_state` that decided it; fences older coordinators."""
+    version: TransactionVersion = TransactionVersion.CLASSIC
+    """How the producer works."""
+
+    @property
+    def begins_next_epoch(self) -> bool:
+        """Whether the end of the transaction has begun the epoch that the marker carries."""
+        return self.version is TransactionVersion.V2
 
 
 class MarkerWriter(Protocol):
@@ -37,6 +44,11 @@ class MarkerWriter(Protocol):
         self,
         marker: Marker,
         partitions: Sequence[TopicPartition],
-        later: Later[Mapping[TopicPartition, ErrorCode]],
-    ) -> Mapping[TopicPartition, ErrorCode] | None:
-        """Write the marker to each; the result has the error of every one of them."""
+        is_wanted: Callable[[], bool],
+        written: Later[Mapping[TopicPartition, ErrorCode]],
+    ) -> Mapping[TopicPartition, ErrorCode]:
+        """Write the marker to each; returns the outcomes that are known at once.
+
+        The others come as events, with the error of one or more partitions each: leaders answer on their own.
+        Nothing more is sent, and nothing may come, when `is_wanted` returns False.
+        """

@@ -44,7 +44,7 @@ INDEX: Final[tuple[Row, ...]] = (
     Row(24, "add_partitions_to_txn", 0, 5, 0),
     Row(25, "add_offsets_to_txn", 0, 4, 0),
     Row(26, "end_txn", 0, 5, 0),
-    Row(27, "write_txn_markers", 1, 1, 1),
+    Row(27, "write_txn_markers", 1, 2, 1),
     Row(28, "txn_offset_commit", 0, 6, 0),
     Row(29, "describe_acls", 1, 3, 1),
     Row(30, "create_acls", 1, 3, 1),

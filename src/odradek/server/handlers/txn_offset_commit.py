@@ -49,12 +49,17 @@ def handle(
         answered({})
         return
     writes = core.groups.coordinator.offset_writes
-    producer = TransactionalProducer(request.producer_id, request.producer_epoch)
+    producer = Producer(request.producer_id, request.producer_epoch)
+    owner = TransactionalProducer(*producer)
     # Before the transaction's consent, so that nothing happens between the consent and the append.
-    prepared = yield from writes.prepare(request.group_id, _offsets_of(known, core.clock.wall_ms()), producer)
+    prepared = yield from writes.prepare(request.group_id, _offsets_of(known, core.clock.wall_ms()), owner)
     group_partition = TopicPartition(OFFSETS_TOPIC, core.groups.topic.partition_of(request.group_id))
 
+    consent = core.admission.consent(producer, [group_partition])
+
     def admitted(refused: PartitionErrors) -> None:
+        if not refused and not consent.holds_for(group_partition):
+            refused = {group_partition: ErrorCode.NOT_ENOUGH_REPLICAS}
         if refused:
             error = refused[group_partition]
             if error is ErrorCode.NOT_ENOUGH_REPLICAS:
@@ -63,7 +68,7 @@ def handle(
             return
         writes.commit_in_transaction(
             request.group_id,
-            producer,
+            owner,
             prepared,
             member_id=request.member_id,
             instance_id=request.group_instance_id,
@@ -73,7 +78,7 @@ def handle(
 
     refused = core.admission.admit(
         request.transactional_id,
-        Producer(request.producer_id, request.producer_epoch),
+        producer,
         [group_partition],
         Ability.of_version(context.api_version, _FIRST_WITH_ABORTABLE),
         admitted,

@@ -10,7 +10,7 @@ from typing import Final
 from odradek.base.error_codes import ErrorCode
 from odradek.base.execution import Steps, deliver, stepwise
 from odradek.base.ids import TopicPartition
-from odradek.coordinator.transactions import Marker, Producer
+from odradek.coordinator.transactions import Marker, Producer, TransactionVersion
 from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.node.core import BrokerCore
@@ -22,7 +22,7 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-SERVES: Final = Serves(27, 1, 1, kips={1: 482})
+SERVES: Final = Serves(27, 1, 2, kips={1: 482, 2: 1228})
 
 
 def handle(
@@ -44,9 +44,11 @@ def handle(
         ]
         yield
         producer = Producer(asked.producer_id, asked.producer_epoch)
-        marker = Marker(producer, asked.transaction_result, asked.coordinator_epoch)
+        is_v2 = asked.transaction_version >= TransactionVersion.V2
+        version = TransactionVersion.V2 if is_v2 else TransactionVersion.CLASSIC
+        marker = Marker(producer, asked.transaction_result, asked.coordinator_epoch, version)
         later = partial(written, number)
-        deliver(core.transactions.write_markers(marker, partitions, later), later)
+        deliver(core.transactions.markers.append_markers(marker, partitions, later), later)
 
 
 def _in_steps(

@@ -1,13 +1,22 @@
 """A broker as its cluster's controllers see it: it obeys their orders."""
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from odradek.base.ids import BrokerId
 from odradek.metadata.image import BrokerGone, Change, ClusterImage, ClusterNamed, TopicDeleted
 from odradek.metadata.messages import OrderOutcome
 from odradek.metadata.messages_on_wire import OrderRequest
 from odradek.server.node.controller_host import ControllerHost
-from odradek.server.node.forwarding import Forwarding
 from odradek.server.node.received_orders import Obeyed, ReceivedOrders
 from odradek.timer import Purgatory
+
+
+class Looker(Protocol):
+    """Sends requests to other brokers, as the image names them."""
+
+    def look(self) -> None:
+        """Called after each order: another broker may be the controller, or a broker may be gone."""
 
 
 class CommandedBroker:
@@ -20,15 +29,15 @@ class CommandedBroker:
         orders: ReceivedOrders,
         controller: ControllerHost,
         topic_purgatory: Purgatory[str],
-        forwarding: Forwarding,
+        lookers: Iterable[Looker],
     ) -> None:
-        """After each order `controller` checks whether the broker has joined, `forwarding` who gave it."""
+        """After each order `controller` checks whether the broker has joined; `lookers` look at the image."""
         self.broker_id = broker_id
         self._image = image
         self._orders = orders
         self._controller = controller
         self._topic_purgatory = topic_purgatory
-        self._forwarding = forwarding
+        self._lookers = tuple(lookers)
 
     @property
     def has_joined(self) -> bool:
@@ -50,7 +59,8 @@ class CommandedBroker:
         def done(outcome: OrderOutcome) -> None:
             obeyed(outcome)
             self._controller.check_joined()
-            self._forwarding.look()
+            for looker in self._lookers:
+                looker.look()
 
         self._orders.receive(order, done)
 

@@ -105,7 +105,7 @@ class BrokerCore:
             self.received_orders,
             self.controller,
             self.topic_purgatory,
-            self.forwarding,
+            (self.forwarding, self.transactions),
         )
         """This broker as the controllers see it."""
         effects.connect(
@@ -204,6 +204,7 @@ class BrokerCore:
         )
         self.groups = GroupHost(surroundings, making, replicas, lambda: layers.in_force, self.slices)
         self.transactions = TransactionHost(
+            self.broker_id,
             surroundings,
             making,
             replicas,

@@ -106,13 +106,14 @@ class InternalTopic:
             self._is_making = True
             self._make()
         if is_there or not self._is_making:  # the controller may have refused already
-            return self._leader(key)
+            return self.coordinator_of(key)
         if len(self._askers) >= ASKERS_MAX:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         self._askers.append((key, later))
         return None
 
-    def _leader(self, key: str) -> BrokerId | ErrorCode:
+    def coordinator_of(self, key: str) -> BrokerId | ErrorCode:
+        """The coordinator of `key` as this broker knows it, or COORDINATOR_NOT_AVAILABLE."""
         topic = self._image.topic(self.name)
         state = None if topic is None else topic.partitions.get(self.partition_of(key))
         if state is None or state.leader == NO_BROKER or not self._image.is_live(state.leader):
@@ -160,4 +161,4 @@ class InternalTopic:
         self._is_making = False
         askers, self._askers = self._askers, []
         for key, later in askers:
-            later(self._leader(key))
+            later(self.coordinator_of(key))

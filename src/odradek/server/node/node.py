@@ -145,6 +145,7 @@ class Node:
         core.fetchers.close()
         core.groups.resign_all()
         core.forwarding.close()
+        core.transactions.close()
         parked: tuple[Purgatory[Any], ...] = (*core.replicas.purgatories.all(), core.topic_purgatory)
         for purgatory in parked:
             for operations in purgatory.watchers().values():

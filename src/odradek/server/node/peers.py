@@ -19,9 +19,9 @@ listener between brokers (`Node.peer_dispatcher`).
 The controller uses it for its orders (`outgoing_orders`). A follower's requests (Fetch with a replica id,
 OffsetForLeaderEpoch, ListOffsets) have the same shape, and so have requests of brokers to the controller. A
 Fetch may wait at the leader for `replica.fetch.wait.max.ms`, and would delay every order behind it: fetchers
-(`replica_fetchers`) have a `Peers` with connections of their own (X1), never this one, and so has what is
-forwarded to the controller (`forwarding`). Announcements of ISR changes (R4) need no peer: they go through
-the metadata store.
+(`replica_fetchers`) have a `Peers` with connections of their own (X1), never this one, and so have what is
+forwarded to the controller (`forwarding`) and what coordinators and leaders ask each other (`peer_batches`).
+Announcements of ISR changes (R4) need no peer: they go through the metadata store.
 """
 
 from collections.abc import Callable

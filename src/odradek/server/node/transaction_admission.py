@@ -25,7 +25,7 @@ from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
 from odradek.base.errors import LogError
 from odradek.base.execution import ITEMS_PER_STEP, Later, Steps
-from odradek.base.ids import TopicPartition
+from odradek.base.ids import LeaderEpoch, TopicPartition
 from odradek.coordinator.transactions import Producer, TransactionVersion
 from odradek.records.header import ATTRIBUTES_LOW_AT, HEADER_BYTES, TRANSACTIONAL_BIT, read_header
 from odradek.replication.append import Batches
@@ -68,6 +68,10 @@ class ProducersLog(Protocol):
     @property
     def producers(self) -> ProducerStates:
         """The producers that the log knows."""
+
+    @property
+    def latest_epoch(self) -> LeaderEpoch:
+        """The latest leader epoch: another one, if the partition was led elsewhere meanwhile."""
 
 
 LogOf: TypeAlias = Callable[[TopicPartition], ProducersLog | None]
@@ -112,15 +116,15 @@ class Consent:
         self._log_of = log_of
         self._producer_id = producer.producer_id
         self._seen = {one: self._ended(one) for one in partitions}
-        """By partition: its log, and how many transactions of the producer had ended there."""
+        """By partition: its log, the leader epoch, how many of the producer's transactions had ended."""
 
     def holds_for(self, topic_partition: TopicPartition) -> bool:
-        """Whether since then no transaction of the producer has ended there, and the log is the same."""
+        """Whether since then no transaction of the producer has ended there, and the leader is the same."""
         return self._seen.get(topic_partition) == self._ended(topic_partition)
 
-    def _ended(self, topic_partition: TopicPartition) -> tuple[object, int] | None:
+    def _ended(self, topic_partition: TopicPartition) -> tuple[object, LeaderEpoch, int] | None:
         log = self._log_of(topic_partition)
-        return None if log is None else (log, log.producers.ended(self._producer_id))
+        return None if log is None else (log, log.latest_epoch, log.producers.ended(self._producer_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,7 @@ class TransactionAdmission:
         producer = next(iter(firsts.values())).producer
         if any(first.producer != producer for first in firsts.values()):
             return Admission(dict.fromkeys(entries, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
-        consent = Consent(self._log_of, producer, firsts)
+        consent = self.consent(producer, firsts)
 
         def admission(refused: PartitionErrors) -> Admission:
             if ability is Ability.LEAVES_ADDING_TO_US:
@@ -196,7 +200,8 @@ class TransactionAdmission:
     ) -> PartitionErrors | None:
         """Let the coordinator add the partitions that the producer writes to, or verify them.
 
-        Nothing may happen between the result and the append; otherwise the append needs a `Consent`.
+        Where something may happen between the coordinator's answer and the append, as when the coordinator is
+        another broker, the append needs a `consent` that was asked for before.
         """
         unknown = [one for one in partitions if not self._is_open(one, producer)]
         if unknown and ability is Ability.LEAVES_ADDING_TO_US:
@@ -214,6 +219,10 @@ class TransactionAdmission:
             )
             return None if errors is None else _refused(errors, ability)
         return {}
+
+    def consent(self, producer: Producer, partitions: Iterable[TopicPartition]) -> Consent:
+        """The coordinator's consent to these partitions, if it answers that they may be written to."""
+        return Consent(self._log_of, producer, partitions)
 
     def _too_late(self, firsts: Mapping[TopicPartition, "_FirstBatch"]) -> PartitionErrors:
         """The partitions whose log does not know the producer and whose first batch has not sequence 0."""

@@ -1,38 +1,36 @@
-"""The host of the transaction coordinator in its broker: writes its markers and runs its periodic work.
+"""The host of the transaction coordinator in its broker: its periodic work, and the way to the other brokers.
 
-A marker is appended like any other batch.
+Coordinators and the leaders of partitions ask each other:
+
+    markers      a coordinator's, to the leaders of a transaction's partitions (`markers`)
+    admission    a leader's question to the coordinator of a transactional id (`any_transaction_coordinator`)
 """
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Later, Slices, Steps
-from odradek.base.ids import TopicPartition
+from odradek.base.execution import Slices
+from odradek.base.ids import BrokerId
 from odradek.base.settings import BrokerSettings
-from odradek.base.topic_names import OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.records.control import EndTxnMarker, build_marker
-from odradek.replication.append import ACKS_ALL, Batches
-from odradek.replication.outcomes import AppendOutcomes
+from odradek.base.topic_names import TRANSACTION_STATE_TOPIC
 from odradek.replication.replica_manager import ReplicaManager
 from odradek.server.node.coordinator_host import CoordinatorHost
 from odradek.server.node.coordinator_log import CoordinatorLog
 from odradek.server.node.group_host import GroupHost
 from odradek.server.node.internal_topic import InternalTopicSpec, TopicMaking
+from odradek.server.node.markers import Markers
+from odradek.server.node.peer_batches import I, Kind, PeerBatches
 from odradek.server.node.ports import Surroundings
 from odradek.server.node.producer_ids import ProducerIds
-from odradek.storage import Origin
 
 if TYPE_CHECKING:
-    from odradek.coordinator.transactions import Marker, TransactionCoordinator
+    from odradek.coordinator.transactions import TransactionCoordinator
+    from odradek.server.node.any_transaction_coordinator import Question
+    from odradek.server.node.marker_requests import MarkerItem
     from odradek.server.node.transaction_admission import LogOf, TransactionAdmission
 
 TRANSACTION_KEY_TYPE: Final = 1
 """FindCoordinator's number for transactional ids."""
-MARKER_TIMEOUT_MS: Final = 30_000
-
-_log = logging.getLogger(__name__)
 
 
 class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
@@ -40,6 +38,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
 
     def __init__(
         self,
+        broker_id: BrokerId,
         surroundings: Surroundings,
         making: TopicMaking,
         replicas: ReplicaManager,
@@ -53,26 +52,77 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         """`log_of` returns the log of a partition that is hosted here."""
         super().__init__(_topic_spec(settings()), surroundings, making, replicas, settings, slices)
         self._producer_ids = producer_ids
-        # The groups own the offsets that are committed in transactions.
-        self._groups = groups
-        # Whether the image has had every topic of the cluster.
-        self._knows_topics = False
+        self.markers = Markers(
+            broker_id,
+            self._image,
+            replicas,
+            groups,
+            slices,
+            surroundings.clock,
+            lambda: self._markers_out,
+        )
+        """Writes markers to the partitions of the cluster."""
         self._log_of = log_of
+        self._broker_id = broker_id
+        self._sent_markers: PeerBatches[MarkerItem] | None = None
+        """Markers for partitions led elsewhere; created with the first."""
         self._admission: TransactionAdmission | None = None
         """Created when it is first needed, as the coordinator is."""
+        self._questions: PeerBatches[Question] | None = None
+        """What other coordinators are asked; created when a broker asks its first one."""
 
     @property
     def admission(self) -> "TransactionAdmission":
         """Decides which partitions a producer may write to in its transaction."""
         if self._admission is None:
+            from odradek.server.node.any_transaction_coordinator import AnyTransactionCoordinator
             from odradek.server.node.transaction_admission import TransactionAdmission
 
+            asked = AnyTransactionCoordinator(
+                self._broker_id, self.topic, lambda: self.coordinator, lambda: self._questions_out
+            )
             self._admission = TransactionAdmission(
                 self._log_of,
-                lambda: self.coordinator,
+                lambda: asked,
                 lambda: self._settings().transaction_partition_verification_enable,
             )
         return self._admission
+
+    @property
+    def _questions_out(self) -> "PeerBatches[Question]":
+        if self._questions is None:
+            from odradek.server.node.any_transaction_coordinator import Questions
+
+            self._questions = self._batches(Questions())
+        return self._questions
+
+    @property
+    def _markers_out(self) -> "PeerBatches[MarkerItem]":
+        if self._sent_markers is None:
+            from odradek.server.node.marker_requests import MarkerRequests
+
+            self._sent_markers = self._batches(MarkerRequests())
+        return self._sent_markers
+
+    def _batches(self, kind: Kind[I]) -> PeerBatches[I]:
+        return PeerBatches(
+            kind,
+            self._surroundings.connect_peers,
+            self._image.is_live,
+            self._slices,
+            lambda: self._settings().request_timeout_ms,
+        )
+
+    def look(self) -> None:
+        """See `PeerBatches.look`; called after each order of a controller."""
+        for batches in (self._questions, self._sent_markers):
+            if batches is not None:
+                batches.look()
+
+    def close(self) -> None:
+        """The broker stops: producers that wait for a coordinator elsewhere are to ask again."""
+        if self._questions is not None:
+            self._questions.close()
 
     def _make(self, log: CoordinatorLog) -> "TransactionCoordinator":
         from odradek.coordinator.transactions import TransactionCoordinator
@@ -81,7 +131,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
             self._settings,
             writer=log,
             reader=log,
-            markers=self,
+            markers=self.markers,
             take_producer_id=self._producer_ids.take,
             partition_count=lambda: self.topic.partition_count,
             clock=self._surroundings.clock,
@@ -91,7 +141,7 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
 
     def on_topics_known(self) -> None:
         """Called when the image has every topic of the cluster."""
-        self._knows_topics = True
+        self.markers.on_topics_known()
 
     def describe(self) -> Iterator[dict[str, Any]]:
         """Describe every transactional id that this broker coordinates, with what it waits for."""
@@ -110,71 +160,6 @@ class TransactionHost(CoordinatorHost["TransactionCoordinator"]):
         """Forget the transactional ids that have not been used for `transactional.id.expiration.ms`."""
         if self._made is not None:
             self._made.remove_expired()
-
-    # --- markers
-
-    def is_gone(self, topic_partition: TopicPartition) -> bool:
-        """See `MarkerWriter.is_gone`.
-
-        A broker that starts gets LeaderAndIsr before its first UpdateMetadata: until then a partition that it
-        does not know may exist, and does not count as deleted.
-        """
-        is_known = self._image.partition(topic_partition) or self._replicas.partition(topic_partition)
-        return self._knows_topics and not is_known
-
-    def write_markers(
-        self,
-        marker: "Marker",
-        partitions: Sequence[TopicPartition],
-        later: Later[Mapping[TopicPartition, ErrorCode]],
-    ) -> Mapping[TopicPartition, ErrorCode] | None:
-        """See `MarkerWriter.write_markers`; writes to partitions led here, the others get an error.
-
-        The marker of a `__consumer_offsets` partition must wait while that is loaded: it might be missed.
-        """
-        groups = self._groups.coordinator
-
-        def batches() -> Iterator[tuple[TopicPartition, Batches]]:
-            """The batches to append; each partition is checked when its turn comes."""
-            for one in partitions:
-                if one.topic == OFFSETS_TOPIC and groups.is_loading(one.partition):
-                    yield one, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-                else:
-                    yield (
-                        one,
-                        build_marker(
-                            EndTxnMarker(marker.committed, marker.coordinator_epoch),
-                            producer_id=marker.producer.producer_id,
-                            producer_epoch=marker.producer.epoch,
-                            timestamp_ms=self._surroundings.clock.wall_ms(),
-                        ),
-                    )
-
-        def errors_of(outcomes: AppendOutcomes) -> Mapping[TopicPartition, ErrorCode]:
-            for (topic, index), outcome in outcomes.items():
-                if topic == OFFSETS_TOPIC and outcome.error_code is ErrorCode.NONE:
-                    groups.complete_transaction(
-                        index, marker.producer.producer_id, committed=marker.committed
-                    )
-            return {one: outcome.error_code for one, outcome in outcomes.items()}
-
-        def steps() -> Steps[Mapping[TopicPartition, ErrorCode] | None]:
-            outcomes = yield from self._replicas.append_in_steps(
-                batches(),
-                acks=ACKS_ALL,
-                timeout_ms=MARKER_TIMEOUT_MS,
-                later=lambda outcomes: later(errors_of(outcomes)),
-                origin=Origin.COORDINATOR,
-                internal_allowed=True,
-            )
-            return None if outcomes is None else errors_of(outcomes)
-
-        def failed(error: Exception) -> None:
-            """A bug of ours; the write is retried."""
-            _log.error("the markers of %s were not written", marker.producer, exc_info=error)
-            later(dict.fromkeys(partitions, ErrorCode.UNKNOWN_SERVER_ERROR))
-
-        return self._slices.result_of(steps(), later, failed)
 
 
 def _topic_spec(settings: BrokerSettings) -> InternalTopicSpec:
