@@ -420,6 +420,32 @@ def test_producers_of_many_ids_are_verified_together() -> None:
     assert coordinator.core.request_counts[24] - before == 2
 
 
+def test_what_a_coordinator_that_is_cut_off_decides_has_not_happened() -> None:
+    """R19: the decision is on no other replica, so no marker is written, and the next coordinator decides."""
+    producing = Producing(VERIFIED)
+    cluster, world, first = producing.cluster, producing.world, producing.coordinator
+    for number in range(3):
+        producing.write(number)
+    for other in cluster.serving:
+        if other is not first:
+            world.cut(first.broker_id, other.broker_id)
+    decided = first.send(EndTxnRequest(ID, *producing.producer, COMMIT), 3)
+    world.advance(40_000)
+    assert decided.answer.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert [markers_in(first, one) for one in T] == [[], [], []]
+    world.cut_store(first.broker_id)
+    world.expire_session(first.broker_id)
+    producing.coordinator = cluster.coordinator(TRANSACTION, ID, but=first)
+    producing.end(committed=ABORT)
+    producing.wait_for("CompleteAbort")
+    world.heal()
+    world.advance(40_000)
+    assert [markers_in(node, one) for node in cluster.serving for one in T] == [[ABORT]] * 9
+    answer = cluster.ask(first, EndTxnRequest(ID, *producing.producer, COMMIT), 3)
+    assert answer.error_code == ErrorCode.NOT_COORDINATOR
+    producing.assert_nothing_is_open()
+
+
 # --- offsets
 
 

@@ -153,11 +153,11 @@ class AnyTransactionCoordinator:
         later: Later[ErrorCode],
     ) -> ErrorCode | None:
         """See `TransactionMembership.add_partitions`; only version 2 is asked of other brokers."""
+        if self._topic.leader_of(transactional_id) == self._broker_id:
+            return self._own().add_partitions(transactional_id, producer, partitions, version, later)
         coordinator = self._topic.coordinator_of(transactional_id)
         if isinstance(coordinator, ErrorCode):
             return coordinator
-        if coordinator == self._broker_id:
-            return self._own().add_partitions(transactional_id, producer, partitions, version, later)
         assert version is TransactionVersion.V2, "a classic producer adds its partitions itself"
 
         def answered(errors: Errors) -> None:
@@ -176,11 +176,11 @@ class AnyTransactionCoordinator:
         later: Later[Errors],
     ) -> Errors | None:
         """See `TransactionMembership.verify_partitions`."""
+        if self._topic.leader_of(transactional_id) == self._broker_id:
+            return self._own().verify_partitions(transactional_id, producer, partitions, later)
         coordinator = self._topic.coordinator_of(transactional_id)
         if isinstance(coordinator, ErrorCode):
             return dict.fromkeys(partitions, coordinator)
-        if coordinator == self._broker_id:
-            return self._own().verify_partitions(transactional_id, producer, partitions, later)
         question = Question(transactional_id, producer, partitions, later, verify_only=True)
         self._questions().send(coordinator, question)
         return None

@@ -114,11 +114,14 @@ class InternalTopic:
 
     def coordinator_of(self, key: str) -> BrokerId | ErrorCode:
         """The coordinator of `key` as this broker knows it, or COORDINATOR_NOT_AVAILABLE."""
+        leader = self.leader_of(key)
+        return leader if self._image.is_live(leader) else ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    def leader_of(self, key: str) -> BrokerId:
+        """The leader of the partition of `key`, whether it lives or not; NO_BROKER if none is known."""
         topic = self._image.topic(self.name)
         state = None if topic is None else topic.partitions.get(self.partition_of(key))
-        if state is None or state.leader == NO_BROKER or not self._image.is_live(state.leader):
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return state.leader
+        return NO_BROKER if state is None else state.leader
 
     @property
     def _replicas(self) -> int:
