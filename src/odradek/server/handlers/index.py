@@ -101,6 +101,7 @@ LOAD_ORDER: Final[tuple[str, ...]] = (
     "odradek.wire.messages.list_offsets",
     "odradek.server.node.authorized_operations",
     "odradek.wire.messages.metadata",
+    "odradek.wire.messages.controlled_shutdown",
     "odradek.wire.messages.join_group",
     "odradek.wire.messages.sync_group",
     "odradek.coordinator.classic.member",
