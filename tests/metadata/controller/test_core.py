@@ -48,6 +48,8 @@ from odradek.metadata.controller.requests import (
     NewTopic,
     PartitionOutcomes,
     ProducerIdBlock,
+    RebalanceLeaders,
+    RebalanceProgress,
     Refused,
     ResourceOutcomes,
     ShutdownProgress,
@@ -527,6 +529,27 @@ def test_a_stopping_broker_is_not_preferred(three: Cluster) -> None:
     three.ask(ControlledShutdown(2, three.image.brokers[2].epoch))
     asked = ElectLeaders(ElectionType.PREFERRED, (FLIGHTS,))
     assert elected(three, asked) == {FLIGHTS: ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
+
+
+def test_leaderships_are_given_back_a_few_at_a_time(three: Cluster) -> None:
+    """`auto.leader.rebalance.enable`: where the preferred leader is live and in sync, and nowhere else."""
+    create(three, assignments=((2, 1), (2, 1), (2, 1), (3, 1)))
+    three.kill(2)
+    three.start(2)
+    assert three.ask(RebalanceLeaders(10)) == RebalanceProgress(0, has_more=False), "2 is not in sync"
+    for number in range(3):
+        named = TopicPartition("flights", number)
+        state = three.image.partition(named)
+        assert state is not None
+        session = write_isr(three, named, PartitionImage((2, 1), (1, 2), 1, state.leader_epoch))
+    notice = codec.encode_isr_change([TopicPartition("flights", number) for number in range(3)])
+    announced = three.store.engine.apply(session, Create(paths.ISR_CHANGE_PREFIX, notice, sequential=True))
+    three.store.tell(announced.events)
+    three.store.deliver()
+    assert three.ask(RebalanceLeaders(2)) == RebalanceProgress(2, has_more=True)
+    assert three.ask(RebalanceLeaders(2)) == RebalanceProgress(1, has_more=False)
+    assert [three.partition("flights", number).leader for number in range(4)] == [2, 2, 2, 3]
+    assert three.ask(RebalanceLeaders(2)) == RebalanceProgress(0, has_more=False)
 
 
 def test_an_unclean_election_needs_somebody(three: Cluster) -> None:

@@ -127,6 +127,34 @@ def test_the_preferred_leader_leads_again_when_it_is_in_sync() -> None:
     assert three.elect(PREFERRED) == [("orders", 0, ErrorCode.ELECTION_NOT_NEEDED)]
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_through_any_broker_the_preferred_leader_leads_again(place: int) -> None:
+    """R17: the broker that was asked knows the new leader when it answers."""
+    three = Three()
+    three.world.stop(2)
+    three.world.begin(2)
+    three.world.advance(SESSION_MS)
+    node = list(three.world.nodes.values())[place]
+    assert rows(node.ask(asked(PREFERRED, ("orders", [0])))) == [("orders", 0, ErrorCode.NONE)]
+    assert three.leaders() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_through_any_broker_an_unclean_election_takes_what_is_left(place: int) -> None:
+    """R17, KIP-460."""
+    three = Three()
+    for broker_id in (3, 1, 2):
+        three.world.kill(broker_id)
+        three.world.advance(SESSION_MS)
+    for broker_id in (1, 3):
+        three.world.begin(broker_id)
+    three.world.advance(SESSION_MS)
+    node = [one for one in three.world.nodes.values() if one.is_alive][place]
+    assert rows(node.ask(asked(UNCLEAN, ("orders", [0])))) == [("orders", 0, ErrorCode.NONE)]
+    three.world.advance(1_000)
+    assert three.leaders() == [3, 3]
+
+
 def test_an_unclean_election_by_request_takes_what_is_left() -> None:
     """KIP-460, R15e: the setting does not allow it, the administrator does."""
     three = Three()

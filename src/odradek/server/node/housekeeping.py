@@ -11,6 +11,7 @@ from typing import Final
 from odradek.base.execution import Background, Steps
 from odradek.base.settings.definition import LONG_MAX
 from odradek.server.node.core import BrokerCore
+from odradek.server.node.leader_rebalance import LeaderRebalance
 from odradek.server.node.schedule import Schedule
 from odradek.storage import LogManager
 from odradek.storage.finding import Finding, FindingKind
@@ -62,6 +63,9 @@ def schedule_housekeeping(
         lambda: core.slices.run(core.replicas.isr_maintenance.expire(), _not_done),
     )
     every(ANNOUNCEMENT_INTERVAL_MS, "isr-change-propagation", announce_to_controller)
+    if settings.auto_leader_rebalance_enable:
+        interval_ms = 1_000 * settings.leader_imbalance_check_interval_seconds
+        every(interval_ms, "leader-rebalance", LeaderRebalance(core.controller).look)
 
 
 def _schedule_log_tasks(

@@ -45,7 +45,6 @@ class ReplicaSettings:
         "auto.leader.rebalance.enable",
         True,
         "Whether leadership returns to preferred replicas by itself.",
-        no_effect="this broker is alone in its cluster",
     )
     broker_session_timeout_ms: int = setting(
         Kind.INT,
@@ -80,14 +79,13 @@ class ReplicaSettings:
         300,
         "How often partitions are given back to their preferred leaders.",
         least=1,
-        no_effect="this broker is alone in its cluster",
     )
     leader_imbalance_per_broker_percentage: int = setting(
         Kind.INT,
         "leader.imbalance.per.broker.percentage",
         10,
-        "The share of a broker's lost leaderships from which they are given back.",
-        no_effect="this broker is alone in its cluster",
+        "The share of a broker's lost leaderships from which they are given back (Apache Kafka until 3.9).",
+        no_effect="every leadership is given back, as in Apache Kafka 4.3",
         least=0,
         most=100,
     )
