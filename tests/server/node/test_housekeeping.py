@@ -32,6 +32,7 @@ INTERVALS_MS: Final = {
     "offset-expiration": ("offsets_retention_check_interval_ms", 600_000),
     "isr-expiration": (None, 5_000),
     "isr-change-propagation": (None, 2_500),
+    "leader-rebalance": (None, 300_000),
 }
 """By task: the setting that says how often, with underscores, and its default; None where there is none."""
 
@@ -72,6 +73,9 @@ def test_each_interval_is_a_setting(new_node: NewNode) -> None:
             assert found[name]._interval_ms() == 1_000 + named.index(setting), name
     half = new_node(replica_lag_time_max_ms="9000")
     assert tasks(half)["isr-expiration"]._interval_ms() == 4_500
+    often = new_node(leader_imbalance_check_interval_seconds="7")
+    assert tasks(often)["leader-rebalance"]._interval_ms() == 7_000
+    assert "leader-rebalance" not in tasks(new_node(auto_leader_rebalance_enable="false"))
 
 
 def test_retention_deletes_old_segments_and_their_files_follow(

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 
 from odradek.base.settings import SettingLayers
 from odradek.client.admin import Admin
+from odradek.metadata.image import BrokerRegistered
 from odradek.net.blocking_connection import BrokerConnection
 from odradek.server.edge.loop_stalls import STALL_NS, LoopStalls
+from odradek.server.node.hand_over import State
 from odradek.server.node.node import Node
 from odradek.server.process import lifecycle
 from odradek.server.process.broker_thread import BrokerThread
@@ -231,3 +234,24 @@ def test_what_takes_long_in_a_start_is_no_stall(
         assert [message for message in caplog.messages if "what a client waits for" in message]
     finally:
         broker.stop()
+
+
+def test_a_broker_that_is_not_alone_hands_over_before_it_refuses_clients(
+    start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own controller, which knows of no other broker, finds nothing to move."""
+    running = start()
+    node = running.broker.broker.node
+    image = node.core.image
+    other = replace(image.brokers[node.core.broker_id], broker_id=17)
+    running.broker.run(lambda: image.apply(BrokerRegistered(other)))
+    stopped: list[State] = []
+    let_go = node.let_go
+
+    def note() -> None:
+        stopped.append(node.core.hand_over.state)
+        let_go()
+
+    monkeypatch.setattr(node, "let_go", note)
+    running.stop()
+    assert stopped == [State.ENDED]
