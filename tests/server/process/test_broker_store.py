@@ -102,7 +102,7 @@ async def test_directories_of_another_cluster_are_refused(tmp_path: Path, socket
         f"{other} belongs to cluster {CLUSTER}, but the metadata store {sockets}/store.sock is empty:"
         " restore its file from a backup"
     )
-    broker = await start(sockets, mine)
+    broker = await start(sockets, mine, node_id="1")
     with pytest.raises(DataDirectoryError) as refused:
         await start(sockets, other)
     cluster = broker.core.image.cluster_id
