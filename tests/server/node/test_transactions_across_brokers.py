@@ -1,5 +1,6 @@
 """Transactions over partitions of several leaders: markers, and who may write (KIP-98, KIP-890)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -266,6 +267,33 @@ def test_markers_follow_a_leader_that_moves() -> None:
     producing.assert_nothing_is_open()
 
 
+@pytest.mark.parametrize("version", [CLASSIC, V2])
+def test_a_marker_for_a_leader_that_is_cut_off_goes_to_the_next(version: int) -> None:
+    """The first one ends with its connection, and does not end the producer's next transaction."""
+    producing = Producing(version)
+    cluster, world, number = producing.cluster, producing.world, producing.others[0]
+    leader = producing.leader(number)
+    producing.write(number)
+    for other in cluster.serving:
+        if other is not leader:
+            world.cut(leader.broker_id, other.broker_id)
+    world.cut_store(leader.broker_id)
+    world.expire_session(leader.broker_id)
+    producing.end(committed=COMMIT)
+    producing.wait_for("CompleteCommit")
+    following = world.nodes[producing.coordinator.topic("t").partitions[number].leader]
+    assert markers_in(following, T[number]) == [COMMIT]
+    world.heal()
+    world.advance(1_000)
+    cluster.wait(lambda: are_whole(producing))
+    producing.write(number)
+    world.advance(1_000)
+    assert producing.markers(number) == [COMMIT]
+    producing.end(committed=ABORT)
+    producing.wait_for("CompleteAbort")
+    producing.assert_nothing_is_open()
+
+
 def test_one_leader_that_is_away_holds_back_no_other() -> None:
     producing = Producing()
     away, reached = producing.others
@@ -497,8 +525,8 @@ def committed_offset(cluster: Cluster, node: SimNode, group_id: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [CLASSIC, V2])
 @pytest.mark.parametrize("seed", range(1, 11))
-def test_transactions_are_whole_while_brokers_die(seed: int, version: int) -> None:
-    """All leaders have the same end of each transaction, and nothing stays open."""
+def test_transactions_are_whole_whatever_happens(seed: int, version: int) -> None:
+    """All replicas have the same end of each transaction, and nothing stays open."""
     producing = Producing(version, seed)
     world, cluster = producing.world, producing.cluster
     decided: list[bool] = []
@@ -506,20 +534,51 @@ def test_transactions_are_whole_while_brokers_die(seed: int, version: int) -> No
         for number in range(3):
             producing.write(number)
         committed = bool(world.chance.below(2))
-        producing.end(committed=committed)
         decided.append(committed)
-        for _ in range(world.chance.below(60)):
+        request = EndTxnRequest(ID, *producing.producer, committed)
+        producing.coordinator.send(request, 5 if producing.is_v2 else 3)  # its answer may be lost
+        for _ in range(world.chance.below(80)):
             world.step()
-        killed = world.nodes[1 + world.chance.below(3)]
-        killed.kill()
-        world.advance(world.chance.below(3_000))
-        world.node(killed.broker_id, **killed.given_settings)
+        suffer(cluster)
+        world.advance(world.chance.below(15_000))
+        recover(cluster)
         producing.coordinator = cluster.coordinator(TRANSACTION, ID)
+        producing.end(committed=committed)
         producing.wait_for("CompleteCommit" if committed else "CompleteAbort")
         cluster.wait(lambda: are_whole(producing))
-    for number in range(3):
-        assert without_repeats(producing.markers(number)) == without_repeats(decided)
     producing.assert_nothing_is_open()
+    for node in world.nodes.values():
+        for number in range(3):
+            assert without_repeats(markers_in(node, T[number])) == without_repeats(decided)
+
+
+def suffer(cluster: Cluster) -> None:
+    """Let one broker die, stand still, or be cut off from another one or from its session."""
+    world = cluster.world
+    broker_id = 1 + world.chance.below(3)
+    other_id = 1 + broker_id % 3
+    mishaps: list[Callable[[], None]] = [
+        lambda: world.kill(broker_id),
+        lambda: world.lose_power(broker_id),
+        lambda: world.pause(broker_id),
+        lambda: world.cut(broker_id, other_id),
+        lambda: world.cut(broker_id, other_id, one_way=True),
+        lambda: world.links.slow(broker_id, other_id, 300),
+        lambda: world.links.drop(broker_id, other_id),
+        lambda: world.expire_session(broker_id),
+    ]
+    mishaps[world.chance.below(len(mishaps))]()
+
+
+def recover(cluster: Cluster) -> None:
+    """End what was suffered."""
+    world = cluster.world
+    world.heal()
+    for node in list(world.nodes.values()):
+        if node.is_paused:
+            world.resume(node.broker_id)
+        elif not node.is_alive:
+            world.node(node.broker_id, **node.given_settings)
 
 
 def are_whole(producing: Producing) -> bool:
