@@ -267,6 +267,7 @@ def test_markers_follow_a_leader_that_moves() -> None:
     producing.assert_nothing_is_open()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [CLASSIC, V2])
 def test_a_marker_for_a_leader_that_is_cut_off_goes_to_the_next(version: int) -> None:
     """The first one ends with its connection, and does not end the producer's next transaction."""
@@ -324,6 +325,7 @@ def test_a_topic_that_is_deleted_meanwhile_needs_no_marker() -> None:
     producing.wait_for("CompleteCommit")
 
 
+@pytest.mark.slow
 def test_a_transaction_that_times_out_is_aborted_everywhere() -> None:
     producing = Producing(VERIFIED)
     for number in range(3):
@@ -448,6 +450,7 @@ def test_producers_of_many_ids_are_verified_together() -> None:
     assert coordinator.core.request_counts[24] - before == 2
 
 
+@pytest.mark.slow
 def test_what_a_coordinator_that_is_cut_off_decides_has_not_happened() -> None:
     """R19: the decision is on no other replica, so no marker is written, and the next coordinator decides."""
     producing = Producing(VERIFIED)
