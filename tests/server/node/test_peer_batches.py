@@ -153,6 +153,19 @@ def test_what_waits_for_a_broker_that_is_gone_is_refused(bench: Bench) -> None:
     assert (a.outcomes, bench.requests) == (["answered"], [])
 
 
+def test_who_is_refused_may_send_to_another_broker_at_once(bench: Bench) -> None:
+    class Persistent(Piece):
+        def refuse(self, code: ErrorCode) -> None:
+            super().refuse(code)
+            bench.batches.send(3, self)
+
+    bench.give(2, Piece("a"), Persistent("b"))
+    bench.live = {1, 3}
+    bench.batches.look()
+    bench.run()
+    assert bench.requests == [(2, ["a"]), (3, ["b"])]
+
+
 def test_items_with_one_key_go_out_one_after_another(bench: Bench) -> None:
     pieces = [Piece("a"), Piece("b", "k"), Piece("c", "k"), Piece("d")]
     bench.give(2, *pieces)

@@ -115,7 +115,7 @@ class PeerBatches(Generic[I]):
 
     def look(self) -> None:
         """Refuse what waits for brokers that are gone; called after each order of a controller."""
-        for broker_id, queue in self._queues.items():
+        for broker_id, queue in list(self._queues.items()):
             if queue.waiting and not self._is_live(broker_id):
                 waiting, queue.waiting = list(queue.waiting), deque()
                 self._run(self._refuse(waiting, ErrorCode.BROKER_NOT_AVAILABLE), waiting)
