@@ -290,7 +290,7 @@ class GroupBench:
         """What OffsetFetch answers for one partition, who wants a stable offset."""
         found = self.coordinator.fetch_offsets(group_id, [key], require_stable=True)
         assert not isinstance(found, ErrorCode), found.name
-        (row,) = found
+        (row,) = exhaust(found)
         return row
 
     def committed(self, group_id: str = "g") -> dict[TopicPartition, int] | ErrorCode:
@@ -298,4 +298,4 @@ class GroupBench:
         found = self.coordinator.fetch_offsets(group_id, None, require_stable=False)
         if isinstance(found, ErrorCode):
             return found
-        return {row.topic_partition: row.offset for row in found}
+        return {row.topic_partition: row.offset for row in exhaust(found)}

@@ -49,7 +49,7 @@ def complete(bench: GroupBench, *, committed: bool, group_id: str = "g") -> None
 def fetch(bench: GroupBench, *keys: TopicPartition, require_stable: bool = False) -> list[FetchedOffset]:
     found = bench.coordinator.fetch_offsets("g", keys or None, require_stable=require_stable)
     assert not isinstance(found, ErrorCode), found.name
-    return found
+    return exhaust(found)
 
 
 # --- commits

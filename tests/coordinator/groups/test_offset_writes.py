@@ -93,6 +93,7 @@ def test_a_topic_that_goes_while_its_offsets_are_prepared_keeps_none(bench: Grou
     for _ in range(15):
         next(steps)
     bench.known_topics.remove("t")
+    bench.touch_topics()
     exhaust(steps)
     assert codes == [dict.fromkeys(KEYS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
     assert bench.committed() == {}

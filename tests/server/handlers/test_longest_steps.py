@@ -7,7 +7,7 @@ may grow by CALLS_PER_ITEM_USUAL_MAX calls for each thing more, so that ten thou
 
 import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
@@ -62,6 +62,10 @@ FEW: Final = 220
 """More than what is decoded, encoded or made in one step."""
 MANY: Final = 420
 CALLS_PER_ITEM_USUAL_MAX: Final = 8
+CALLS_PER_ELEMENT_MAX: Final = 0.6
+"""The same where all that grows is in steps: the 100,000 elements that a request may have take 9 ms."""
+CALLS_PER_RECORDED_MAX: Final = 17
+"""The same for each topic of a transaction: a record of the log is encoded in one step."""
 CALLS_PER_STORED_MAX: Final = 1
 """By how much it may grow for each thing more that is stored and not named."""
 CALLS_PER_MEMBER_MAX: Final = 6
@@ -74,7 +78,6 @@ CALLS_PER_ITEM_MAX: Final = {
     "delete_acls": 14,
     "incremental_alter_configs": 15,
     "consumer_group_heartbeat": 17,  # a record of the log is encoded in one step
-    "offset_fetch": 15,
     "describe_log_dirs": 300,
 }
 """What is not in steps yet, or makes something of every name that it reads."""
@@ -310,6 +313,57 @@ WIDE: Final[dict[str, tuple[int, Make]]] = {
 }
 """By API: a version, and a request that names so many things."""
 
+
+def _produce_to_topics(asked: Asked) -> Request[Message]:
+    records = asked.batch(b"v")
+    part = produce.PartitionProduceData(0, records)
+    topics = [produce.TopicProduceData(name, partition_data=[part]) for name in asked.names]
+    return produce.ProduceRequest(None, -1, 1000, topics)
+
+
+def _commit_topics(asked: Asked) -> Request[Message]:
+    part = offset_commit.OffsetCommitRequestPartition(0, 1)
+    topics = [offset_commit.OffsetCommitRequestTopic(name, partitions=[part]) for name in asked.names]
+    return offset_commit.OffsetCommitRequest("g", topics=topics)
+
+
+def _txn_commit_topics(asked: Asked) -> Request[Message]:
+    part = txn_offset_commit.TxnOffsetCommitRequestPartition(0, 1)
+    topics = [txn_offset_commit.TxnOffsetCommitRequestTopic(name, partitions=[part]) for name in asked.names]
+    return txn_offset_commit.TxnOffsetCommitRequest(ID, "g", *asked.producer, topics=topics)
+
+
+def _offset_fetch_of_topics(asked: Asked) -> Request[Message]:
+    topics = [offset_fetch.OffsetFetchRequestTopics(name, partition_indexes=[0]) for name in asked.names]
+    return offset_fetch.OffsetFetchRequest(groups=[offset_fetch.OffsetFetchRequestGroup("g", topics=topics)])
+
+
+def _add_topics(asked: Asked) -> Request[Message]:
+    topics = [add_partitions_to_txn.AddPartitionsToTxnTopic(name, [0]) for name in asked.names]
+    return add_partitions_to_txn.AddPartitionsToTxnRequest(ID, *asked.producer, topics)
+
+
+MANY_TOPICS: Final[dict[str, tuple[int, Make]]] = {
+    "produce": (9, _produce_to_topics),
+    "offset_commit": (8, _commit_topics),
+    "txn_offset_commit": (3, _txn_commit_topics),
+    "offset_fetch": (8, _offset_fetch_of_topics),
+    "add_partitions_to_txn": (3, _add_topics),
+}
+"""The same for requests that name many topics, each with one partition."""
+
+MANY_OTHERS: Final[dict[str, tuple[int, Make]]] = {
+    "offset_fetch": (
+        8,
+        lambda asked: offset_fetch.OffsetFetchRequest(
+            groups=[offset_fetch.OffsetFetchRequestGroup(name, topics=[]) for name in asked.names]
+        ),
+    ),
+}
+"""The same for requests that name many of something else: groups."""
+
+OTHERWISE_WIDE: Final = {"topics": MANY_TOPICS, "others": MANY_OTHERS}
+
 OF_ONE_THING: Final = {
     "join_group": "one member of one group",
     "heartbeat": "one member of one group",
@@ -445,9 +499,15 @@ class Calls:
         return self.count
 
 
-def longest_step(node: SimNode, api: str, count: int, batch: Callable[..., bytes]) -> int:
+def longest_step(
+    node: SimNode,
+    api: str,
+    count: int,
+    batch: Callable[..., bytes],
+    requests: Mapping[str, tuple[int, Make]] = WIDE,
+) -> int:
     """The calls of the longest step of a request that names `count` things, and of all that follows."""
-    version, make = WIDE[api]
+    version, make = requests[api]
     node.settle()
     answer = node.ask(init_producer_id.InitProducerIdRequest(ID, 60_000))
     while answer.error_code:
@@ -499,6 +559,23 @@ def test_the_longest_step_hardly_grows_with_what_is_named(
     assert many <= LONGEST_CALLS_MAX.get(api, LONGEST_CALLS_USUAL_MAX)
     grown = (many - few) / (MANY - FEW)
     assert grown <= CALLS_PER_ITEM_MAX.get(api, CALLS_PER_ITEM_USUAL_MAX), f"{few}, then {many} calls"
+
+
+@pytest.mark.parametrize(
+    ("api", "requests"),
+    [
+        pytest.param(api, requests, id=f"{api}-{what}")
+        for what, requests in OTHERWISE_WIDE.items()
+        for api in requests
+    ],
+)
+def test_the_longest_step_does_not_grow_with_other_things_either(
+    api: str, requests: Mapping[str, tuple[int, Make]], node: SimNode, batch: Callable[..., bytes]
+) -> None:
+    longest_step(node, api, 20, batch, requests)
+    few, many = (longest_step(node, api, count, batch, requests) for count in (FEW, MANY))
+    calls_max = CALLS_PER_RECORDED_MAX if api == "add_partitions_to_txn" else CALLS_PER_ELEMENT_MAX
+    assert (many - few) / (MANY - FEW) <= calls_max, f"{few}, then {many} calls"
 
 
 @pytest.mark.parametrize("api", STORED)

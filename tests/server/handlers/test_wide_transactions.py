@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.base.error_codes import ErrorCode
+from odradek.base.execution import exhaust
 from odradek.base.ids import TopicPartition
 from odradek.records.builder import BatchBuilder
 from odradek.testing.sim import CountedTime, SimNode
@@ -150,9 +151,13 @@ def test_wide_offsets_of_a_transaction_count_when_it_commits(ready: SimNode) -> 
     answer = ready.ask(request, 5)
     assert {part.error_code for part in answer.topics[0].partitions} == {0}
     coordinator = ready.core.groups.coordinator
-    assert coordinator.fetch_offsets("g", None, require_stable=False) == []
+    found = coordinator.fetch_offsets("g", None, require_stable=False)
+    assert not isinstance(found, ErrorCode)
+    assert exhaust(found) == []
     assert ready.ask(EndTxnRequest(ID, *producer, True), 5).error_code == 0
     ready.settle()
     found = coordinator.fetch_offsets("g", None, require_stable=False)
     assert not isinstance(found, ErrorCode)
-    assert {(row.topic_partition.partition, row.offset) for row in found} == {(n, 7) for n in range(WIDE)}
+    assert {(row.topic_partition.partition, row.offset) for row in exhaust(found)} == {
+        (n, 7) for n in range(WIDE)
+    }

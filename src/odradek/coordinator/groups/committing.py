@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
@@ -21,6 +21,7 @@ from odradek.coordinator.classic import Terms
 from odradek.coordinator.classic.classic_membership import CONSUMER_PROTOCOL_TYPE
 from odradek.coordinator.classic.states import GroupEvent
 from odradek.coordinator.consumer.epochs import refuse_commit
+from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.groups.gathering import GatheredWrite
 from odradek.coordinator.groups.group import Group
 from odradek.coordinator.groups.log_records import batch_builder, offset_record, offset_tombstone
@@ -29,6 +30,8 @@ from odradek.coordinator.groups.shard import Shard, stamped
 from odradek.coordinator.runtime.answers import HeldAnswer, final
 from odradek.coordinator.runtime.log_errors import OFFSET_ERRORS, told
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
+
+T = TypeVar("T")
 
 NO_RETENTION: Final = -1
 PREPARED_PER_STEP: Final = 32
@@ -129,10 +132,11 @@ def prepare(
     group_id: str,
     offers: Iterable[tuple[TopicPartition, CommittedOffset]],
     terms: Terms,
-    is_known: IsKnown,
+    topics: Topics,
     producer: TransactionalProducer | None,
 ) -> Steps[Prepared]:
     """Check many offsets and build their records, in steps; at the end each accepted topic exists."""
+    is_known = topics.has_partition
     offered: dict[TopicPartition, CommittedOffset] = {}
     for some in iter(partial(_some_of, iter(offers)), []):
         offered.update(some)
@@ -141,25 +145,35 @@ def prepare(
     while True:
         prepared = Prepared()
         builder = batch_builder(producer)
-        topics: dict[str, TopicPartition] = {}
+        accepted: dict[str, TopicPartition] = {}
+        version = topics.version
         for some in iter(partial(_some_of, iter(offered.items())), []):
             for key, offset in some:
                 code = prepared.codes[key] = _refusal(key, offset, terms, is_known)
                 if code is ErrorCode.NONE:
                     prepared.accepted[key] = offset
-                    topics[key.topic] = key
+                    accepted[key.topic] = key
                     builder.append(now_ms, *offset_record(group_id, key, offset))
             yield
         if builder.record_count:
             prepared.batch = builder.build()
-        if all(map(is_known, topics.values())):  # else one was deleted meanwhile
+        if (yield from _are_still_known(accepted.values(), topics, version)):
             return prepared
 
 
-def _some_of(
-    offers: Iterator[tuple[TopicPartition, CommittedOffset]],
-) -> list[tuple[TopicPartition, CommittedOffset]]:
-    return list(islice(offers, PREPARED_PER_STEP))
+def _are_still_known(partitions: Iterable[TopicPartition], topics: Topics, version: int) -> Steps[bool]:
+    """Whether these partitions, which there were in that version of the topics, are there at the end."""
+    while version != topics.version:
+        version = topics.version
+        for some in iter(partial(_some_of, iter(partitions)), []):
+            if not all(map(topics.has_partition, some)):
+                return False
+            yield
+    return True
+
+
+def _some_of(items: Iterator[T]) -> list[T]:
+    return list(islice(items, PREPARED_PER_STEP))
 
 
 def commit_prepared(

@@ -8,7 +8,7 @@ It routes requests; each request is one step (`runtime.trampoline`). The protoco
     it is read                            its shard answers
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Never, TypeAlias, TypeVar
 
@@ -105,7 +105,7 @@ class GroupCoordinator:
         self._room = Room(terms, self.purgatories, self._shards)
         self._trampoline = Trampoline()
         self.offset_writes = OffsetWrites(
-            terms, self._trampoline, self._room, self._find, self._shard_of, topics.has_partition
+            terms, self._trampoline, self._room, self._find, self._shard_of, topics
         )
         """Commits and deletions of offsets."""
         self._consumer_heartbeats = ConsumerHeartbeats(self._trampoline, self._hear, defer, run_steps)
@@ -308,14 +308,15 @@ class GroupCoordinator:
     def fetch_offsets(
         self,
         group_id: str,
-        partitions: Iterable[TopicPartition] | None,
+        partitions: Collection[TopicPartition] | None,
         *,
         require_stable: bool,
         member_id: str | None = None,
         member_epoch: int = -1,
-    ) -> list[FetchedOffset] | ErrorCode:
+    ) -> Steps[list[FetchedOffset]] | ErrorCode:
         """OffsetFetch of one group: these partitions, or all with an offset (None).
 
+        The first step, which must follow at once, reads all offsets; later steps build the rows.
         A member of the consumer protocol sends its id and its epoch.
         """
         found = self._find(group_id)

@@ -1,6 +1,6 @@
 """What groups look like from outside: ListGroups, DescribeGroups, OffsetFetch and `/describe/groups`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from odradek.base.error_codes import ErrorCode
@@ -11,6 +11,7 @@ from odradek.coordinator.classic.classic_words import waits_for
 from odradek.coordinator.classic.member import Member
 from odradek.coordinator.groups.consumer_listing import consumer_in_words
 from odradek.coordinator.groups.group import Group
+from odradek.coordinator.groups.offsets import StoredOffset
 from odradek.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from odradek.wire.messages.list_groups import ListedGroup
 
@@ -27,22 +28,25 @@ class FetchedOffset(NamedTuple):
 
 
 def fetched(
-    group: Group | None, partitions: Iterable[TopicPartition] | None, *, require_stable: bool
-) -> list[FetchedOffset]:
-    """The offsets of these partitions, or of all (None) for which there are some (KIP-447)."""
+    group: Group | None, partitions: Collection[TopicPartition] | None, *, require_stable: bool
+) -> Steps[list[FetchedOffset]]:
+    """The offsets of these partitions, or of all (None) for which there are some (KIP-447).
+
+    The first step reads all of them, later steps build the rows.
+    """
     if group is None:
-        return [FetchedOffset(key) for key in partitions or ()]
-    offsets = group.offsets
-    rows = []
-    for key in offsets if partitions is None else partitions:
-        committed = offsets.get(key)
-        if require_stable and offsets.is_unstable(key):
-            rows.append(FetchedOffset(key, error=ErrorCode.UNSTABLE_OFFSET_COMMIT))
-        elif committed is None:
-            rows.append(FetchedOffset(key))
-        else:
-            rows.append(FetchedOffset(key, committed.offset, committed.leader_epoch, committed.metadata))
-    return rows
+        return (yield from stepwise(partitions or (), FetchedOffset))
+    keys = list(group.offsets if partitions is None else partitions)
+    stored = group.offsets.stored(keys)
+    unstable = group.offsets.unstable() if require_stable else frozenset()
+
+    def row(one: tuple[TopicPartition, StoredOffset | None]) -> FetchedOffset:
+        key, committed = one
+        if key in unstable:
+            return FetchedOffset(key, error=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return FetchedOffset(key) if committed is None else FetchedOffset(key, *committed[:3])
+
+    return (yield from stepwise(zip(keys, stored, strict=True), row))
 
 
 def listed(groups: Iterable[Group], states: Sequence[str], types: Sequence[str]) -> Steps[list[ListedGroup]]:

@@ -19,9 +19,9 @@ from odradek.base.execution import Steps
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.classic import Terms
 from odradek.coordinator.consumer.epochs import FIRST_WITH_EPOCHS
+from odradek.coordinator.consumer.topics import Topics
 from odradek.coordinator.groups.committing import (
     Codes,
-    IsKnown,
     Prepared,
     RespondWithCodes,
     check_committer,
@@ -65,14 +65,14 @@ class OffsetWrites:
         room: Room,
         find: Callable[[str], Found],
         shard_of: Callable[[str], Shard | ErrorCode],
-        is_known: IsKnown,
+        topics: Topics,
     ) -> None:
         self._terms = terms
         self._trampoline = trampoline
         self._room = room
         self._find = find
         self._shard_of = shard_of
-        self._is_known = is_known
+        self._topics = topics
 
     def commit(
         self, request: OffsetCommitRequest, respond: RespondWithCodes, version: int = 8
@@ -84,7 +84,7 @@ class OffsetWrites:
         few = dict(first)
 
         def commit_few(shard: Shard, group: Group) -> None:
-            commit(shard, group, self._terms, few, self._is_known, respond)
+            commit(shard, group, self._terms, few, self._topics.has_partition, respond)
 
         def decide(partitions: Iterable[TopicPartition], commit: Commit) -> None:
             # Version 1 and older could not be answered with errors here; those that are served can.
@@ -152,7 +152,7 @@ class OffsetWrites:
         self, group_id: str, offers: Offers, producer: TransactionalProducer | None = None
     ) -> Steps[Prepared]:
         """See `committing.prepare`."""
-        return prepare(group_id, offers, self._terms, self._is_known, producer)
+        return prepare(group_id, offers, self._terms, self._topics, producer)
 
     def _group_to_commit_to(
         self, group_id: str, generation: int, version: int = 0
@@ -201,7 +201,7 @@ class OffsetWrites:
                 group = shard.groups.get(group_id)  # gone with its last offset, or in use since a while
                 code = ErrorCode.NONE if group is None else may_delete_offsets(group)
                 if code is ErrorCode.NONE:
-                    codes.update(delete_offsets(shard, group, some, self._is_known))
+                    codes.update(delete_offsets(shard, group, some, self._topics.has_partition))
                 else:
                     codes.update(dict.fromkeys(some, code))
                 if some is (others[-1] if others else first):

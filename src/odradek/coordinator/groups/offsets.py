@@ -8,7 +8,7 @@ are applied. Commits of a transaction count from their place in the log, once th
     9 commits    committed 5, for 41 < 42
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -78,6 +78,10 @@ class GroupOffsets:
         found = self._committed.get(topic_partition)
         return None if found is None else CommittedOffset(*found)
 
+    def stored(self, topic_partitions: Iterable[TopicPartition]) -> list[StoredOffset | None]:
+        """What is committed for each of the partitions, at one moment."""
+        return list(map(self._committed.get, topic_partitions))
+
     def known(self) -> Iterator[TopicPartition]:
         """The partitions with offsets, committed or pending, each once; take a copy before they change."""
         if not self._staged:
@@ -103,9 +107,9 @@ class GroupOffsets:
     def put_all(self, offsets: Mapping[TopicPartition, CommittedOffset], log_offset: Offset) -> None:
         """Take commits that are in the log from `log_offset` on."""
         committed = self._committed
-        for topic_partition, offset in offsets.items():
-            known = committed.get(topic_partition)
-            if known is None or log_offset_of(known) <= log_offset:
+        before = map(committed.get, offsets)
+        for (topic_partition, offset), known in zip(offsets.items(), before, strict=True):
+            if known is None or known[-1] <= log_offset:  # `log_offset_of`, for each of very many
                 committed[topic_partition] = (*offset[:-1], log_offset)
 
     def knows(self, topic_partition: TopicPartition) -> bool:
@@ -185,6 +189,10 @@ class GroupOffsets:
     def is_unstable(self, topic_partition: TopicPartition) -> bool:
         """Whether an open transaction may still change the partition's offset (KIP-447)."""
         return any(topic_partition in staged for staged in self._staged.values())
+
+    def unstable(self) -> Set[TopicPartition]:
+        """The partitions that are unstable now (`is_unstable`)."""
+        return frozenset().union(*self._staged.values())
 
     @property
     def open_producers(self) -> tuple[ProducerId, ...]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, deliver, exhaust, stepwise
+from odradek.base.execution import Pace, Steps, deliver, exhaust, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import INTERNAL_TOPICS
 from odradek.coordinator.transactions import Producer, TransactionVersion
@@ -33,7 +33,8 @@ _FIRST_WITH_FENCED: Final = 2
 _FIRST_FROM_BROKERS: Final = 4
 _FIRST_OF_V2: Final = 5
 
-_Errors: TypeAlias = Mapping[TopicPartition, ErrorCode]
+_ErrorOf: TypeAlias = Callable[[TopicPartition], ErrorCode]
+"""The error of each partition of a transaction."""
 
 
 def handle(
@@ -50,15 +51,15 @@ def handle(
             request.v3_and_below_topics,
         )
         yield from _serve(
-            core, version, transaction, lambda errors: respond(_one_in_steps(transaction, errors))
+            core, version, transaction, lambda error_of: respond(_one_in_steps(transaction, error_of))
         )
         return
-    served: list[tuple[AddPartitionsToTxnTransaction, _Errors]] = []
+    served: list[tuple[AddPartitionsToTxnTransaction, _ErrorOf]] = []
     if not request.transactions:
         respond(AddPartitionsToTxnResponse())
 
-    def answered(transaction: AddPartitionsToTxnTransaction, errors: _Errors) -> None:
-        served.append((transaction, errors))
+    def answered(transaction: AddPartitionsToTxnTransaction, error_of: _ErrorOf) -> None:
+        served.append((transaction, error_of))
         if len(served) == len(request.transactions):
             respond(_several_in_steps(served))
 
@@ -66,15 +67,15 @@ def handle(
         yield from _serve(core, version, one, partial(answered, one))
 
 
-def _one_in_steps(transaction: AddPartitionsToTxnTransaction, errors: _Errors) -> Steps[Response]:
-    results = yield from _results_in_steps(transaction.topics, errors)
+def _one_in_steps(transaction: AddPartitionsToTxnTransaction, error_of: _ErrorOf) -> Steps[Response]:
+    results = yield from _results_in_steps(transaction.topics, error_of)
     return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=results)
 
 
-def _several_in_steps(served: Iterable[tuple[AddPartitionsToTxnTransaction, _Errors]]) -> Steps[Response]:
+def _several_in_steps(served: Iterable[tuple[AddPartitionsToTxnTransaction, _ErrorOf]]) -> Steps[Response]:
     response = AddPartitionsToTxnResponse()
-    for transaction, errors in served:
-        results = yield from _results_in_steps(transaction.topics, errors)
+    for transaction, error_of in served:
+        results = yield from _results_in_steps(transaction.topics, error_of)
         response.results_by_transaction.append(
             AddPartitionsToTxnResult(transaction.transactional_id, results)
         )
@@ -85,11 +86,7 @@ def _several_in_steps(served: Iterable[tuple[AddPartitionsToTxnTransaction, _Err
 def refuse(request: AddPartitionsToTxnRequest, code: ErrorCode) -> AddPartitionsToTxnResponse:
     """The same error for every partition, and for the request as a whole."""
     return AddPartitionsToTxnResponse(
-        results_by_topic_v3_and_below=exhaust(
-            _results_in_steps(
-                request.v3_and_below_topics, dict.fromkeys(_partitions(request.v3_and_below_topics), code)
-            )
-        ),
+        results_by_topic_v3_and_below=exhaust(_results_in_steps(request.v3_and_below_topics, lambda _: code)),
         error_code=code,
     )
 
@@ -98,24 +95,28 @@ def _serve(
     core: BrokerCore,
     version: int,
     transaction: AddPartitionsToTxnTransaction,
-    answered: Callable[[_Errors], None],
+    answered: Callable[[_ErrorOf], None],
 ) -> Steps[None]:
-    partitions = _partitions(transaction.topics)
-    yield
+    partitions = yield from _partitions(transaction.topics)
     look = partial(_fault_in, core, from_client=version < _FIRST_FROM_BROKERS)
     faults = yield from stepwise(partitions, look)
     refused = {one: fault for one, fault in zip(partitions, faults, strict=True) if fault}
     producer = Producer(transaction.producer_id, transaction.producer_epoch)
     coordinator = core.transactions.coordinator
     if refused:
-        answered({one: refused.get(one, ErrorCode.OPERATION_NOT_ATTEMPTED) for one in partitions})
+        answered(lambda one: refused.get(one, ErrorCode.OPERATION_NOT_ATTEMPTED))
     elif transaction.verify_only:
-        errors = coordinator.verify_partitions(transaction.transactional_id, producer, partitions, answered)
-        deliver(errors, answered)
+
+        def verified(errors: Mapping[TopicPartition, ErrorCode]) -> None:
+            answered(errors.__getitem__)
+
+        errors = coordinator.verify_partitions(transaction.transactional_id, producer, partitions, verified)
+        deliver(errors, verified)
     else:
 
         def added(error: ErrorCode) -> None:
-            answered(dict.fromkeys(partitions, fencing_as_known(error, version, _FIRST_WITH_FENCED)))
+            told = fencing_as_known(error, version, _FIRST_WITH_FENCED)
+            answered(lambda _: told)
 
         error = coordinator.add_partitions(
             transaction.transactional_id,
@@ -136,19 +137,28 @@ def _fault_in(core: BrokerCore, topic_partition: TopicPartition, *, from_client:
     return ErrorCode.NONE
 
 
-def _partitions(topics: Iterable[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
-    return [TopicPartition(topic.name, index) for topic in topics for index in topic.partitions]
+def _partitions(topics: Iterable[AddPartitionsToTxnTopic]) -> Steps[list[TopicPartition]]:
+    partitions: list[TopicPartition] = []
+    pace = Pace()
+    for topic in topics:
+        partitions += yield from stepwise(topic.partitions, partial(TopicPartition, topic.name))
+        if pace.is_over(1 + len(topic.partitions)):
+            yield
+    return partitions
 
 
 def _results_in_steps(
-    topics: Iterable[AddPartitionsToTxnTopic], errors: _Errors
+    topics: Iterable[AddPartitionsToTxnTopic], error_of: _ErrorOf
 ) -> Steps[list[AddPartitionsToTxnTopicResult]]:
     results = []
+    pace = Pace()
     for topic in topics:
-        partitions = yield from stepwise(topic.partitions, partial(_result, topic.name, errors))
+        partitions = yield from stepwise(topic.partitions, partial(_result, topic.name, error_of))
         results.append(AddPartitionsToTxnTopicResult(topic.name, partitions))
+        if pace.is_over(1 + len(partitions)):
+            yield
     return results
 
 
-def _result(name: str, errors: _Errors, index: int) -> AddPartitionsToTxnPartitionResult:
-    return AddPartitionsToTxnPartitionResult(index, errors[TopicPartition(name, index)])
+def _result(name: str, error_of: _ErrorOf, index: int) -> AddPartitionsToTxnPartitionResult:
+    return AddPartitionsToTxnPartitionResult(index, error_of(TopicPartition(name, index)))

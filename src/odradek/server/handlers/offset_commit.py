@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import Pace, Steps, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.coordinator.groups.committing import Codes
 from odradek.server.edge.context import RequestContext, Respond, Response
@@ -46,9 +46,12 @@ def handle(
 def _in_steps(asked: Sequence[OffsetCommitRequestTopic], codes: Codes) -> Steps[Response]:
     """The answer; a partition without a code belongs to a topic id that is unknown here."""
     response = OffsetCommitResponse()
+    pace = Pace()
     for topic in asked:
         partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes))
         response.topics.append(OffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
+        if pace.is_over(1 + len(partitions)):
+            yield
     return response
 
 

@@ -1,14 +1,15 @@
 """OffsetFetch: the committed offsets of groups; one group up to version 7, several from version 8 on."""
 
-from collections.abc import Generator, Iterable, Sequence
-from itertools import groupby
-from typing import Final, TypeAlias, TypeVar
+from collections.abc import Collection, Sequence
+from functools import partial
+from itertools import compress
+from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, stepwise
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, stepwise
 from odradek.base.ids import NO_OFFSET, TopicPartition
 from odradek.coordinator.groups import FetchedOffset
-from odradek.server.edge.context import RequestContext, Respond
+from odradek.server.edge.context import RequestContext, Respond, Response
 from odradek.server.edge.serving import Serves
 from odradek.server.handlers.topic_ids import with_names
 from odradek.server.node.core import BrokerCore
@@ -28,12 +29,6 @@ from odradek.wire.messages.offset_fetch import (
 SERVES: Final = Serves(9, 1, 10, kips={5: 320, 6: 482, 7: 447, 8: 709, 9: 848, 10: 848})
 
 _FIRST_WITH_IDS: Final = 10
-
-T = TypeVar("T")
-
-Reading: TypeAlias = Generator[None, None, T]
-"""A generator that reads its result in steps."""
-
 _FIRST_WITH_SEVERAL: Final = 8
 _FIRST_WITH_GROUP_ERROR: Final = 2
 
@@ -44,35 +39,59 @@ def handle(
     """Answer for each group once, and for each partition, when the offsets read are replicated."""
     response: OffsetFetchResponse
     if context.api_version >= _FIRST_WITH_SEVERAL:
-        names = [asked.group_id for asked in request.groups]
         response = yield from _several_groups(core, context, request)
+        names = [group.group_id for group in response.groups]
     else:
-        names = [request.group_id]
         response = yield from _only_group(core, context, request)
+        names = [request.group_id]
+    partitions = yield from stepwise(names, core.groups.topic.partition_of)
+    one_of_each = dict(zip(partitions, names, strict=True)).values()
+    is_wide = len(names) > ITEMS_PER_STEP or _is_wide(response) or any(map(_is_wide, response.groups))
     core.groups.coordinator.answer_when_replicated(
-        names, respond, response, lambda error: refuse(request, error)
+        one_of_each,
+        respond,
+        _encoded_in_steps(response) if is_wide else response,
+        lambda error: refuse(request, error),
     )
+
+
+def _is_wide(answer: OffsetFetchResponse | OffsetFetchResponseGroup) -> bool:
+    some = answer.topics[: ITEMS_PER_STEP + 1]
+    return len(some) + sum(len(topic.partitions) for topic in some) > ITEMS_PER_STEP
+
+
+def _encoded_in_steps(response: OffsetFetchResponse) -> Steps[Response]:
+    """The answer as it is: one that is given in steps is encoded in steps."""
+    yield
+    return response
 
 
 def _several_groups(
     core: BrokerCore, context: RequestContext, request: OffsetFetchRequest
-) -> Reading[OffsetFetchResponse]:
+) -> Steps[OffsetFetchResponse]:
     answer = _group_by_ids if context.api_version >= _FIRST_WITH_IDS else _group
     response = OffsetFetchResponse()
-    for asked in _once_each(request.groups):
+    for asked in (yield from _once_each(request.groups)):
         group = yield from answer(core, asked, require_stable=request.require_stable)
         response.groups.append(group)
         yield
     return response
 
 
-def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Iterable[OffsetFetchRequestGroup]:
+def _once_each(groups: Sequence[OffsetFetchRequestGroup]) -> Steps[Collection[OffsetFetchRequestGroup]]:
     """The groups by id; a repeated group gets the topics of both, with the member of the first."""
     asked: dict[str, OffsetFetchRequestGroup] = {}
-    for group in groups:
+
+    def merge(group: OffsetFetchRequestGroup) -> None:
         first = asked.setdefault(group.group_id, group)
-        if first is not group and first.topics is not None:
-            first.topics = None if group.topics is None else [*first.topics, *group.topics]
+        if first is group or first.topics is None:
+            return
+        if group.topics is None:
+            first.topics = None
+        else:
+            first.topics += group.topics
+
+    yield from stepwise(groups, merge)
     return asked.values()
 
 
@@ -96,45 +115,51 @@ def refuse(request: OffsetFetchRequest, code: ErrorCode) -> OffsetFetchResponse:
 
 def _group(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
-) -> Reading[OffsetFetchResponseGroup]:
+) -> Steps[OffsetFetchResponseGroup]:
+    partitions = yield from _partitions(asked.topics)
     found = core.groups.coordinator.fetch_offsets(
         asked.group_id,
-        _partitions(asked.topics),
+        partitions,
         require_stable=require_stable,
         member_id=asked.member_id,
         member_epoch=asked.member_epoch,
     )
     if isinstance(found, ErrorCode):
         return OffsetFetchResponseGroup(asked.group_id, error_code=found)
-    topics = []
-    for name, rows in _by_topic(found):
-        topics.append(OffsetFetchResponseTopics(name, partitions=(yield from stepwise(rows, _row))))
-    return OffsetFetchResponseGroup(asked.group_id, topics)
+    topics: dict[str, OffsetFetchResponseTopics] = {}
 
+    def note(row: FetchedOffset) -> None:
+        name, index = row.topic_partition
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = OffsetFetchResponseTopics(name)
+        topic.partitions.append(
+            OffsetFetchResponsePartitions(index, row.offset, row.leader_epoch, row.metadata, row.error)
+        )
 
-def _row(row: FetchedOffset) -> OffsetFetchResponsePartitions:
-    return OffsetFetchResponsePartitions(
-        row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
-    )
+    yield from stepwise((yield from found), note)
+    return OffsetFetchResponseGroup(asked.group_id, list(topics.values()))
 
 
 def _group_by_ids(
     core: BrokerCore, asked: OffsetFetchRequestGroup, *, require_stable: bool
-) -> Reading[OffsetFetchResponseGroup]:
+) -> Steps[OffsetFetchResponseGroup]:
     """As `_group`, with topics by id. A request for all topics omits deleted ones, as in Kafka."""
     unknown = []
     if asked.topics is not None:
-        known = with_names(core, asked.topics)
+        known = yield from stepwise(asked.topics, lambda topic: with_names(core, [topic]))
         unknown = [topic for topic in asked.topics if not topic.name]
-        asked.topics = known
+        asked.topics = [topic for topics in known for topic in topics]
     response = yield from _group(core, asked, require_stable=require_stable)
-    found = []
-    for topic in response.topics:
+
+    def has_id(topic: OffsetFetchResponseTopics) -> bool:
         described = core.image.topic(topic.name)
         if described is not None:
             topic.topic_id = described.topic_id
-            found.append(topic)
-    response.topics = found
+        return described is not None
+
+    have_ids = yield from stepwise(response.topics, has_id)
+    response.topics = list(compress(response.topics, have_ids))
     if response.error_code == ErrorCode.NONE:
         response.topics += yield from stepwise(unknown, _unknown_topic, per_step=1)
     return response
@@ -150,8 +175,8 @@ def _unknown_topic(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics
 
 def _only_group(
     core: BrokerCore, context: RequestContext, request: OffsetFetchRequest
-) -> Reading[OffsetFetchResponse]:
-    partitions = _partitions(request.topics)
+) -> Steps[OffsetFetchResponse]:
+    partitions = yield from _partitions(request.topics)
     found = core.groups.coordinator.fetch_offsets(
         request.group_id, partitions, require_stable=request.require_stable
     )
@@ -159,34 +184,34 @@ def _only_group(
     if isinstance(found, ErrorCode):
         error = found
         # Version 1 has no error field for the whole answer.
-        in_rows = context.api_version < _FIRST_WITH_GROUP_ERROR
-        found = [FetchedOffset(key, NO_OFFSET, error=error) for key in partitions or ()] if in_rows else []
-    response = OffsetFetchResponse(error_code=error)
-    for name, rows in _by_topic(found):
-        response.topics.append(OffsetFetchResponseTopic(name, (yield from stepwise(rows, _only_row))))
-    return response
+        refused = (partitions or ()) if context.api_version < _FIRST_WITH_GROUP_ERROR else ()
+        found = stepwise(refused, lambda key: FetchedOffset(key, NO_OFFSET, error=error))
+    topics: dict[str, OffsetFetchResponseTopic] = {}
 
+    def note(row: FetchedOffset) -> None:
+        name, index = row.topic_partition
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = OffsetFetchResponseTopic(name)
+        topic.partitions.append(
+            OffsetFetchResponsePartition(index, row.offset, row.leader_epoch, row.metadata, row.error)
+        )
 
-def _only_row(row: FetchedOffset) -> OffsetFetchResponsePartition:
-    return OffsetFetchResponsePartition(
-        row.topic_partition.partition, row.offset, row.leader_epoch, row.metadata, row.error
-    )
+    yield from stepwise((yield from found), note)
+    return OffsetFetchResponse(error_code=error, topics=list(topics.values()))
 
 
 def _partitions(
     topics: Sequence[OffsetFetchRequestTopic] | Sequence[OffsetFetchRequestTopics] | None,
-) -> list[TopicPartition] | None:
+) -> Steps[Collection[TopicPartition] | None]:
     """The requested partitions, each once; None: all."""
     if topics is None:
         return None
-    named = (TopicPartition(topic.name, index) for topic in topics for index in topic.partition_indexes)
-    return list(dict.fromkeys(named))
-
-
-def _by_topic(rows: list[FetchedOffset]) -> Iterable[tuple[str, Iterable[FetchedOffset]]]:
-    """The rows of each topic together, topics in the order of their first row."""
-    first: dict[str, int] = {}
-    for row in rows:
-        first.setdefault(row.topic_partition.topic, len(first))
-    in_order = sorted(rows, key=lambda row: first[row.topic_partition.topic])
-    return groupby(in_order, key=lambda row: row.topic_partition.topic)
+    named: dict[TopicPartition, None] = {}
+    pace = Pace()
+    for topic in topics:
+        some = yield from stepwise(topic.partition_indexes, partial(TopicPartition, topic.name))
+        named.update(dict.fromkeys(some))
+        if pace.is_over(1 + len(some)):
+            yield
+    return named.keys()

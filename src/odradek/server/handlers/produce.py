@@ -11,7 +11,7 @@ from uuid import UUID
 
 from odradek.base.buffers import Buffer
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import ITEMS_PER_STEP, Steps, exhaust
+from odradek.base.execution import ITEMS_PER_STEP, Pace, Steps, exhaust
 from odradek.base.ids import BrokerId, TopicPartition
 from odradek.records.compression import Codec
 from odradek.records.header import ATTRIBUTES_LOW_AT, CODEC_MASK, HEADER_BYTES
@@ -148,7 +148,7 @@ class _Asked:
         if self._unsupported:
             outcomes = {**self._unsupported, **outcomes}
         if self._acks != 0:
-            is_wide = len(outcomes) > ITEMS_PER_STEP
+            is_wide = len(outcomes) + len(self._topics) > ITEMS_PER_STEP
             response = self._response(outcomes)
             self._respond(response if is_wide else exhaust(response))
             return
@@ -160,10 +160,11 @@ class _Asked:
         core, context = self._core, self._context
         response = ProduceResponse()
         leaders: dict[BrokerId, None] = {}
+        pace = Pace()
         for name, topic_id, partitions in self._topics:
             parts = []
-            for number, (index, topic_partition) in enumerate(partitions, 1):
-                if number % ITEMS_PER_STEP == 0:
+            for index, topic_partition in partitions:
+                if pace.is_over():
                     yield
                 if topic_partition is None:
                     parts.append(PartitionProduceResponse(index, ErrorCode.UNKNOWN_TOPIC_ID, base_offset=-1))

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from odradek.base.error_codes import ErrorCode
-from odradek.base.execution import Steps, deliver, stepwise
+from odradek.base.execution import Pace, Steps, deliver, stepwise
 from odradek.base.ids import TopicPartition
 from odradek.base.topic_names import OFFSETS_TOPIC
 from odradek.coordinator.groups.committing import Codes
@@ -118,9 +118,12 @@ def _told(code: ErrorCode, version: int) -> ErrorCode:
 def _in_steps(request: TxnOffsetCommitRequest, codes: Codes | ErrorCode, version: int) -> Steps[Response]:
     """The answer; a partition without a code belongs to a topic id that is unknown here."""
     response = TxnOffsetCommitResponse()
+    pace = Pace()
     for topic in request.topics:
         partitions = yield from stepwise(topic.partitions, partial(_partition, topic.name, codes, version))
         response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, partitions))
+        if pace.is_over(1 + len(partitions)):
+            yield
     return response
 
 
