@@ -379,6 +379,7 @@ OF_ONE_THING: Final = {
     "describe_user_scram_credentials": "is refused",
     "list_partition_reassignments": "nothing is ever reassigned here",
     "allocate_producer_ids": "one broker",
+    "controlled_shutdown": "one broker: its partitions are moved in steps (`leader_moves`)",
     "envelope": "one request, which is opened, handled and answered in steps",
     "leader_and_isr": "partitions, by a controller: obeyed in steps (`received_orders`)",
     "update_metadata": "topics, by a controller: obeyed in steps",
