@@ -581,7 +581,8 @@ def recover(cluster: Cluster) -> None:
         if node.is_paused:
             world.resume(node.broker_id)
         elif not node.is_alive:
-            world.node(node.broker_id, **node.given_settings)
+            begun = world.begin(node.broker_id, **node.given_settings)
+            cluster.wait(lambda begun=begun: begun.is_serving)  # type: ignore[misc]
 
 
 def are_whole(producing: Producing) -> bool:
