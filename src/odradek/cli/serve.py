@@ -11,15 +11,24 @@ from odradek.server.process.log_lines import FORMATS, LogOptions, read_level
 
 
 def run(options: Options) -> int:
-    """Run a broker until a signal stops it or it fails; returns the exit code."""
-    layers, _ = SettingLayers.from_static(collect_properties(options))
+    """Run a broker, or several, until a signal stops it or it fails; returns the exit code."""
+    properties = collect_properties(options)
+    layers, _ = SettingLayers.from_static(properties)
     if options.test_faults and layers.in_force.odradek_admin_port < 0:
         raise SettingError("--test-faults needs the admin listener: give --admin-port too")
+    log = LogOptions(options.log_format, tuple(options.log_level))
+    if options.brokers is not None:
+        from odradek.server.supervisor.preparation import BrokerOptions
+        from odradek.server.supervisor.serving_store import serve_store
+        from odradek.server.supervisor.supervise import supervise
+
+        given = BrokerOptions(log, options.test_faults, options.until_eof)
+        return supervise(properties, options.brokers, given, serve_store)
     from odradek.server.process.serve import serve
 
     return serve(
         layers,
-        LogOptions(options.log_format, tuple(options.log_level)),
+        log,
         test_faults=options.test_faults,
         until_eof=options.until_eof,
     )
@@ -67,6 +76,7 @@ def _with_port(properties: Mapping[str, str], port: int) -> str:
 
 
 PORT_MAX = 65535
+BROKERS_MAX = 64
 
 COMMAND = Command(
     "serve",
@@ -104,6 +114,13 @@ COMMAND = Command(
             kind=number(0, PORT_MAX),
         ),
         option(
+            "--brokers",
+            help="run a cluster of so many brokers under one supervisor: their ports are counted from --port "
+            "and --admin-port, and each has a directory in --data-dir",
+            metavar="NUMBER",
+            kind=number(1, BROKERS_MAX),
+        ),
+        option(
             "--log-level",
             help="the lowest level that is logged: debug, info, warning, error or critical; for one logger "
             "LOGGER=LEVEL, such as odradek.server.edge=debug",
@@ -131,6 +148,7 @@ COMMAND = Command(
     ),
     examples=(
         "odradek serve --data-dir /var/lib/odradek --port 9092",
+        "odradek serve --brokers 3 --data-dir /var/lib/odradek --port 9092",
         "odradek serve --config server.properties --set log.retention.hours=24",
         "odradek serve --log-format json --log-level warning --log-level odradek.server.process=info",
     ),

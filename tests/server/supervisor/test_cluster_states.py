@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from odradek.base.ids import BrokerId
+from odradek.server.process.process_contract import EXIT_FAILED, EXIT_STOPPED_TWICE
 from odradek.server.supervisor.cluster_states import (
     ASKED_MS,
-    EXIT_FAILED,
-    EXIT_STOPPED_TWICE,
     RESTART_MS_MAX,
     RESTART_MS_MIN,
     RETURN_MS,

@@ -5,6 +5,7 @@ at the end of a line continues it, and '\\uXXXX' names a character.
 """
 
 import re
+from collections.abc import Mapping
 
 _KEY_AND_VALUE = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
@@ -47,3 +48,26 @@ def _unescaped(text: str) -> str:
         return _NAMED.get(escaped, escaped)
 
     return _ESCAPE.sub(replacement, text)
+
+
+def render_properties(properties: Mapping[str, str]) -> str:
+    """Returns a text from which `parse_properties` reads the same keys and values; it is UTF-8.
+
+    Bytes of paths that are not UTF-8, which Python has as surrogates, are escaped.
+    """
+    return "".join(f"{_escaped(name, ' =:#!')}={_escaped(text, ' ')}\n" for name, text in properties.items())
+
+
+def _escaped(text: str, reserved: str) -> str:
+    return "".join(_escape_of(character, reserved) for character in text)
+
+
+def _escape_of(character: str, reserved: str) -> str:
+    if character in reserved or character == "\\":
+        return f"\\{character}"
+    if character.isprintable() or ord(character) > _ESCAPABLE_MAX:
+        return character
+    return f"\\u{ord(character):04x}"
+
+
+_ESCAPABLE_MAX = 0xFFFF

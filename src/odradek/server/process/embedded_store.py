@@ -6,6 +6,7 @@ file's cluster id are read before the file is opened as a store, because opening
 
 import os
 from pathlib import Path
+from typing import Final
 
 from odradek.base.errors import DataDirectoryError
 from odradek.base.settings import BrokerSettings
@@ -13,6 +14,9 @@ from odradek.metadata.embedded import METADATA_FILE, EmbeddedEngine, peek_cluste
 from odradek.metadata.store import StoreEngine
 from odradek.storage.opening import stored_cluster_id
 from odradek.storage.os_files import OsFileSystem
+
+CLUSTER_FILE: Final = "cluster.json"
+"""What `serve --brokers` keeps in the directory of a cluster, which has a directory for each broker."""
 
 
 def open_embedded_engine(settings: BrokerSettings, *, durable: bool = True) -> StoreEngine:
@@ -44,6 +48,11 @@ def _refuse_strangers(settings: BrokerSettings, file: Path) -> str | None:
 
     Ignores a directory that cannot be read; opening the logs reports the reason.
     """
+    for path in settings.log_dirs:
+        if (Path(path) / CLUSTER_FILE).exists():
+            raise DataDirectoryError(
+                f"{path} holds a cluster of several brokers: start it with --brokers, or name another one"
+            )
     stored = stored_cluster_id(OsFileSystem(), settings.log_dirs, settings.node_id)
     if stored is None:
         return None

@@ -2,6 +2,7 @@
 
     console   2026-11-22 05:45:14,510 WARNING odradek.server.edge.connections: closing the connection of ...
               The lines of a trace are indented, so that none of them looks like an event of its own.
+              In a cluster under one supervisor the process follows the time: broker 2, supervisor.
     json      {"event": "closing the connection of ...", "level": "warning", "logger": "odradek.server...",
               "timestamp": "2026-11-22T05:45:14.510392Z"}, with a trace in "exception", and each name in an
               event (a topic, a group, an address) in a field of its own
@@ -11,10 +12,10 @@ Events come from the standard library's `logging`; structlog makes the JSON, and
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Final, TextIO, TypeAlias
+from typing import Any, Final, TextIO, TypeAlias
 
 from odradek.base.errors import SettingError
 from odradek.base.values import value
@@ -31,7 +32,8 @@ LEVELS: Final[Mapping[str, int]] = {
 OWN: Final = "odradek"
 """The logger of all our modules; a level that is given without a logger applies to it."""
 
-_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_FORMAT: Final = "%(asctime)s {process}%(levelname)s %(name)s: %(message)s"
+_PROCESS_WIDTH: Final = len("supervisor")
 _INDENT: Final = "    "
 
 _ExcInfo: TypeAlias = (
@@ -63,8 +65,9 @@ def read_level(text: str) -> tuple[str, int]:
 class VisibleFormatter(logging.Formatter):
     """Formats events; escapes all characters that could control a terminal or forge a line."""
 
-    def __init__(self) -> None:
-        super().__init__(_FORMAT)
+    def __init__(self, process: str = "") -> None:
+        """`process` is named in each line, if it is not empty."""
+        super().__init__(_FORMAT.format(process=f"{process:<{_PROCESS_WIDTH}} " if process else ""))
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
         """See `logging.Formatter.formatMessage`."""
@@ -76,9 +79,12 @@ class VisibleFormatter(logging.Formatter):
         return "\n".join(_INDENT + visible(line) for line in super().formatException(ei).split("\n"))
 
 
-def json_formatter() -> logging.Formatter:
-    """Returns a formatter that writes events as lines of JSON, in ASCII."""
+def json_formatter(process: str = "") -> logging.Formatter:
+    """Returns a formatter that writes events as lines of JSON, in ASCII; `process`, if any, is a field."""
     import structlog
+
+    def name_process(_: object, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        return {**event, "process": process}
 
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
@@ -86,6 +92,7 @@ def json_formatter() -> logging.Formatter:
             structlog.stdlib.add_log_level,
             structlog.stdlib.add_logger_name,
             structlog.processors.TimeStamper(fmt="iso"),
+            *([name_process] if process else []),
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
@@ -95,16 +102,23 @@ def json_formatter() -> logging.Formatter:
     )
 
 
-def log_to(stream: TextIO, options: LogOptions = LogOptions()) -> None:  # noqa: B008 - it is a value
+def log_to(
+    stream: TextIO,
+    options: LogOptions = LogOptions(),  # noqa: B008 - it is a value
+    *,
+    process: str = "",
+) -> None:
     """Write the events of all parts of the process to `stream`. Raises SettingError.
 
-    A line is written at once, by the thread that logs the event.
+    A line is written at once, by the thread that logs the event. `process` is named in each line, if several
+    processes write to one stream.
     """
     for name, _ in options.levels:
         if name.startswith(f"{OWN}.") and not _is_module(name):
             raise SettingError(f"--log-level: there is no logger {name}")
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(json_formatter() if options.format == "json" else VisibleFormatter())
+    is_json = options.format == "json"
+    handler.setFormatter(json_formatter(process) if is_json else VisibleFormatter(process))
     logging.basicConfig(handlers=[handler])
     logging.getLogger(OWN).setLevel(logging.INFO)
     for name, level in options.levels:

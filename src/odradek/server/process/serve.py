@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 import sys
 import time
 from typing import Final
@@ -21,19 +20,12 @@ from odradek.server.process.broker import Broker
 from odradek.server.process.event_loop import new_event_loop
 from odradek.server.process.log_lines import LogOptions, log_to
 from odradek.server.process.malloc_arenas import share_one_arena
+from odradek.server.process.process_contract import EXIT_FAILED, EXIT_STOPPED_TWICE, READY
 from odradek.server.process.shell import Shell
+from odradek.server.process.stop_signs import watch_input, watch_signals
 from odradek.storage import FileSystem
 
-EXIT_FAILED: Final = 1
-EXIT_STOPPED_TWICE: Final = 130
-
-# SIGHUP: the terminal that the broker was started from is closed. Kafka stops then, too.
-STOPPING: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
 WARM_UP_REST: Final = 3
-
-_STANDARD_INPUT: Final = 0
-_INPUT_BYTES: Final = 65_536
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +42,7 @@ class _Ending:
 def serve(
     layers: SettingLayers, log: LogOptions, *, test_faults: bool = False, until_eof: bool = False
 ) -> int:
-    """Run a broker until one of `STOPPING` and return the exit code; a second signal ends it without waiting.
+    """Run a broker until a signal stops it, and return the exit code; a second signal ends it at once.
 
     Prints one line when clients may connect: `listening on host:port`, `, advertised as host:port` if that
     differs, `, admin on host:port` if there is an admin listener. With `test_faults` the admin listener
@@ -60,7 +52,8 @@ def serve(
     garbage.begin()
     raise_limit()
     share_one_arena()
-    log_to(sys.stderr, log)
+    name = f"broker {layers.in_force.node_id}" if is_of_cluster(layers) else ""
+    log_to(sys.stderr, log, process=name)
     for warning in layers.warnings():
         _log.warning("%s", warning)
     try:
@@ -75,34 +68,27 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[_Ending] = loop.create_future()
 
-    def on_signal(number: signal.Signals) -> None:
+    def on_signal(name: str) -> None:
         if ended.done():
             _log.warning(
                 "stopping at once, because of a second signal: logs will be verified at the next start"
             )
             os._exit(EXIT_STOPPED_TWICE)
         else:
-            ended.set_result(_Ending(signal.Signals(number).name))
+            ended.set_result(_Ending(name))
 
     def on_failure(reason: str) -> None:
         if not ended.done():
             ended.set_result(_Ending(reason, is_failure=True))
 
-    def on_input() -> None:
+    def on_end_of_input() -> None:
         """Called at the end of the pipe: the process that started this broker has died."""
-        if not os.read(_STANDARD_INPUT, _INPUT_BYTES):
-            loop.remove_reader(_STANDARD_INPUT)
-            if not ended.done():
-                ended.set_result(_Ending("the standard input has ended"))
+        if not ended.done():
+            ended.set_result(_Ending("the standard input has ended"))
 
     if until_eof:
-        try:
-            loop.add_reader(_STANDARD_INPUT, on_input)
-        except (OSError, ValueError) as error:  # A file, /dev/null, or nothing: its end cannot be waited for.
-            raise SettingError("--until-eof needs a pipe or a terminal as its standard input") from error
-    for number in STOPPING:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # `nohup` has SIGHUP ignored: keep that
-            loop.add_signal_handler(number, on_signal, number)
+        watch_input(on_end_of_input)
+    watch_signals(on_signal)
     shell = Shell(
         layers,
         on_failure=on_failure,
@@ -112,7 +98,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     broker = await lifecycle.start(shell)
     garbage.serve()
     admin = "" if broker.admin is None else f", admin on {broker.admin.address}"
-    print(f"odradek: listening {shell.listeners.describe()}{admin}", flush=True)  # noqa: T201 - for people and scripts
+    _report_ready(f"{READY}{shell.listeners.describe()}{admin}", has_supervisor=is_of_cluster(layers))
     _log_start(broker, time.monotonic_ns() - began_ns)
     warm_up(loop, shell.stalls, shell.handlers.load_by_and_by())
     ending = await ended
@@ -123,6 +109,22 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     took_ms = (time.monotonic_ns() - began_ns) // 1_000_000
     _log.info("stopped within %d ms", took_ms, extra={"took_ms": took_ms})
     return EXIT_FAILED if ending.is_failure else 0
+
+
+def is_of_cluster(layers: SettingLayers) -> bool:
+    """Whether a supervisor has started this broker, and others beside it."""
+    return layers.in_force.odradek_cluster_directory is not None
+
+
+def _report_ready(line: str, *, has_supervisor: bool) -> None:
+    """Print the line for people and scripts; a supervisor that has died does not read it."""
+    try:
+        print(line, flush=True)  # noqa: T201
+    except BrokenPipeError:
+        if not has_supervisor:
+            raise
+        # Python would report at exit what it cannot write.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _log_start(broker: Broker, took_ns: int) -> None:

@@ -24,22 +24,20 @@ from typing import Final, TypeAlias
 
 from odradek.base.ids import BrokerId
 from odradek.base.values import value
+from odradek.server.process.process_contract import EXIT_FAILED, EXIT_STOPPED_TWICE
 from odradek.server.supervisor.process_states import LIVE, NEXT_STATES, ProcessEvent, ProcessState
 
 RESTART_MS_MIN: Final = 1_000
 RESTART_MS_MAX: Final = 30_000
 STEADY_MS: Final = 60_000
 """A process that has served this long is started again after RESTART_MS_MIN."""
-RETURN_MS: Final = 20_000
-"""How long a process of an earlier supervisor may take to come back to the metadata store: its session there
-has ended by then, and it does not serve."""
+RETURN_MS: Final = 15_000
+"""How long a process of an earlier supervisor may take to come back to the metadata store, by default: its
+session there has ended by then."""
 ASKED_MS: Final = 30_000
 """Within this time all brokers are asked to stop, each with the same share to stop alone."""
 STOP_MS: Final = 120_000
 """How long a stop takes at most, before what is left is killed."""
-
-EXIT_FAILED: Final = 1
-EXIT_STOPPED_TWICE: Final = 130
 
 _CLEAN_CODES: Final = (0, -15, None)
 """How a process ends that was asked to stop: -15 before it has opened anything, None if it is not known."""
@@ -138,7 +136,9 @@ class ClusterStates:
     Times are those of a monotonic clock, in milliseconds.
     """
 
-    def __init__(self, broker_ids: Iterable[BrokerId]) -> None:
+    def __init__(self, broker_ids: Iterable[BrokerId], return_ms: int = RETURN_MS) -> None:
+        """`return_ms` is how long a process that is found may take to come back to the metadata store."""
+        self._return_ms = return_ms
         self._processes = {broker_id: _Process() for broker_id in broker_ids}
         self._phase = Phase.STARTING
         # Whether `Serving` was returned.
@@ -279,7 +279,7 @@ class ClusterStates:
             case ProcessState.STARTING:
                 return [Spawn(broker_id)]
             case ProcessState.RETURNING:
-                process.due_ms = now_ms + RETURN_MS
+                process.due_ms = now_ms + self._return_ms
             case ProcessState.RUNNING:
                 process.due_ms = now_ms + STEADY_MS
             case ProcessState.WAITING if before is ProcessState.REPLACED:
