@@ -12,15 +12,23 @@ import sys
 from pathlib import Path
 
 STAND_IN = """
-import pathlib, signal, sys, time
+import os, pathlib, signal, sys
 broker = pathlib.Path(sys.argv[1]).stem.removeprefix("broker-")
 orders = pathlib.Path(sys.argv[2]) / broker
 order = orders.read_text().split() if orders.exists() else [""]
+def say(words):
+    os.write(2, f"broker {broker} stand-in {words}\\n".encode())
+def stop(*_):
+    say("ends")
+    sys.exit(0)
 if order[0] == "exit":
     sys.exit(int(order[1]))
-signal.signal(signal.SIGTERM, signal.SIG_IGN if order[0] == "deaf" else lambda *_: sys.exit(0))
-if order[0] != "mute":
+signal.signal(signal.SIGTERM, signal.SIG_IGN if order[0] == "deaf" else stop)
+if order[0] == "mute":
+    say("is mute")
+else:
     print(f"odradek: listening on 127.0.0.1:{9000 + int(broker)}", flush=True)
+    say("serves")
 while True:
     signal.pause()
 """

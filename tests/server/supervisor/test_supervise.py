@@ -1,0 +1,250 @@
+"""The supervisor as a process, with small programs in the place of brokers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.server.supervisor.cluster_states import Exited
+from odradek.server.supervisor.processes import find_processes
+from odradek.server.supervisor.supervise import in_words, joined_line
+
+ROOT = Path(__file__).parents[3]
+WAIT_S = 60
+IDS = (1, 2, 3)
+
+
+class Supervisor:
+    """A supervisor of three stand-ins; its log is read line by line."""
+
+    def __init__(self, directory: Path, count: int = 3) -> None:
+        self.data = directory / "data"
+        self.orders = directory / "orders"
+        self.orders.mkdir(exist_ok=True)
+        command = [sys.executable, "-m", "tests.server.supervisor.supervised_stand_ins"]
+        self.process = subprocess.Popen(
+            [*command, str(self.orders), str(self.data), str(count)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "TMPDIR": "/tmp"},
+        )
+        self.said: list[str] = []
+
+    def until(self, text: str) -> str:
+        """Returns the next line that has this text."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said.append(line)
+            if text in line:
+                return line
+        raise AssertionError(f"it never said '{text}': {''.join(self.said)}")
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def crash(self) -> None:
+        """Kill it, but not its brokers, which have its output, too."""
+        self.process.kill()
+        self.process.wait(WAIT_S)
+
+    def end(self) -> int:
+        """Returns the exit code, after its end."""
+        assert self.process.stdout is not None
+        self.said += self.process.stdout.readlines()
+        code = self.process.wait(WAIT_S)
+        sys.stderr.write("".join(self.said))  # shown if the test fails
+        return code
+
+    @property
+    def sockets(self) -> Path:
+        """The directory of the sockets."""
+        return Path(json.loads((self.data / "cluster.json").read_text())["sockets"])
+
+    def living(self) -> dict[int, int]:
+        """The processes of the brokers that live."""
+        if not (self.data / "cluster.json").exists():
+            return {}
+        return {one: found.pid for one, (found, _) in find_processes(self.sockets, IDS).items()}
+
+    def order(self, name: object, text: str) -> None:
+        (self.orders / str(name)).write_text(text)
+
+
+Start = Callable[..., Supervisor]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start supervisors; at the end all of them are killed, and what they have started."""
+    started: list[Supervisor] = []
+
+    def make(**more: int) -> Supervisor:
+        started.append(Supervisor(tmp_path, **more))
+        return started[-1]
+
+    yield make
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+        assert one.process.stdout is not None
+        one.process.stdout.close()
+    for pid in started[-1].living().values():
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+class TestProcess:
+    """What the supervisor does with its brokers, and with the signals that it gets."""
+
+    def test_it_serves_when_all_serve_and_stops_one_after_another_the_controller_last(
+        self, start: Start
+    ) -> None:
+        tried = start()
+        assert tried.until("listening") == (
+            "odradek: listening on 127.0.0.1:9001, 127.0.0.1:9002, 127.0.0.1:9003 (3 brokers)\n"
+        )
+        assert sorted(tried.living()) == [1, 2, 3]
+        tried.order("controller", "2")
+        tried.send(signal.SIGTERM)
+        assert tried.end() == 0
+        assert tried.living() == {}
+        assert [line for line in tried.said if line.endswith("stand-in ends\n")] == [
+            "broker 1 stand-in ends\n",
+            "broker 3 stand-in ends\n",
+            "broker 2 stand-in ends\n",
+        ]
+        assert tried.said[-2:][0] == "the store has stopped\n"
+        assert not tried.sockets.exists()
+
+    def test_a_broker_that_crashes_is_started_again(self, start: Start) -> None:
+        tried = start()
+        tried.until("started within")
+        before = tried.living()
+        os.kill(before[2], signal.SIGKILL)
+        line = tried.until("started again")
+        assert "supervisor ERROR" in line
+        assert line.endswith("broker 2 has ended (SIGKILL): it is started again in 1 s\n")
+        tried.until("broker 2 stand-in serves")
+        after = tried.living()
+        assert after[2] != before[2]
+        assert {**after, 2: 0} == {**before, 2: 0}
+
+    def test_a_start_that_fails_ends_with_the_code_of_the_broker(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "orders").mkdir()
+        (tmp_path / "orders" / "2").write_text("exit 2")
+        tried = start()
+        assert tried.end() == 2
+        assert any("cannot start: broker 2 has ended (exit code 2)" in line for line in tried.said)
+        assert not any("listening" in line for line in tried.said)
+        assert tried.living() == {}
+
+    def test_a_second_signal_kills_all(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "orders").mkdir()
+        for broker_id in IDS:
+            (tmp_path / "orders" / str(broker_id)).write_text("deaf")
+        tried = start()
+        tried.until("started within")
+        tried.send(signal.SIGTERM)
+        tried.until("stopping: SIGTERM")
+        assert len(tried.living()) == 3
+        tried.send(signal.SIGINT)
+        assert tried.end() == 130
+        assert tried.living() == {}
+
+    def test_a_signal_during_the_start_stops_it(self, start: Start, tmp_path: Path) -> None:
+        (tmp_path / "orders").mkdir()
+        (tmp_path / "orders" / "2").write_text("mute")
+        tried = start()
+        tried.until("broker 2 stand-in is mute")
+        tried.send(signal.SIGTERM)
+        assert tried.end() == 0
+        assert tried.living() == {}
+
+    def test_the_next_supervisor_goes_on_with_the_same_processes(self, start: Start) -> None:
+        first = start()
+        first.until("started within")
+        before = first.living()
+        first.crash()
+        assert first.living() == before
+        second = start()
+        assert second.until("listening").endswith("127.0.0.1:9003 (3 brokers)\n")
+        assert second.living() == before
+        os.kill(before[3], signal.SIGKILL)
+        assert "is not known, because an earlier supervisor" in second.until("started again")
+        second.until("broker 3 stand-in serves")
+        second.send(signal.SIGTERM)
+        assert second.end() == 0
+        assert second.living() == {}
+
+    def test_a_process_that_does_not_come_back_is_replaced(self, start: Start) -> None:
+        first = start()
+        first.until("started within")
+        before = first.living()
+        first.crash()
+        first.order("lost", "2")
+        second = start()
+        assert f"broker 2 (process {before[2]}) has not come back to the metadata store" in second.until(
+            "ERROR"
+        )
+        second.until("listening")
+        after = second.living()
+        assert after[2] != before[2]
+        assert {**after, 2: 0} == {**before, 2: 0}
+
+    def test_there_is_one_supervisor(self, start: Start) -> None:
+        first = start()
+        first.until("started within")
+        second = start()
+        assert second.end() == 2
+        assert second.said == [f"odradek: {first.data} is in use: another process serves it\n"]
+        assert len(first.living()) == 3
+
+    def test_ports_are_kept_and_more_brokers_get_more(self, start: Start) -> None:
+        ports = []
+        for count in (3, 3, 4):
+            tried = start(count=count)
+            tried.until("started within")
+            ports.append(json.loads((tried.data / "cluster.json").read_text())["ports"])
+            tried.send(signal.SIGTERM)
+            assert tried.end() == 0
+        assert ports[0] == ports[1]
+        assert ports[2].pop("4")
+        assert ports[2] == ports[0]
+
+
+# --- words
+
+
+@pytest.mark.parametrize(
+    ("exited", "words"),
+    [
+        (Exited(1), "exit code 1"),
+        (Exited(-9), "SIGKILL"),
+        (Exited(-60), "signal 60"),
+        (Exited(None, "it cannot be started: no memory"), "it cannot be started: no memory"),
+    ],
+)
+def test_how_a_process_has_ended_in_words(exited: Exited, words: str) -> None:
+    assert in_words(exited) == words
+
+
+def test_the_lines_of_the_brokers_become_one() -> None:
+    assert (
+        joined_line(["odradek: listening on 127.0.0.1:1"]) == "odradek: listening on 127.0.0.1:1 (1 broker)"
+    )
+    lines = [
+        "odradek: listening on 0.0.0.0:1 and [::1]:5, advertised as a:1 and b:5, admin on 127.0.0.1:8",
+        "odradek: listening on 0.0.0.0:2 and [::1]:6, advertised as a:2 and b:6, admin on 127.0.0.1:9",
+    ]
+    assert joined_line(lines) == (
+        "odradek: listening on 0.0.0.0:1 and [::1]:5, 0.0.0.0:2 and [::1]:6, advertised as a:1 and b:5, "
+        "a:2 and b:6, admin on 127.0.0.1:8, 127.0.0.1:9 (2 brokers)"
+    )
