@@ -3,27 +3,22 @@
 Invariant: a start that is refused has changed nothing, neither on disk nor in the store.
 """
 
-import asyncio
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from odradek.base.errors import DataDirectoryError, OdradekError, SettingError
 from odradek.base.settings import BrokerSettings
 from odradek.metadata import codec, paths
 from odradek.metadata.startup import read_document
-from odradek.metadata.store import Fault, MetadataStore, StoreRefused, StoreSteps, run_in_session
+from odradek.metadata.store import Fault, MetadataStore, StoreRefused
 from odradek.metadata.store_host import StoreHost
 from odradek.server.process.shell import Shell
+from odradek.server.process.store_processes import Sessions, in_session
 from odradek.storage.opening import stored_cluster_id
 from odradek.storage.os_files import OsFileSystem
 
-T = TypeVar("T")
 
-
-class BrokerStore(Protocol):
+class BrokerStore(Sessions, Protocol):
     """Where the sessions of this process come from."""
-
-    def session(self) -> MetadataStore:
-        """Returns a `MetadataStore` that is not open yet."""
 
     async def drain(self) -> None:
         """Return when the sessions that were closed have ended in the store."""
@@ -62,22 +57,6 @@ async def open_store(shell: Shell) -> BrokerStore:
         return await _open_served_store(shell, shell.settings.odradek_cluster_directory)
     engine = await shell.executor.run(lambda: shell.open_engine(shell.settings))
     return EmbeddedStore(shell, StoreHost(engine, shell.executor))
-
-
-async def in_session(store: BrokerStore, process: StoreSteps[T]) -> T:
-    """Run a store process in a session of its own. Raises OdradekError."""
-    ended: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def done(outcome: T | OdradekError) -> None:
-        if ended.cancelled():
-            return
-        if isinstance(outcome, OdradekError):
-            ended.set_exception(outcome)
-        else:
-            ended.set_result(outcome)
-
-    run_in_session(store.session(), process, done)
-    return await ended
 
 
 async def _open_served_store(shell: Shell, directory: str) -> BrokerStore:

@@ -26,9 +26,10 @@ from odradek.server.node.peers import NoPeers, Peers
 from odradek.server.node.ports import Surroundings
 from odradek.server.process.boot_id import boot_id
 from odradek.server.process.broker import Broker, view_of
-from odradek.server.process.broker_store import BrokerStore, in_session, open_store
+from odradek.server.process.broker_store import BrokerStore, open_store
 from odradek.server.process.executor import sync_in_parallel
 from odradek.server.process.shell import Shell
+from odradek.server.process.store_processes import in_session
 from odradek.storage.finding import Finding
 
 if TYPE_CHECKING:  # compaction is loaded when there may be work for it

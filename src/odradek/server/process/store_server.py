@@ -25,7 +25,7 @@ from odradek.metadata.service.decoding import decode_to_server
 from odradek.metadata.service.layout import REQUEST_BYTES_MAX
 from odradek.metadata.service.messages import ToServer
 from odradek.metadata.service.server import ServedSession, StoreService
-from odradek.metadata.store import StoreEngine
+from odradek.metadata.store import MetadataStore, StoreEngine
 from odradek.metadata.store_host import StoreHost
 from odradek.net.framing import SCRATCH_BYTES
 from odradek.server.edge.loop_stalls import LoopStalls
@@ -109,6 +109,10 @@ class StoreServer:
     def sessions(self) -> list[ServedSession]:
         """The sessions that are alive, also those whose holders have not come back to this server yet."""
         return self._service.sessions()
+
+    def session(self) -> MetadataStore:
+        """Returns a session for the use of this process, which is not open yet."""
+        return self._host.session()
 
     @property
     def is_idle(self) -> bool:

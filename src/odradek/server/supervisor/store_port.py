@@ -7,7 +7,9 @@ from typing import Protocol, TypeAlias
 from odradek.base.ids import BrokerId
 
 OnSession: TypeAlias = Callable[[BrokerId, int], None]
-"""Called with broker and process id when a session begins or comes back, in an event of its own."""
+"""Called when a session begins or comes back, with its broker and process id (0 where that is not known).
+
+It is called in an event of its own."""
 
 
 class ServedStore(Protocol):

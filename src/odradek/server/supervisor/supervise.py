@@ -27,6 +27,7 @@ from odradek.server.supervisor.broker_settings import cluster_settings
 from odradek.server.supervisor.cluster_states import ClusterStates, Effect, Exited
 from odradek.server.supervisor.directories import metadata_file
 from odradek.server.supervisor.preparation import BrokerOptions, PreparedCluster, prepare
+from odradek.server.supervisor.process_states import ProcessState
 from odradek.server.supervisor.processes import Processes
 from odradek.server.supervisor.store_port import ServedStore, ServeStore
 
@@ -147,8 +148,10 @@ class _Supervisor:
 
     def _on_session(self, broker_id: BrokerId, pid: int) -> None:
         """Called when a process begins a session with the store, or comes back to it."""
-        is_found = broker_id in self._prepared.found and self._prepared.found[broker_id].pid == pid
-        if is_found and self._processes.pid_of(broker_id) == pid:
+        found = self._prepared.found.get(broker_id)
+        if found is None or self._processes.pid_of(broker_id) != found.pid or pid not in (0, found.pid):
+            return
+        if self._states.state_of(broker_id) is ProcessState.RETURNING:
             _log.info("broker %d has come back: process %d", broker_id, pid, extra={"broker": broker_id})
             self._carry_out(self._states.on_ready(broker_id, self._now_ms()))
 
