@@ -68,8 +68,15 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[_Ending] = loop.create_future()
 
+    has_input_ended = False
+
     def on_signal(name: str) -> None:
-        if ended.done():
+        nonlocal has_input_ended
+        if (
+            has_input_ended
+        ):  # a supervisor, which has seen the same end, sends this signal: it is no second one
+            has_input_ended = False
+        elif ended.done():
             _log.warning(
                 "stopping at once, because of a second signal: logs will be verified at the next start"
             )
@@ -83,7 +90,9 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
 
     def on_end_of_input() -> None:
         """Called at the end of the pipe: the process that started this broker has died."""
+        nonlocal has_input_ended
         if not ended.done():
+            has_input_ended = True
             ended.set_result(_Ending("the standard input has ended"))
 
     if until_eof:
