@@ -109,3 +109,22 @@ def test_a_level_for_a_logger_of_ours_that_there_is_not_is_refused() -> None:
     for name in ("odradek.no_such", "odradek.server.edge.no_such", "odradek..edge"):
         with pytest.raises(SettingError, match="there is no logger"):
             log_to(io.StringIO(), LogOptions(levels=((name, logging.DEBUG),)))
+
+
+def line_of(formatter: logging.Formatter) -> str:
+    record = logging.LogRecord("odradek.test", logging.INFO, "", 0, "topics created: %s", ("a",), None)
+    record.broker = 3
+    return formatter.format(record)
+
+
+@pytest.mark.parametrize("process", ["broker 12", "supervisor"])
+def test_of_several_processes_each_is_named_in_a_column(process: str) -> None:
+    line = line_of(VisibleFormatter(process))
+    assert line[24:] == f"{process:<10} INFO odradek.test: topics created: a"
+    assert line_of(VisibleFormatter())[24:] == "INFO odradek.test: topics created: a"
+
+
+def test_of_several_processes_each_is_named_in_a_field() -> None:
+    found = json.loads(line_of(json_formatter("broker 2")))
+    assert (found["process"], found["broker"]) == ("broker 2", 3), "whose line it is, and what it is about"
+    assert "process" not in json.loads(line_of(json_formatter()))

@@ -6,6 +6,7 @@ file `lost` among the orders names; the file `controller` names the controller.
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from odradek.base.errors import OdradekError
@@ -40,8 +41,11 @@ def main(orders: Path, data: Path, count: int) -> int:
                 asyncio.get_running_loop().call_later(0.05, on_session, broker_id, found.pid)
         return Store(orders)
 
-    processes.command_of = lambda settings, _: stand_ins.command(orders, settings)
-    supervise.RETURN_GRACE_MS = 0
+    def command_of(settings: Path, arguments: Sequence[str]) -> list[str]:
+        return stand_ins.command(orders, settings)
+
+    processes.command_of = command_of
+    setattr(supervise, "RETURN_GRACE_MS", 0)  # noqa: B010 - it is Final
     properties = {
         "log.dirs": str(data),
         "listeners": "PLAINTEXT://127.0.0.1:0",

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -97,6 +98,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
         one.process.stdout.close()
     for pid in started[-1].living().values():
         os.kill(pid, signal.SIGKILL)
+    if (tmp_path / "data" / "cluster.json").exists():
+        shutil.rmtree(started[-1].sockets, ignore_errors=True)
 
 
 @pytest.mark.slow
@@ -218,6 +221,24 @@ class TestProcess:
         assert ports[0] == ports[1]
         assert ports[2].pop("4")
         assert ports[2] == ports[0]
+
+
+@pytest.mark.slow
+def test_a_supervisor_loads_nothing_of_a_broker() -> None:
+    found = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import odradek.server.supervisor.supervise, odradek.server.supervisor.serving_store, sys;"
+            "print(*sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = found.stdout.split()
+    brokers = ("odradek.wire", "odradek.replication", "odradek.coordinator", "odradek.server.node")
+    assert not [name for name in loaded if name.startswith(brokers)]
+    assert not {"structlog", "uvloop", "uvicorn", "starlette", "prometheus_client"} & set(loaded)
 
 
 # --- words
