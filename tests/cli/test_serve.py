@@ -71,10 +71,14 @@ def test_faults_need_the_listener_that_takes_them(tmp_path: Path, capsys: pytest
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_an_end_that_cannot_be_waited_for_is_refused_in_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], ["--brokers", "3"]], ids=["broker", "cluster"])
+def test_an_end_that_cannot_be_waited_for_is_refused_in_a_sentence(
+    tmp_path: Path, options: list[str]
+) -> None:
     """It ended in a traceback: the end of /dev/null, or of a file, cannot be waited for."""
+    command = [sys.executable, "-m", "odradek", "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
     done = subprocess.run(
-        [sys.executable, "-m", "odradek", "serve", "--port", "0", "--data-dir", str(tmp_path), "--until-eof"],
+        [*command, "--until-eof", *options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -82,3 +86,4 @@ def test_an_end_that_cannot_be_waited_for_is_refused_in_a_sentence(tmp_path: Pat
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "odradek: --until-eof needs a pipe or a terminal as its standard input\n"
+    assert not (tmp_path / "data").exists()

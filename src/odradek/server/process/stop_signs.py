@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import selectors
 import signal
 from collections.abc import Callable
 from typing import Final
@@ -36,7 +37,14 @@ def watch_input(on_end: Callable[[], None]) -> None:
         loop.remove_reader(STANDARD_INPUT)
         on_end()
 
+    check_input()
+    loop.add_reader(STANDARD_INPUT, on_input)
+
+
+def check_input() -> None:
+    """Raises SettingError for a file, /dev/null, or nothing: its end cannot be waited for."""
     try:
-        loop.add_reader(STANDARD_INPUT, on_input)
-    except (OSError, ValueError) as error:  # A file, /dev/null, or nothing: its end cannot be waited for.
+        with selectors.DefaultSelector() as selector:
+            selector.register(STANDARD_INPUT, selectors.EVENT_READ)
+    except (OSError, ValueError) as error:
         raise SettingError("--until-eof needs a pipe or a terminal as its standard input") from error

@@ -18,7 +18,7 @@ from odradek.base.ids import BrokerId
 from odradek.base.values import value
 from odradek.server.process.log_lines import LogOptions
 from odradek.server.process.process_contract import READY
-from odradek.server.process.stop_signs import STANDARD_INPUT
+from odradek.server.process.stop_signs import STANDARD_INPUT, check_input
 from odradek.server.supervisor.broker_settings import ClusterSettings, Ports
 from odradek.server.supervisor.cluster_file import KeptCluster, write_cluster_file
 from odradek.server.supervisor.directories import (
@@ -95,6 +95,8 @@ class PreparedCluster:
 
 def prepare(settings: ClusterSettings, options: BrokerOptions) -> PreparedCluster:
     """Check everything, hold the ports, and write down what the cluster is."""
+    if options.until_eof:
+        check_input()
     files = OsFileSystem()
     first = settings.log_dirs[0]
     lock = None

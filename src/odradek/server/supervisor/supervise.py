@@ -101,7 +101,11 @@ class _Supervisor:
         self._alarm: asyncio.TimerHandle | None = None
         # None before it is served.
         self._store: ServedStore | None = None
-        # Finds the order of a stop; None before the first signal.
+        # Whether the processes are in the hands of the states: from when the store is served on.
+        self._has_begun = False
+        # Whether a signal has asked for a stop.
+        self._is_asked = False
+        # Finds the order of a stop; None before that.
         self._stopping: asyncio.Task[None] | None = None
 
     async def run(self, serve_store: ServeStore) -> int:
@@ -109,12 +113,20 @@ class _Supervisor:
         prepared = self._prepared
         for broker_id, found in prepared.found.items():
             self._processes.adopt(broker_id, found)
-        self._store = await serve_store(
-            prepared.sockets.path, metadata_file(prepared.settings), self._on_session
-        )
         try:
-            if self._stopping is None:
-                self._carry_out(self._states.begin(prepared.found, self._now_ms()))
+            self._store = await serve_store(
+                prepared.sockets.path, metadata_file(prepared.settings), self._on_session
+            )
+        except BaseException:
+            self._processes.close()
+            if not prepared.found:
+                prepared.sockets.remove()
+            raise
+        try:
+            self._carry_out(self._states.begin(prepared.found, self._now_ms()))
+            self._has_begun = True
+            if self._is_asked:
+                self._begin_stop()
             code = await self._ended
         finally:
             await self._store.stop()
@@ -125,14 +137,21 @@ class _Supervisor:
 
     def stop(self, reason: str) -> None:
         """Called for each signal: the first one stops the cluster, the second ends it at once."""
-        if self._stopping is None:
+        if not self._is_asked:
+            self._is_asked = True
             _log.info("stopping: %s", reason, extra={"reason": reason})
-            self._stopping = self._loop.create_task(self._stop())
+            if self._has_begun:
+                self._begin_stop()
+            return
+        if not self._has_begun:
             return
         _log.warning("stopping at once, because of a second signal: logs will be verified at the next start")
         if not self._states.is_stopping:
             self._carry_out(self._states.on_stop(self._ids, self._now_ms()))
         self._carry_out(self._states.on_stop(self._ids, self._now_ms()))
+
+    def _begin_stop(self) -> None:
+        self._stopping = self._loop.create_task(self._stop())
 
     async def _stop(self) -> None:
         """Stop the brokers one after another, the controller last: it moves the others' leaderships."""
@@ -189,7 +208,9 @@ class _Supervisor:
                     self._log_overdue(broker_id)
                 self._processes.send(broker_id, signal.SIGKILL)
             case cluster_states.WillRestart(broker_id, exited, delay_ms):
-                _log.error(
+                level = logging.ERROR if exited.code else logging.WARNING  # 0: somebody has stopped it
+                _log.log(
+                    level,
                     "broker %d has ended (%s): it is started again in %d s",
                     broker_id,
                     in_words(exited),
