@@ -234,6 +234,7 @@ def test_not_even_when_the_supervisor_has_been_killed(cluster: Cluster) -> None:
     assert len(cluster.pids()) == 3
     cluster.close_input()
     wait_for(cluster, "stopped within", times=3)
+    assert "leaderships" not in cluster.log(), "nobody is left who could take them over"
 
 
 def test_a_start_that_is_refused_changes_nothing(serve: Serve, tmp_path: Path) -> None:

@@ -189,9 +189,14 @@ def start(
     return node
 
 
-def stop(node: Node, in_parallel: InParallel = one_after_another) -> Sequence[None]:
-    """Stop a node that was created, whether its start succeeded or failed."""
-    if node.core.hand_over.is_needed:
+def stop(
+    node: Node, in_parallel: InParallel = one_after_another, *, hands_over: bool = True
+) -> Sequence[None]:
+    """Stop a node that was created, whether its start succeeded or failed.
+
+    Without `hands_over` it keeps its leaderships to the end: the other brokers stop at the same time.
+    """
+    if hands_over and node.core.hand_over.is_needed:
         yield HandOver(node)
     yield RefuseClients()
     node.let_go()

@@ -72,10 +72,11 @@ async def start(shell: Shell) -> Broker:
     return Broker(shell, store, node)
 
 
-async def stop(broker: Broker) -> None:
-    """Stop a broker that has started; see the module's head."""
+async def stop(broker: Broker, *, hands_over: bool = True) -> None:
+    """Stop a broker that has started; see the module's head, and `stages.stop` for `hands_over`."""
     shell = broker.shell
-    await _drive(stages.stop(broker.node, sync_in_parallel), shell, broker.store)
+    sequence = stages.stop(broker.node, sync_in_parallel, hands_over=hands_over)
+    await _drive(sequence, shell, broker.store)
     if shell.peer_sockets is not None:
         shell.peer_sockets.close()
     shell.driver.close()

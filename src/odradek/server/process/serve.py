@@ -37,6 +37,8 @@ class _Ending:
     reason: str
     is_failure: bool = False
     """Whether the broker can no longer work; if so, the process ends with EXIT_FAILED."""
+    is_of_input: bool = False
+    """Whether the program that started the broker has ended."""
 
 
 def serve(
@@ -72,9 +74,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
 
     def on_signal(name: str) -> None:
         nonlocal has_input_ended
-        if (
-            has_input_ended
-        ):  # a supervisor, which has seen the same end, sends this signal: it is no second one
+        if has_input_ended:  # a supervisor sends it, which has seen the same end: it is no second signal
             has_input_ended = False
         elif ended.done():
             _log.warning(
@@ -93,7 +93,7 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
         nonlocal has_input_ended
         if not ended.done():
             has_input_ended = True
-            ended.set_result(_Ending("the standard input has ended"))
+            ended.set_result(_Ending("the standard input has ended", is_of_input=True))
 
     if until_eof:
         watch_input(on_end_of_input)
@@ -114,7 +114,8 @@ async def _run(layers: SettingLayers, *, test_faults: bool, until_eof: bool) -> 
     began_ns = time.monotonic_ns()
     level = logging.CRITICAL if ending.is_failure else logging.INFO
     _log.log(level, "stopping: %s", ending.reason, extra={"reason": ending.reason})
-    await lifecycle.stop(broker)
+    # At the end of their input all brokers of a cluster stop at once.
+    await lifecycle.stop(broker, hands_over=not ending.is_of_input)
     took_ms = (time.monotonic_ns() - began_ns) // 1_000_000
     _log.info("stopped within %d ms", took_ms, extra={"took_ms": took_ms})
     return EXIT_FAILED if ending.is_failure else 0
