@@ -13,23 +13,24 @@ from odradek.server.process.store_server import serve_store as serve_on_loop
 from odradek.server.supervisor.store_port import OnSession, ServedStore
 
 
-class _Store:
+class StoreOfCluster:
     """See `ServedStore`."""
 
     def __init__(self, server: StoreServer) -> None:
-        self._server = server
+        self.server = server
+        """The socket and the engine."""
 
     async def controller_id(self) -> BrokerId | None:
         """See `ServedStore.controller_id`."""
         try:
-            found = await in_session(self._server, read_document(paths.CONTROLLER, codec.decode_controller))
+            found = await in_session(self.server, read_document(paths.CONTROLLER, codec.decode_controller))
         except OdradekError:
             return None  # a stop goes on without knowing it
         return None if found is None else found.value
 
     async def stop(self) -> None:
         """See `ServedStore.stop`."""
-        await self._server.stop()
+        await self.server.stop()
 
 
 async def serve_store(directory: str, file: Path, on_session: OnSession) -> ServedStore:
@@ -38,4 +39,4 @@ async def serve_store(directory: str, file: Path, on_session: OnSession) -> Serv
     def on_served(session: ServedSession) -> None:
         on_session(session.broker_id, session.pid)
 
-    return _Store(await serve_on_loop(directory, file, on_session=on_served))
+    return StoreOfCluster(await serve_on_loop(directory, file, on_session=on_served))
