@@ -80,7 +80,7 @@ BROKERS_MAX = 64
 
 COMMAND = Command(
     "serve",
-    "Run a Kafka-compatible broker on this machine until SIGTERM or Ctrl-C.",
+    "Run a Kafka-compatible broker, or a cluster of them, on this machine until SIGTERM or Ctrl-C.",
     run,
     (
         option(
